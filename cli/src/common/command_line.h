@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace understudy::cli {
+
+/// How a program prints its result.
+enum class Format : std::uint8_t { kText, kJson, kCsv };
+
+/// What --help shows around the list of options.
+struct ProgramText {
+  std::string name;         ///< "inspect"
+  std::string description;  ///< one or two sentences
+  std::string examples;     ///< one command a line, with what it does
+};
+
+/// A parser with --help (EXAMPLES included) and --version. Add the options, then parse().
+[[nodiscard]] std::unique_ptr<CLI::App> make_app(const ProgramText& text);
+
+/// Adds --format text|json|csv.
+void add_format_option(CLI::App& app, Format& format);
+
+/// Parses the arguments. Throws et_schema::Error (usage) on a flag that is not known, with the one
+/// that was probably meant, and on values that do not fit; Finished after --help and --version,
+/// whose text goes to standard output.
+void parse_arguments(CLI::App& app, int argc, char** argv);
+
+}  // namespace understudy::cli

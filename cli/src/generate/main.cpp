@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/bench.h"
+#include "et_schema/error.h"
+#include "et_schema/trace_files.h"
+#include "generate/render.h"
+#include "generator/generate.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
+    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5 in place of the first "
+    "whole step\n"
+    "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
+    "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
+    "                                                    what runs below nodes of such a name\n"
+    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n";
+
+struct Arguments {
+  std::vector<std::string> paths;
+  std::string output;
+  Format format = Format::kText;
+  generator::GenerateOptions options;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "generate",
+       .description = "Compiles execution traces to one replay benchmark, which needs no model, "
+                      "no data and no Python.",
+       .examples = kExamples});
+  app->add_option("TRACE", arguments.paths, "Traces of all ranks: files, archives or folders")
+      ->required();
+  app->add_option("-o,--output", arguments.output, "The benchmark to write")->required();
+  app->add_option("--step", arguments.options.step,
+                  "K of ProfilerStep#K, or all (default: the first complete step)");
+  app->add_option("--subgraph", arguments.options.subgraphs,
+                  "Only what runs below nodes whose name holds this");
+  const std::map<std::string, generator::Only> kinds = {{"compute", generator::Only::kCompute},
+                                                        {"comms", generator::Only::kComms}};
+  app->add_option("--only", arguments.options.only, "compute or comms: leave the other out")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->type_name("compute|comms");
+  app->add_option("--include", arguments.options.include,
+                  "Only operators whose name matches this regular expression");
+  app->add_option("--exclude", arguments.options.exclude,
+                  "Leave out operators whose name matches it");
+  add_format_option(*app, arguments.format);
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+int generate(const Arguments& arguments) {
+  Progress progress;
+  progress.show("reading");
+  const std::vector<et_schema::Trace> traces = et_schema::read_traces(arguments.paths);
+  progress.show(fmt::format("compiling {} ranks", traces.size()));
+  const et_schema::Bench bench = generator::generate(traces, arguments.options);
+  progress.show("writing");
+  et_schema::write_bench(bench, arguments.output);
+  progress.clear();
+  const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
+  switch (arguments.format) {
+    case Format::kText:
+      fmt::print("{}", generated_text(bench, arguments.output, bytes));
+      break;
+    case Format::kJson:
+      fmt::print("{}", generated_json(bench, arguments.output, bytes));
+      break;
+    case Format::kCsv:
+      fmt::print("{}", generated_csv(bench));
+      break;
+  }
+  return kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("generate", argc, argv, [&] {
+    return understudy::cli::generate(understudy::cli::read_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,152 @@
+#include "generate/render.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/table.h"
+#include "et_schema/losses.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Program;
+
+std::uint64_t external_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const et_schema::Storage& storage : program.storages) {
+    bytes += storage.external ? static_cast<std::uint64_t>(storage.bytes) : 0;
+  }
+  return bytes;
+}
+
+TextTable rank_table(const Bench& bench) {
+  TextTable table({{"rank", Alignment::kRight},
+                   {"source"},
+                   {"schema"},
+                   {"step"},
+                   {"operators", Alignment::kRight},
+                   {"labels", Alignment::kRight},
+                   {"instructions", Alignment::kRight},
+                   {"tensors", Alignment::kRight},
+                   {"external_bytes", Alignment::kRight}});
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const Program& program = bench.programs[rank];
+    const std::string& step = program.selection.step;
+    table.add({std::to_string(rank), bench.sources[rank].file, bench.sources[rank].schema,
+               step.empty() ? "whole trace" : step, std::to_string(program.selection.operators),
+               std::to_string(program.selection.labels),
+               std::to_string(program.instructions.size()), std::to_string(program.slots.size()),
+               std::to_string(external_bytes(program))});
+  }
+  return table;
+}
+
+/// Summed over ranks: (name, reason) → count.
+std::map<std::pair<std::string, std::string>, std::uint64_t> opened_operators(const Bench& bench) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> opened;
+  for (const Program& program : bench.programs) {
+    for (const et_schema::Opened& entry : program.selection.opened) {
+      opened[{entry.name, entry.reason}] += entry.count;
+    }
+  }
+  return opened;
+}
+
+std::map<std::string, std::uint64_t> working_labels(const Bench& bench) {
+  std::map<std::string, std::uint64_t> labels;
+  for (const Program& program : bench.programs) {
+    for (const et_schema::Instruction& instruction : program.instructions) {
+      if (instruction.kind == et_schema::InstructionKind::kNative) {
+        ++labels[instruction.name];
+      }
+    }
+  }
+  return labels;
+}
+
+et_schema::Losses losses_of(const Bench& bench) {
+  et_schema::Losses losses;
+  for (const Program& program : bench.programs) {
+    losses += program.losses;
+  }
+  return losses;
+}
+
+}  // namespace
+
+std::string generated_text(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+  std::string text = fmt::format("{}: the benchmark of {} rank{}, {}\n", path, bench.world_size(),
+                                 bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
+  text += rank_table(bench).to_text();
+  if (!bench.programs.empty() && !bench.programs.front().selection.filters.empty()) {
+    text += fmt::format("\nNarrowed by {}\n",
+                        fmt::join(bench.programs.front().selection.filters, ", "));
+  }
+  if (const auto opened = opened_operators(bench); !opened.empty()) {
+    text += "\nOpened: the operators below them are replayed in their place\n";
+    TextTable table({{"operator"}, {"count", Alignment::kRight}, {"reason"}});
+    for (const auto& [key, count] : opened) {
+      table.add({key.first, with_commas(count), key.second});
+    }
+    text += table.to_text();
+  }
+  if (const auto labels = working_labels(bench); !labels.empty()) {
+    text += "\nLabels that did work without an operator of their own\n";
+    TextTable table({{"label"}, {"count", Alignment::kRight}});
+    for (const auto& [name, count] : labels) {
+      table.add({name, with_commas(count)});
+    }
+    text += table.to_text();
+  }
+  const et_schema::Losses losses = losses_of(bench);
+  text += losses.nonzero().empty() ? "\nNothing was lost or repaired\n"
+                                   : "\nLost, assumed or repaired on the way\n";
+  TextTable table({{"counter"}, {"count", Alignment::kRight}, {"meaning"}});
+  for (std::size_t i = 0; i < et_schema::kLossCount; ++i) {
+    const auto loss = static_cast<et_schema::Loss>(i);
+    if (losses[loss] > 0) {
+      table.add({std::string(et_schema::info(loss).name), with_commas(losses[loss]),
+                 std::string(et_schema::info(loss).meaning)});
+    }
+  }
+  return table.empty() ? text : text + table.to_text();
+}
+
+std::string generated_json(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const Program& program = bench.programs[rank];
+    nlohmann::ordered_json opened = nlohmann::ordered_json::array();
+    for (const et_schema::Opened& entry : program.selection.opened) {
+      opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
+    }
+    ranks.push_back({{"rank", rank},
+                     {"source", bench.sources[rank].file},
+                     {"schema", bench.sources[rank].schema},
+                     {"step", program.selection.step},
+                     {"filters", program.selection.filters},
+                     {"operators", program.selection.operators},
+                     {"labels", program.selection.labels},
+                     {"instructions", program.instructions.size()},
+                     {"tensors", program.slots.size()},
+                     {"external_bytes", external_bytes(program)},
+                     {"opened", std::move(opened)},
+                     {"losses", program.losses.nonzero()}});
+  }
+  const nlohmann::ordered_json json = {{"bench", path},
+                                       {"bytes", bytes},
+                                       {"world_size", bench.world_size()},
+                                       {"ranks", std::move(ranks)}};
+  return json.dump() + "\n";
+}
+
+std::string generated_csv(const Bench& bench) {
+  return rank_table(bench).to_csv();
+}
+
+}  // namespace understudy::cli

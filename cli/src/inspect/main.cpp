@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/bench.h"
+#include "et_schema/error.h"
+#include "et_schema/trace_files.h"
+#include "inspect/bench.h"
+#include "inspect/render.h"
+#include "inspect/summary.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  inspect traces/                         counts of every rank in a folder\n"
+    "  inspect et.json.gz --ops                operators by number of calls\n"
+    "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
+    "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
+    "  inspect et.json --tree | less           every node with its arguments\n"
+    "  inspect bench.et                        a benchmark: instructions, memory, losses\n";
+
+struct Arguments {
+  std::vector<std::string> paths;
+  Format format = Format::kText;
+  InspectOptions shown;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app({.name = "inspect",
+                             .description = "Shows what is in PyTorch execution traces: nodes, "
+                                            "operators, collectives, and what was repaired.",
+                             .examples = kExamples});
+  app->add_option(
+         "TRACE", arguments.paths,
+         "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et")
+      ->required();
+  add_format_option(*app, arguments.format);
+  app->add_flag("--ops", arguments.shown.ops, "Operators by number of calls");
+  app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
+  app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
+  app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth");
+  parse_arguments(*app, argc, argv);
+  const InspectOptions& shown = arguments.shown;
+  const int details = static_cast<int>(shown.ops) + static_cast<int>(shown.collectives) +
+                      static_cast<int>(shown.tensors) + static_cast<int>(shown.tree);
+  if (arguments.format == Format::kCsv && details > 1) {
+    throw et_schema::usage_error(
+        "csv holds one table",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = "--format csv",
+         .expected = "at most one of --ops, --collectives, --tensors, --tree",
+         .got = fmt::format("{} of them", details),
+         .hint = "call inspect once for each, or use --format json"});
+  }
+  return arguments;
+}
+
+void print(const std::string& output) {
+  if (std::fwrite(output.data(), 1, output.size(), stdout) != output.size() ||
+      std::fflush(stdout) != 0) {
+    throw et_schema::run_failed("the output could not be written",
+                                {.file = "standard output",
+                                 .rank = {},
+                                 .node = {},
+                                 .field = {},
+                                 .expected = {},
+                                 .got = {},
+                                 .hint = "is the disk full, or the reader of the pipe gone?"});
+  }
+}
+
+std::string inspect_traces(const Arguments& arguments) {
+  const et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
+  std::vector<RankSummary> ranks;
+  for (const et_schema::Trace& trace : set.traces) {
+    ranks.push_back(summarise(trace));
+  }
+  switch (arguments.format) {
+    case Format::kJson:
+      return to_json(set, ranks, arguments.shown);
+    case Format::kCsv:
+      return to_csv(ranks, arguments.shown);
+    case Format::kText:
+      break;
+  }
+  return to_text(set, ranks, arguments.shown);
+}
+
+bool is_one_benchmark(const std::vector<std::string>& paths) {
+  std::error_code error;
+  return paths.size() == 1 && std::filesystem::is_regular_file(paths[0], error) &&
+         et_schema::is_bench_file(paths[0]);
+}
+
+int inspect(const Arguments& arguments) {
+  Progress progress;
+  progress.show("reading");
+  const std::string output =
+      is_one_benchmark(arguments.paths)
+          ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
+          : inspect_traces(arguments);
+  progress.clear();
+  print(output);
+  return kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("inspect", argc, argv, [&] {
+    return understudy::cli::inspect(understudy::cli::read_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,90 @@
+#include "replay/arguments.h"
+
+#include <map>
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  replay bench.et                            one rank, 20 iterations or 30 seconds\n"
+    "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
+    "  replay bench.et --rank 3                   rank 3 alone, its communication within itself\n"
+    "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
+    "  replay bench.et --only compute             without what communication costs\n"
+    "  replay bench.et --report out.json          the report as a file, beside the text\n"
+    "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
+    "  replay bench.et --op-library LIB.so        with custom operators\n";
+
+void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--iterations", options.iterations, "Measured iterations, at most")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seconds", options.seconds, "Seconds of measured iterations, at most")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  app.add_option("--threads", options.threads,
+                 "Threads of an operator; 0: this host's cores, shared by its ranks")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of the tensors' content")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--leaves", options.leaves, "Replay what was recorded below each operator");
+  app.add_flag("--continue-on-error", options.continue_on_error,
+               "Count an operator that fails as dropped, and go on");
+}
+
+void add_only_option(CLI::App& app, ReplayArguments& arguments) {
+  static const std::map<std::string, replayer::Only> kNames = {
+      {"compute", replayer::Only::kCompute}, {"comms", replayer::Only::kComms}};
+  app.add_option_function<std::string>(
+         "--only",
+         [&arguments](const std::string& name) {
+           arguments.options.only = kNames.at(name);
+           arguments.filters.push_back("--only " + name);
+         },
+         "Replay this part alone: compute or comms")
+      ->check(CLI::IsMember({"compute", "comms"}))
+      ->type_name("PART");
+}
+
+}  // namespace
+
+ReplayArguments read_replay_arguments(int argc, char** argv) {
+  ReplayArguments arguments;
+  const auto app = make_app({.name = "replay",
+                             .description = "Runs a benchmark, or a trace, and reports how long it "
+                                            "took and how much of the original it was.",
+                             .examples = kExamples});
+  app->add_option("BENCH", arguments.input,
+                  "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
+      ->required();
+  add_run_options(*app, arguments.options);
+  add_only_option(*app, arguments);
+  app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K");
+  app->add_option("--min-coverage", arguments.min_coverage,
+                  "Fail if less than this share of the operators is replayed")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
+  app->add_option("--op-library", arguments.op_libraries,
+                  "Custom operators: a library, or a folder of them; may be given again")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+  app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
+      ->type_name("FILE");
+  add_format_option(*app, arguments.format);
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+}  // namespace understudy::cli

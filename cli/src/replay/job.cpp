@@ -1,0 +1,266 @@
+#include "replay/job.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "backends/launcher.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/error.h"
+#include "et_schema/trace_files.h"
+#include "generator/generate.h"
+#include "matching/matching.h"
+#include "replayer/op_library.h"
+#include "replayer/replay.h"
+#include "report_text/report_text.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Error;
+using et_schema::Report;
+
+Bench load_bench(const std::string& path, replayer::Only only) {
+  const bool is_file = std::filesystem::is_regular_file(path);
+  if (is_file && et_schema::is_bench_file(path)) {
+    return et_schema::read_bench(path);
+  }
+  generator::GenerateOptions options;
+  if (only == replayer::Only::kCompute) {
+    options.only = generator::Only::kCompute;
+  } else if (only == replayer::Only::kComms) {
+    options.only = generator::Only::kComms;
+  }
+  return generator::generate(et_schema::read_traces({path}), options);
+}
+
+std::string on_or_off(bool flag) {
+  return flag ? "on" : "off";
+}
+
+std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
+  const replayer::ReplayOptions& options = arguments.options;
+  std::map<std::string, std::string> settings = {
+      {"seed", std::to_string(options.seed)},
+      {"warmup", std::to_string(options.warmup)},
+      {"leaves", on_or_off(options.leaves)},
+      {"continue_on_error", on_or_off(options.continue_on_error)}};
+  if (options.iterations) {
+    settings["iterations"] = std::to_string(*options.iterations);
+  }
+  if (options.seconds) {
+    settings["seconds"] = fmt::format("{}", *options.seconds);
+  }
+  if (arguments.rank) {
+    settings["rank"] = std::to_string(*arguments.rank);
+  }
+  return settings;
+}
+
+}  // namespace
+
+ReplayJob::ReplayJob(ReplayArguments arguments) : arguments_(std::move(arguments)) {}
+
+int ReplayJob::run() {
+  join_launcher();
+  try {
+    together([&] { load(); });
+    run_ranks();
+  } catch (const Error& error) {
+    throw error.with_rank(bench_rank());
+  }
+  return kStatusOk;
+}
+
+void ReplayJob::end_others(int status) {
+  if (backend_ != nullptr && backend_->world_size() > 1) {
+    backend_->abort(status);
+  }
+}
+
+void ReplayJob::join_launcher() {
+  const std::optional<int> launched = backends::launched_world_size();
+  const bool alone = !launched || *launched == 1;
+  if (!alone && arguments_.rank) {
+    throw et_schema::usage_error(
+        "--rank replays one rank alone, but a launcher has started several",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = "--rank",
+         .expected = "one process",
+         .got = *launched == 0 ? "a launcher" : fmt::format("{} processes", *launched),
+         .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
+  }
+  if (!alone) {
+    backend_ = backends::load_backend("mpi", backends::module_directory(), {});
+  }
+}
+
+void ReplayJob::load() {
+  for (const std::string& path : arguments_.op_libraries) {
+    const replayer::OpLibrary library = replayer::load_op_library(path);
+    libraries_.push_back(fmt::format("{} operators", library.operators.size()));
+  }
+  bench_ = load_bench(arguments_.input, arguments_.options.only);
+  check_world_size();
+  if (backend_ == nullptr) {
+    backends::BackendOptions options;
+    options.rank = arguments_.rank.value_or(0);
+    options.world_size = bench_.world_size();
+    backend_ = backends::make_single_backend(options);
+  }
+}
+
+void ReplayJob::check_world_size() const {
+  const int ranks = bench_.world_size();
+  if (arguments_.rank && *arguments_.rank >= ranks) {
+    throw et_schema::usage_error("the benchmark has no such rank",
+                                 {.file = arguments_.input,
+                                  .rank = {},
+                                  .node = {},
+                                  .field = "--rank",
+                                  .expected = fmt::format("0 to {}", ranks - 1),
+                                  .got = std::to_string(*arguments_.rank),
+                                  .hint = {}});
+  }
+  const int world = backend_ == nullptr ? 1 : backend_->world_size();
+  if (arguments_.rank || world == ranks) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "the number of processes is not the benchmark's number of ranks",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "world size",
+       .expected = fmt::format("{} ranks, one process each", ranks),
+       .got = world == 1 ? "1 process" : fmt::format("{} processes", world),
+       .hint = ranks == 1 ? "Start replay without mpirun."
+                          : fmt::format("mpirun -np {} replay …, or --rank K for one rank alone.",
+                                        ranks)});
+}
+
+template <typename Part>
+void ReplayJob::together(Part part) {
+  std::optional<Error> failure;
+  try {
+    part();
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (backend_ == nullptr || backend_->world_size() == 1) {
+    if (failure) {
+      throw *failure;
+    }
+    return;
+  }
+  const std::vector<std::string> all = backend_->all_gather_text(failure ? "failed" : "");
+  for (int rank = 0; rank < backend_->world_size(); ++rank) {
+    if (all[static_cast<std::size_t>(rank)].empty()) {
+      continue;
+    }
+    if (rank == backend_->rank()) {
+      throw *failure;
+    }
+    backend_->barrier();  // until the rank that speaks ends the job
+  }
+}
+
+int ReplayJob::bench_rank() const {
+  if (arguments_.rank) {
+    return *arguments_.rank;
+  }
+  return backend_ == nullptr ? 0 : backend_->rank();
+}
+
+void ReplayJob::run_ranks() {
+  const int rank = bench_rank();
+  const auto& program = bench_.programs[static_cast<std::size_t>(rank)];
+  const bool communicates = arguments_.options.only != replayer::Only::kCompute;
+  if (backend_->world_size() > 1 && communicates) {
+    std::vector<matching::RankComms> comms;
+    const std::string mine =
+        matching::to_text(matching::comms_of(program, rank, bench_.groups, bench_.world_size()));
+    for (const std::string& text : backend_->all_gather_text(mine)) {
+      comms.push_back(matching::parse_rank_comms(text));
+    }
+    together([&] { matching::match_programs(comms, bench_.groups); });
+  }
+  Progress progress;
+  if (is_first()) {
+    progress.show("replaying");
+  }
+  const replayer::RankRun run = replayer::replay_rank(bench_, rank, *backend_, arguments_.options);
+  progress.clear();
+
+  std::vector<et_schema::RankReport> ranks;
+  for (const std::string& text : backend_->all_gather_text(et_schema::to_json(run.report))) {
+    ranks.push_back(et_schema::parse_rank_report(text, "a rank's report"));
+  }
+  et_schema::Environment environment = replayer::describe_environment(run);
+  environment.benchmark = std::filesystem::path(arguments_.input).filename().string();
+  environment.backend = backend_->name();
+  environment.hosts = backend_->all_gather_text(backend_->host());
+  environment.settings = settings_of(arguments_);
+  if (!backend_->version().empty()) {
+    environment.versions[backend_->name()] = backend_->version();
+  }
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    environment.versions[std::filesystem::path(arguments_.op_libraries[i]).filename().string()] =
+        libraries_[i];
+  }
+  std::vector<std::string> filters = program.selection.filters;
+  filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
+  const Report report = et_schema::merge(std::move(ranks), filters, std::move(environment));
+  if (is_first()) {
+    print(report);
+    check_coverage(report);
+  }
+}
+
+void ReplayJob::print(const Report& report) const {
+  if (!arguments_.report_path.empty()) {
+    et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
+  }
+  std::string text;
+  switch (arguments_.format) {
+    case Format::kText:
+      text = report_to_text(report);
+      break;
+    case Format::kJson:
+      text = et_schema::to_json(report);
+      break;
+    case Format::kCsv:
+      text = report_to_csv(report);
+      break;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void ReplayJob::check_coverage(const Report& report) const {
+  const std::optional<double> count = report.total.coverage.count;
+  if (!arguments_.min_coverage || (count && *count >= *arguments_.min_coverage)) {
+    return;
+  }
+  throw et_schema::run_failed(
+      "less of the trace is replayed than asked for",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "--min-coverage",
+       .expected = fmt::format("at least {}", *arguments_.min_coverage),
+       .got = count ? fmt::format("{:.6f} ({} of {} operators)", *count,
+                                  report.total.coverage.replayed, report.total.coverage.selected)
+                    : "no operators",
+       .hint = "The report lists what is stubbed or dropped, and why; --op-library loads custom "
+               "operators."});
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/bench.h"
+#include "et_schema/report.h"
+#include "replay/arguments.h"
+
+namespace understudy::cli {
+
+/// One process' part in a replay, alone or under a launcher.
+class ReplayJob {
+ public:
+  explicit ReplayJob(ReplayArguments arguments);
+
+  /// Runs to the end; the exit status. Throws et_schema::Error with this process' rank in it. What
+  /// all ranks have found alike is thrown by one of them.
+  int run();
+
+  /// After run() threw: takes the other ranks down, if there are any. Returns if there are none.
+  void end_others(int status);
+
+ private:
+  void join_launcher();
+  void load();
+  void check_world_size() const;
+  void run_ranks();
+  void print(const et_schema::Report& report) const;
+  void check_coverage(const et_schema::Report& report) const;
+  /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait
+  /// for the end.
+  template <typename Part>
+  void together(Part part);
+  [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
+  [[nodiscard]] int bench_rank() const;
+
+  ReplayArguments arguments_;
+  std::unique_ptr<backends::Backend> backend_;
+  et_schema::Bench bench_;
+  std::vector<std::string> libraries_;  ///< for the environment
+};
+
+}  // namespace understudy::cli

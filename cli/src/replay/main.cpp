@@ -1,0 +1,55 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "common/run_main.h"
+#include "replay/arguments.h"
+#include "replay/job.h"
+
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// When this process began, before its libraries were loaded; now where the system does not tell.
+SteadyTime process_start() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::ifstream file("/proc/self/stat");
+  std::string text;
+  std::getline(file, text);
+  // The name, in parentheses, may hold blanks; the start is the 20th word behind it.
+  constexpr int kWord = 20;
+  std::size_t at = text.rfind(')');
+  for (int word = 0; word < kWord && at != std::string::npos; ++word) {
+    at = text.find(' ', at + 1);
+  }
+  timespec since_boot{};
+  if (at == std::string::npos || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) {
+    return now;
+  }
+  const double started = std::stod(text.substr(at)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  constexpr double kNano = 1e-9;
+  const double age = static_cast<double>(since_boot.tv_sec) +
+                     static_cast<double>(since_boot.tv_nsec) * kNano - started;
+  return now - std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(age));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const SteadyTime started = process_start();
+  std::unique_ptr<understudy::cli::ReplayJob> job;
+  const int status = understudy::cli::run_main("replay", argc, argv, [&] {
+    understudy::cli::ReplayArguments arguments = understudy::cli::read_replay_arguments(argc, argv);
+    arguments.options.started = started;
+    job = std::make_unique<understudy::cli::ReplayJob>(std::move(arguments));
+    return job->run();
+  });
+  if (status != understudy::cli::kStatusOk && job != nullptr) {
+    job->end_others(status);
+  }
+  return status;
+}

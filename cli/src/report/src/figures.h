@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace understudy::cli {
+
+// Figures as a person reads them; "–" for what is not known.
+
+[[nodiscard]] std::string figure_text(const std::optional<double>& value);  ///< "12.35"
+/// "99.69 %", rounded down, so that 100 % means all.
+[[nodiscard]] std::string percent_text(const std::optional<double>& share);
+[[nodiscard]] std::string share_text(double share);  ///< "84.2 %", rounded
+
+}  // namespace understudy::cli

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "common/table.h"
+#include "report_text/report_text.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::RankReport;
+using et_schema::Report;
+
+// What one line is about.
+struct Place {
+  std::string section;
+  std::string name;
+  std::string detail;
+};
+
+class CsvWriter {
+ public:
+  std::string write(const Report& report) {
+    rank_ = "all";
+    value({"job", "", ""}, "world_size", std::to_string(report.world_size));
+    write_figures(report.total);
+    for (const std::string& filter : report.filters) {
+      value({"filter", filter, ""}, "active", "1");
+    }
+    write_environment(report.environment);
+    for (const RankReport& rank : report.ranks) {
+      rank_ = std::to_string(rank.rank);
+      write_figures(rank);
+    }
+    return table_.to_csv();
+  }
+
+ private:
+  void write_figures(const RankReport& report) {
+    write_times(report);
+    write_coverage(report.coverage);
+    const Place checks{"checks", "", ""};
+    count(checks, "outputs_checked", report.outputs_checked);
+    count(checks, "output_mismatches", report.output_mismatches);
+    count(checks, "nan", report.values.nan);
+    count(checks, "inf", report.values.inf);
+    count(checks, "subnormal", report.values.subnormal);
+    for (const et_schema::OutputMismatch& row : report.mismatches) {
+      value({"mismatch", row.name,
+             fmt::format("node {}, {}: expected {}", row.node, row.field, row.expected)},
+            "got", row.got);
+    }
+    const Place memory{"memory", "", ""};
+    count(memory, "peak_bytes", report.memory.peak_bytes);
+    count(memory, "live_peak_bytes", report.memory.live_peak_bytes);
+    count(memory, "external_bytes", report.memory.external_bytes);
+    for (const auto& [name, number] : report.losses) {
+      count({"loss", name, ""}, "count", number);
+    }
+    for (const et_schema::OperatorTime& row : report.operators) {
+      const Place place{"operator", row.name, row.op_class};
+      count(place, "count", row.count);
+      figure(place, "ms", row.ms);
+    }
+    for (const et_schema::CollectiveTime& row : report.collectives) {
+      write_collective(row);
+    }
+  }
+
+  void write_times(const RankReport& report) {
+    const et_schema::IterationStats& stats = report.iteration_ms;
+    const Place iteration{"iteration", "", ""};
+    figure(iteration, "min_ms", stats.min);
+    figure(iteration, "p10_ms", stats.p10);
+    figure(iteration, "median_ms", stats.median);
+    figure(iteration, "p90_ms", stats.p90);
+    figure(iteration, "p99_ms", stats.p99);
+    for (std::size_t i = 0; i < stats.samples.size(); ++i) {
+      figure({"sample", std::to_string(i), ""}, "ms", stats.samples[i]);
+    }
+    const Place overhead{"overhead", "", ""};
+    figure(overhead, "host_overhead_ns_per_operator", report.host_overhead_ns_per_operator);
+    figure(overhead, "startup_ms", report.startup_ms);
+    figure(overhead, "first_iteration_ms", report.first_iteration_ms);
+  }
+
+  void write_coverage(const et_schema::Coverage& coverage) {
+    const Place place{"coverage", "", ""};
+    figure(place, "by_count", coverage.count);
+    figure(place, "by_time", coverage.time);
+    count(place, "selected", coverage.selected);
+    count(place, "replayed", coverage.replayed);
+    count(place, "exact", coverage.exact);
+    write_rows("substituted", coverage.substituted);
+    write_rows("stubbed", coverage.stubbed);
+    write_rows("dropped", coverage.dropped);
+    write_rows("not_applicable", coverage.not_applicable);
+    write_rows("pinned_outputs", coverage.pinned_outputs);
+  }
+
+  void write_rows(const std::string& section, const std::vector<et_schema::NamedCount>& rows) {
+    for (const et_schema::NamedCount& row : rows) {
+      count({section, row.name, row.note}, "count", row.count);
+    }
+  }
+
+  void write_collective(const et_schema::CollectiveTime& row) {
+    const Place place{
+        "collective", row.name,
+        fmt::format("group {} of {}, {} bytes", row.group, row.group_size, row.bytes)};
+    count(place, "count", row.count);
+    count(place, "bytes", row.bytes);
+    figure(place, "median_us", row.median_us);
+    figure(place, "algbw_gb_per_s", row.algbw_gb_per_s);
+    figure(place, "busbw_gb_per_s", row.busbw_gb_per_s);
+  }
+
+  void write_environment(const et_schema::Environment& environment) {
+    const auto add = [this](const std::string& name, const std::string& text) {
+      value({"environment", name, ""}, "value", text);
+    };
+    add("tool_version", environment.tool_version);
+    add("benchmark", environment.benchmark);
+    add("date_utc", environment.date_utc);
+    add("device", environment.device);
+    add("cpu_model", environment.cpu_model);
+    add("cpu_count", std::to_string(environment.cpu_count));
+    add("threads", std::to_string(environment.threads));
+    add("backend", environment.backend);
+    for (const std::string& host : environment.hosts) {
+      add("host", host);
+    }
+    for (const auto& [name, version] : environment.versions) {
+      value({"version", name, ""}, "value", version);
+    }
+    for (const auto& [name, setting] : environment.settings) {
+      value({"setting", name, ""}, "value", setting);
+    }
+  }
+
+  void count(const Place& place, std::string_view metric, std::uint64_t number) {
+    value(place, metric, std::to_string(number));
+  }
+  void figure(const Place& place, std::string_view metric, const std::optional<double>& number) {
+    value(place, metric, number && std::isfinite(*number) ? fmt::format("{}", *number) : "");
+  }
+
+  void value(const Place& place, std::string_view metric, std::string_view text) {
+    table_.add(
+        {rank_, place.section, place.name, place.detail, std::string(metric), std::string(text)});
+  }
+
+  TextTable table_{{{"rank"}, {"section"}, {"name"}, {"detail"}, {"metric"}, {"value"}}};
+  std::string rank_;
+};
+
+}  // namespace
+
+std::string report_to_csv(const Report& report) {
+  return CsvWriter().write(report);
+}
+
+}  // namespace understudy::cli

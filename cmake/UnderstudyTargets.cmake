@@ -1,0 +1,39 @@
+# Every target of the project is made here, so that language level, warnings, sanitizers and the
+# header rules stand in one place.
+
+include(GNUInstallDirs)
+
+add_library(understudy_options INTERFACE)
+target_compile_features(understudy_options INTERFACE cxx_std_20)
+target_compile_options(understudy_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
+  -Woverloaded-virtual -Werror)
+if(UNDERSTUDY_SANITIZE)
+  target_compile_options(understudy_options INTERFACE
+    -fsanitize=${UNDERSTUDY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(understudy_options INTERFACE -fsanitize=${UNDERSTUDY_SANITIZE})
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(understudy_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
+find_program(UNDERSTUDY_CCACHE ccache)
+if(UNDERSTUDY_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${UNDERSTUDY_CCACHE}")
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# understudy_library(NAME HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
+# A static library `understudy_NAME` (alias understudy::NAME). Its headers live in include/NAME/, and
+# only those are visible to others: an include against the arrows does not compile. Each header is
+# also compiled alone (target all_verify_interface_header_sets).
+function(understudy_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  set(target understudy_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(understudy::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  target_include_directories(${target} PRIVATE src)
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:understudy_options> ${arg_PRIVATE})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
+endfunction()

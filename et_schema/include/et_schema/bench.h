@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "et_schema/program.h"
+#include "et_schema/trace.h"
+#include "et_schema/trace_files.h"
+
+namespace understudy::et_schema {
+
+/// Version of the file format. Raised when an older reader would misread a newer file; a reader
+/// refuses what is newer.
+inline constexpr int kBenchVersion = 1;
+
+/// Where a rank's program came from.
+struct Source {
+  std::string file;                ///< base name, not the path of the machine that made it
+  std::uint64_t bytes = 0;         ///< uncompressed
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  std::string schema;
+  bool operator==(const Source&) const = default;
+};
+
+/// A benchmark: what bench.et holds. `programs[r]` is rank r's.
+struct Bench {
+  std::string tool_version;
+  std::vector<Source> sources;       ///< one a rank
+  std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
+  std::vector<Program> programs;     ///< one a rank; equal ones are stored once
+  bool operator==(const Bench&) const = default;
+  [[nodiscard]] int world_size() const { return static_cast<int>(programs.size()); }
+};
+
+/// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
+/// when whole. The same bench gives the same bytes. Ranks whose programs differ only in node ids,
+/// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
+/// (failed) if the file cannot be written.
+void write_bench(const Bench& bench, const std::string& path);
+
+/// True if the file starts as a bench.et does (a zip whose first member is manifest.json).
+[[nodiscard]] bool is_bench_file(const std::string& path);
+
+/// Reads and validates: every reference is in range, every list as long as it says. Throws Error
+/// (bad input): not a zip, a newer version, a member missing or damaged, unpacked sizes above
+/// `limits`, member names with "..".
+[[nodiscard]] Bench read_bench(const std::string& path, const ReadLimits& limits = {});
+/// The same from memory; `file` names it in errors.
+[[nodiscard]] Bench read_bench_bytes(std::string_view bytes, const std::string& file,
+                                     const ReadLimits& limits = {});
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace understudy::et_schema {
+
+/// Each thing in an input that did not reach the output as it was, or had to be repaired on the
+/// way. The table in losses.cpp holds each one's name in reports and its sentence in
+/// docs/formats.md.
+enum class Loss : std::size_t {
+  // reading a trace
+  kRepairedCommas,     ///< commas that were missing or trailing
+  kRepairedNames,      ///< node names with unescaped quotes, newlines or backslashes
+  kTruncatedFiles,     ///< files cut off before their end
+  kTruncatedNodes,     ///< nodes that the cut lost in part: not read
+  kMadeUpThreadRoots,  ///< thread roots the file lacks, made up by thread id
+  kOrphanNodes,        ///< nodes whose parent is not in the file: hung from their thread's root
+  kTruncatedLists,     ///< lists of 4,097 elements: the observer cuts there without a mark
+  kPlaceholderValues,  ///< arguments recorded as <Tag> only: generator, stream, storage, object
+  kLostDoubles,        ///< epsilons recorded as 0.0 (six decimals): set to the operator's default
+  kUnknownDtypes,      ///< tensors of a dtype that is not known here
+  kCutProcessGroups,   ///< process-group lists cut at 8,192 characters: read up to the cut
+  // compiling a program
+  kReusedAddresses,       ///< reads that are another tensor at a reused address
+  kAliases,               ///< views made outside of the dispatcher: rebuilt with as_strided
+  kUnmatchedWaits,        ///< waits whose collective was issued before the capture
+  kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
+  kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
+  kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
+  kLabelsThatWorked,      ///< labels without operators that did work (native instructions)
+  kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
+  kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
+  kCount
+};
+
+inline constexpr std::size_t kLossCount = static_cast<std::size_t>(Loss::kCount);
+
+struct LossInfo {
+  std::string_view name;     ///< key in reports, snake_case
+  std::string_view meaning;  ///< one sentence for a user
+};
+
+[[nodiscard]] const LossInfo& info(Loss loss);
+
+/// The loss counters of one rank. Zero counters are not listed in files.
+class Losses {
+ public:
+  void add(Loss loss, std::uint64_t count = 1) { counts_[static_cast<std::size_t>(loss)] += count; }
+  [[nodiscard]] std::uint64_t operator[](Loss loss) const {
+    return counts_[static_cast<std::size_t>(loss)];
+  }
+  Losses& operator+=(const Losses& other);
+  bool operator==(const Losses&) const = default;
+
+  /// Name → count, without the zeros, in the order of names.
+  [[nodiscard]] std::map<std::string, std::uint64_t> nonzero() const;
+  /// Adds one counter by its name in files; false if there is no such name.
+  bool add_by_name(std::string_view name, std::uint64_t count);
+
+ private:
+  std::array<std::uint64_t, kLossCount> counts_{};
+};
+
+}  // namespace understudy::et_schema

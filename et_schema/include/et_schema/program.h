@@ -1,0 +1,199 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "et_schema/comms.h"
+#include "et_schema/dtype.h"
+#include "et_schema/losses.h"
+#include "et_schema/trace.h"
+
+namespace understudy::et_schema {
+
+using SlotId = std::uint32_t;
+using StorageId = std::uint32_t;
+using SchemaId = std::uint32_t;
+using GroupId = std::uint32_t;
+
+/// How the content of a tensor is made when no instruction of the program writes it.
+enum class ValueRuleKind : std::uint8_t {
+  kZeros,
+  kConstant,   ///< a
+  kUniform,    ///< floats in [a, b)
+  kNormal,     ///< mean a, standard deviation b
+  kIntegers,   ///< uniform integers in [low, high); in `a` different values if a > 0
+  kOffsets,    ///< monotone from 0 to at most `high`; the last element is `high` if include_last
+  kLengths,    ///< non-negative; each group of segments.count elements adds up to segments.sum
+  kArange,     ///< low, low + step, …; step is `high`
+  kBernoulli,  ///< true (or 1) with probability a
+  kMask,       ///< exactly `high` elements true (or 1), spread at random
+  kTargets     ///< class numbers in [0, high), or `low` (the ignore_index) with probability a
+};
+
+struct ValueRule {
+  struct Segment {
+    std::int64_t count = 0;
+    std::int64_t sum = 0;
+    bool operator==(const Segment&) const = default;
+  };
+  ValueRuleKind kind = ValueRuleKind::kZeros;
+  double a = 0;
+  double b = 0;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool include_last = false;
+  std::vector<Segment> segments;
+  std::string why;  ///< operator and argument that ask for it: "aten::embedding.indices"
+  bool operator==(const ValueRule&) const = default;
+};
+
+/// Memory that one or more slots alias: one storage lifetime of the trace.
+struct Storage {
+  Device device;           ///< as recorded
+  std::int64_t bytes = 0;  ///< largest extent of any of its slots
+  bool external = false;   ///< read before anything in the program wrote it
+  bool operator==(const Storage&) const = default;
+};
+
+/// A tensor value, numbered once: one layout of one storage.
+struct Slot {
+  StorageId storage = 0;
+  DType dtype = DType::kUndefined;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;  ///< in elements; for traces without strides those told by
+                                      ///< view operators, else contiguous
+  bool strides_recorded = false;      ///< only then are they checked
+  std::int64_t offset = 0;            ///< in elements
+  bool external = false;              ///< made before the run, on the external storage
+  bool wrapped_number = false;        ///< a Python scalar: a 0-dim tensor that does not promote
+  bool sparse = false;  ///< recorded without storage but with elements: sparse or opaque
+  std::optional<ValueRule>
+      value;  ///< of externals and of pinned results; absent: the default of the dtype
+  bool operator==(const Slot&) const = default;
+};
+
+/// One argument or result of an instruction.
+struct Argument {
+  struct None {
+    bool operator==(const None&) const = default;
+  };
+  struct Undefined {
+    bool operator==(const Undefined&) const = default;
+  };  ///< an undefined tensor
+  struct SlotRef {
+    SlotId id = 0;
+    bool operator==(const SlotRef&) const = default;
+  };
+  struct DeviceRef {
+    Device device;
+    bool operator==(const DeviceRef&) const = default;
+  };
+  struct Opaque {
+    std::string tag;
+    bool operator==(const Opaque&) const = default;
+  };  ///< "Generator", "Stream"
+  using List = std::vector<Argument>;
+  std::variant<None, Undefined, SlotRef, bool, std::int64_t, double, std::string, DeviceRef, Opaque,
+               List>
+      value;
+  bool operator==(const Argument&) const = default;
+};
+
+enum class InstructionKind : std::uint8_t {
+  kOp,      ///< an operator, called through the dispatcher
+  kAlias,   ///< results[0] = as_strided(args[0]) with the result slot's layout
+  kNative,  ///< a label that did work: replayed through an equivalent, where there is one
+  kCollective,
+  kP2p,
+  kWait,
+  kKernel,  ///< a Triton kernel
+  kMarker   ///< a step or an annotation: costs nothing
+};
+
+/// What a communication instruction needs beside its tensors.
+struct CommInfo {
+  CommKind kind = CommKind::kBarrier;
+  GroupId group = 0;
+  std::int64_t root_or_peer = 0;  ///< group rank; of rooted collectives, send and recv
+  std::string reduce_op =
+      "sum";  ///< not recorded in any schema: assumed, and counted in the losses
+  std::vector<std::int64_t> in_splits;
+  std::vector<std::int64_t> out_splits;
+  std::optional<std::int64_t> seq;
+  std::optional<bool> is_async;
+  bool operator==(const CommInfo&) const = default;
+};
+
+/// One thing the replayer does. `args` by kind:
+/// - kOp, kKernel: the recorded arguments, in the recorded schema's order;
+/// - kAlias: one slot, whose storage the result shares;
+/// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
+///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
+///   is empty;
+/// - kWait: none (CommInfo::seq names the collective);
+/// - kNative: {list of the label's recorded inputs, list of the recorded arguments of the forward
+/// operator it
+///   belongs to (empty if unknown), list of the tensors that operators below the label allocated}.
+struct Instruction {
+  InstructionKind kind = InstructionKind::kOp;
+  std::uint64_t node_id = 0;
+  std::uint64_t thread = 1;
+  std::string name;                ///< "aten::add.Tensor"; a label's or a collective's name
+  std::optional<SchemaId> schema;  ///< of kOp: the recorded schema text; of kNative: that of the
+                                   ///< forward operator whose arguments args[1] lists
+  std::vector<Argument> args;      ///< in the recorded schema's order
+  std::vector<Argument> results;
+  bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
+  std::optional<CommInfo> comm;  ///< of kCollective, kP2p, kWait
+  std::vector<Instruction>
+      body;  ///< what replaces the operator where it does not resolve; may be nested
+  bool operator==(const Instruction&) const = default;
+};
+
+/// An operator that selection opened: its children are replayed in its place.
+struct Opened {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string reason;
+  bool operator==(const Opened&) const = default;
+};
+
+/// What of the trace the program holds.
+struct Selection {
+  std::string step;  ///< "ProfilerStep#4", "all", or empty where the trace has no steps
+  std::vector<std::string> filters;  ///< "--only compute", "--exclude ^aten::fill_"
+  std::uint64_t operators = 0;       ///< selected, communication included, labels that did work not
+  std::uint64_t labels = 0;          ///< native instructions
+  std::uint64_t rounds = 0;          ///< rounds to the fixpoint
+  std::vector<Opened> opened;
+  bool operator==(const Selection&) const = default;
+};
+
+/// The benchmark of one rank: instructions in order of issue over numbered slots.
+struct Program {
+  std::vector<std::string> schemas;
+  std::vector<Storage> storages;
+  std::vector<Slot> slots;
+  std::vector<Instruction> instructions;
+  Selection selection;
+  Losses losses;
+  bool operator==(const Program&) const = default;
+};
+
+/// Calls visit(SlotId) for each slot among the arguments, lists included, in order.
+template <typename Visitor>
+void for_each_slot(const std::vector<Argument>& arguments, Visitor&& visit) {
+  for (const Argument& argument : arguments) {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+      visit(slot->id);
+    } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for_each_slot(*list, visit);
+    }
+  }
+}
+
+}  // namespace understudy::et_schema

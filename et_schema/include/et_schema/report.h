@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// Version of the report's format; see bench.h for the rule.
+inline constexpr int kReportVersion = 1;
+
+/// Iteration times; percentiles by linear interpolation between closest ranks. All null without
+/// samples.
+struct IterationStats {
+  std::optional<double> min, median, p10, p90, p99;
+  std::vector<double> samples;  ///< in order of iteration
+};
+[[nodiscard]] IterationStats iteration_stats(std::vector<double> samples_ms);
+/// Linear interpolation on sorted samples; q in [0, 1]. Null for none.
+[[nodiscard]] std::optional<double> percentile(const std::vector<double>& sorted, double q);
+
+/// One row of a coverage list. `note` is the key `by`, `reason` or nothing, by the list it stands
+/// in.
+struct NamedCount {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string note;
+  bool operator==(const NamedCount&) const = default;
+};
+
+struct Coverage {
+  std::optional<double> count;  ///< replayed ÷ selected; null when nothing was selected
+  std::optional<double> time;   ///< null as long as no profile is linked
+  std::uint64_t selected = 0;   ///< exact + substituted + stubbed + dropped
+  std::uint64_t replayed = 0;   ///< exact + substituted
+  std::uint64_t exact = 0;
+  std::vector<NamedCount> substituted;     ///< note: by what
+  std::vector<NamedCount> stubbed;         ///< note: by what
+  std::vector<NamedCount> dropped;         ///< note: the reason
+  std::vector<NamedCount> not_applicable;  ///< note: the reason
+  std::vector<NamedCount> pinned_outputs;  ///< no note
+};
+
+/// Tensors with at least one such element, by the scans of the run.
+struct ValueHealth {
+  std::uint64_t nan = 0;
+  std::uint64_t inf = 0;
+  std::uint64_t subnormal = 0;
+};
+
+struct MemoryUse {
+  std::uint64_t peak_bytes =
+      0;  ///< highest sum of live tensor bytes at the allocator, externals touched included
+  std::uint64_t live_peak_bytes =
+      0;  ///< highest sum of the intermediates' bytes by the program's lifetimes
+  std::uint64_t external_bytes = 0;  ///< touched bytes of the externals
+};
+
+/// Time of one operator, summed over an iteration, mean of the measured iterations.
+struct OperatorTime {
+  std::string name;
+  std::string op_class;  ///< "matmul", "convolution", "elementwise", …: docs/metrics.md
+  std::uint64_t count = 0;
+  double ms = 0;
+};
+
+/// One collective of one size. Bandwidths by nccl-tests' formulas: docs/metrics.md.
+struct CollectiveTime {
+  std::string name;
+  std::string group;
+  std::uint64_t count = 0;  ///< calls an iteration
+  std::uint64_t bytes = 0;  ///< nccl-tests' size of one call
+  int group_size = 0;
+  std::optional<double> median_us;
+  std::optional<double> algbw_gb_per_s;
+  std::optional<double> busbw_gb_per_s;
+};
+
+/// An output of the first iteration that differs from the recorded one.
+struct OutputMismatch {
+  std::uint64_t node = 0;
+  std::string name;
+  std::string field;  ///< "shape", "dtype", "stride", "undefined"
+  std::string expected;
+  std::string got;
+};
+
+struct RankReport {
+  int rank = 0;
+  IterationStats iteration_ms;
+  Coverage coverage;
+  std::uint64_t output_mismatches = 0;
+  std::uint64_t outputs_checked = 0;
+  std::vector<OutputMismatch> mismatches;  ///< the first 100
+  ValueHealth values;
+  MemoryUse memory;
+  std::optional<double> host_overhead_ns_per_operator;
+  std::map<std::string, std::uint64_t> losses;
+  std::vector<OperatorTime> operators;  ///< by falling time
+  std::vector<CollectiveTime> collectives;
+  std::optional<double> startup_ms;  ///< from the program's start to the first iteration
+  std::optional<double> first_iteration_ms;
+};
+
+/// What a result depends on beside the benchmark.
+struct Environment {
+  std::string tool_version;
+  std::string benchmark;  ///< base name of the input
+  std::string date_utc;
+  std::string device;  ///< "cpu", "cuda:0 NVIDIA …"
+  std::string cpu_model;
+  int cpu_count = 0;
+  int threads = 0;
+  std::string backend;  ///< "single", "mpi"
+  std::vector<std::string> hosts;
+  std::map<std::string, std::string> versions;  ///< torch, mpi, compiler, kernel, op libraries
+  std::map<std::string, std::string> settings;  ///< seed, warmup, iterations, flags
+};
+
+/// The whole report of a job. The top level is derived from `ranks` by merge().
+struct Report {
+  int world_size = 1;
+  RankReport total;  ///< sums over ranks; times: the slowest rank; memory: the largest
+  std::vector<RankReport> ranks;
+  std::vector<std::string> filters;
+  Environment environment;
+};
+
+/// Builds the top level from the ranks: `samples` are per iteration the slowest rank's.
+[[nodiscard]] Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
+                           Environment environment);
+
+/// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
+[[nodiscard]] std::string to_json(const Report& report);
+/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
+/// field missing.
+[[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
+/// One rank's part alone, to ship between processes.
+[[nodiscard]] std::string to_json(const RankReport& report);
+[[nodiscard]] RankReport parse_rank_report(const std::string& json, const std::string& file);
+
+/// Writes beside `path` and renames when whole. Throws Error (failed).
+void write_file_atomically(const std::string& path, const std::string& content);
+
+}  // namespace understudy::et_schema

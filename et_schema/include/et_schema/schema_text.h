@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
+[[nodiscard]] std::string_view operator_name(std::string_view schema);
+
+/// Names of the schema's arguments in order, read tolerantly from the text:
+/// "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None)" → self, dim, dtype.
+[[nodiscard]] std::vector<std::string_view> argument_names(std::string_view schema);
+
+/// Position of a name among them; -1 if there is none.
+[[nodiscard]] int argument_index(std::string_view schema, std::string_view name);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/trace.h"
+
+namespace understudy::et_schema {
+
+/// Bounds on what an input may unpack to, against bombs.
+struct ReadLimits {
+  std::uint64_t max_file_bytes = std::uint64_t{4} << 30U;    ///< one uncompressed file
+  std::uint64_t max_total_bytes = std::uint64_t{64} << 30U;  ///< all files of one input
+  std::uint64_t max_ratio = 200;  ///< uncompressed ÷ compressed, above 64 MiB
+};
+
+/// One file of an input, unpacked.
+struct InputFile {
+  std::string name;  ///< path, or "archive/member"
+  std::string data;
+};
+
+/// Unpacks a file (plain, .gz), an archive (.tar, .tar.gz, .zip) or a folder into its JSON files,
+/// each handed to `consume`, one in memory at a time: a folder's in the order of names, an
+/// archive's in its own. Told by content, not by name; of folders and archives, what is not JSON is
+/// passed over. Throws Error (bad input): cannot be read, truncated gzip, member names with "..", a
+/// bomb.
+void read_input_files(const std::string& path, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume);
+/// The same for a file or archive in memory; `name` names it in errors.
+void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume);
+
+/// The rank that a file name tells: `rank-3.json`, `dlrm_eg_3.json`, `trace.3.et.json.gz`,
+/// `worker3_…`. `names` are all files of the input: the rank is the one number that differs between
+/// them. One file alone is rank 0 unless its name says "rank". Throws Error (bad input) on an
+/// ambiguity, listing the files.
+[[nodiscard]] std::vector<int> ranks_from_names(const std::vector<std::string>& names);
+
+/// The traces of a job, and what lay beside them.
+struct TraceSet {
+  std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1
+  std::vector<std::string> kineto;  ///< Kineto files of folders and archives: not read
+  std::vector<std::string> others;  ///< other JSON files of folders and archives: not read
+};
+
+/// Reads the traces of all ranks as read_traces() does, and names the files that it left out.
+[[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
+                                      const ReadLimits& limits = {});
+
+/// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
+/// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of
+/// parse_trace and read_input_files, a missing rank, two files for one rank, no trace at all.
+[[nodiscard]] std::vector<Trace> read_traces(const std::vector<std::string>& paths,
+                                             const ReadLimits& limits = {});
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace understudy::et_schema {
+
+/// Pieces of JSON appended to a buffer: the fast way to write files of many lines.
+/// Texts are written as they are but for what JSON asks to be escaped; they must be UTF-8.
+void append_json_string(std::string& out, std::string_view text);
+void append_json_int(std::string& out, std::int64_t value);
+void append_json_uint(std::string& out, std::uint64_t value);
+/// Shortest text that reads back as the same double and never looks like an integer ("1.0");
+/// "inf", "-inf" and "nan" as strings, since JSON has no numbers for them.
+void append_json_double(std::string& out, double value);
+void append_json_ints(std::string& out, std::span<const std::int64_t> values);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,86 @@
+#include "et_schema/losses.h"
+
+#include "et_schema/assert.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// In the order of enum Loss.
+constexpr std::array<LossInfo, kLossCount> kLossTable = {{
+    {"repaired_commas", "Commas that were missing or trailing; the reader put them right."},
+    {"repaired_names",
+     "Node names with unescaped quotes, newlines or backslashes; the reader escaped them."},
+    {"truncated_files", "Files cut off before their end, read up to the last whole node."},
+    {"truncated_nodes", "Nodes that the cut-off end lost in part; they are not read."},
+    {"made_up_thread_roots", "Thread roots that the file lacks, made up by thread id."},
+    {"orphan_nodes", "Nodes whose parent is not in the file, hung from their thread's root."},
+    {"truncated_lists",
+     "Lists of 4,097 elements: the observer cuts there without a mark, so more may be missing."},
+    {"placeholder_values",
+     "Arguments recorded as a tag only, such as generators, streams and storages."},
+    {"lost_doubles",
+     "Epsilons that the six decimals of the trace turned into 0.0, set to the operator's default."},
+    {"unknown_dtypes", "Tensors of an element type that is not known here."},
+    {"cut_process_groups",
+     "Process-group lists that the observer cut at 8,192 characters, read up to the cut."},
+    {"reused_addresses",
+     "Reads that show another tensor at a reused address; taken as a tensor of its own."},
+    {"aliases", "Views made outside of the dispatcher, rebuilt with as_strided."},
+    {"unmatched_waits", "Waits whose collective was issued before the capture began."},
+    {"assumed_process_groups",
+     "Collectives whose process group the trace does not say, taken as the whole world."},
+    {"assumed_reduce_ops", "Reductions whose operator is not recorded, taken as a sum."},
+    {"made_masks",
+     "Masks whose number of true elements decides a shape, made with the recorded number."},
+    {"labels_that_worked",
+     "Labels without operators below them that did work, replayed through an equivalent if known."},
+    {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
+    {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
+}};
+
+constexpr bool every_loss_is_described() {
+  for (const LossInfo& entry : kLossTable) {
+    if (entry.name.empty() || entry.meaning.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(every_loss_is_described(), "a Loss has no line in the table");
+
+}  // namespace
+
+const LossInfo& info(Loss loss) {
+  const auto index = static_cast<std::size_t>(loss);
+  UNDERSTUDY_ASSERT(index < kLossCount);
+  return kLossTable[index];
+}
+
+Losses& Losses::operator+=(const Losses& other) {
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    counts_[i] += other.counts_[i];
+  }
+  return *this;
+}
+
+std::map<std::string, std::uint64_t> Losses::nonzero() const {
+  std::map<std::string, std::uint64_t> result;
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    if (counts_[i] != 0) {
+      result.emplace(kLossTable[i].name, counts_[i]);
+    }
+  }
+  return result;
+}
+
+bool Losses::add_by_name(std::string_view name, std::uint64_t count) {
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    if (kLossTable[i].name == name) {
+      counts_[i] += count;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,203 @@
+#include "program_check.h"
+
+#include "et_schema/error.h"
+#include "program_names.h"
+#include "program_text.h"
+
+namespace understudy::et_schema {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Program& program, std::size_t groups, const ProgramOrigin& origin)
+      : program_(program), groups_(groups), origin_(origin) {}
+
+  void check() {
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      if (program_.storages[i].bytes < 0) {
+        fail("storage " + std::to_string(i) + ", bytes", "a size that is not negative",
+             std::to_string(program_.storages[i].bytes));
+      }
+    }
+    for (std::size_t i = 0; i < program_.slots.size(); ++i) {
+      check_slot("slot " + std::to_string(i), program_.slots[i]);
+    }
+    check_instructions(program_.instructions, 0);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string field, std::string expected, std::string got,
+                         std::optional<std::uint64_t> node = std::nullopt) const {
+    ErrorContext context;
+    context.file = origin_.file;
+    context.rank = origin_.rank;
+    context.node = node;
+    context.field = std::move(field);
+    context.expected = std::move(expected);
+    context.got = std::move(got);
+    context.hint = origin_.hint;
+    throw bad_input("the program of a rank does not hold together", std::move(context));
+  }
+
+  void check_slot(const std::string& name, const Slot& slot) const {
+    if (slot.storage >= program_.storages.size()) {
+      fail(name + ", storage", below(program_.storages.size(), "storages"),
+           std::to_string(slot.storage));
+    }
+    const bool layout_free = slot.sparse && slot.strides.empty();
+    if (slot.strides.size() != slot.sizes.size() && !layout_free) {
+      fail(name + ", strides", std::to_string(slot.sizes.size()) + " strides, one a dimension",
+           std::to_string(slot.strides.size()));
+    }
+    if (slot.offset < 0) {
+      fail(name + ", offset", "an offset that is not negative", std::to_string(slot.offset));
+    }
+    check_extent(name, slot);
+    if (slot.value) {
+      check_rule(name + ", value", *slot.value);
+    }
+  }
+
+  void check_extent(const std::string& name, const Slot& slot) const {
+    bool empty = false;
+    bool overflow = false;
+    std::int64_t elements = 1;
+    std::int64_t last = slot.offset;
+    for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
+      const std::int64_t size = slot.sizes[i];
+      if (size < 0) {
+        fail(name + ", sizes", "sizes that are not negative", std::to_string(size));
+      }
+      empty = empty || size == 0;
+      overflow = __builtin_mul_overflow(elements, size, &elements) || overflow;
+      if (slot.strides.empty()) {
+        continue;
+      }
+      if (slot.strides[i] < 0) {
+        fail(name + ", strides", "strides that are not negative", std::to_string(slot.strides[i]));
+      }
+      std::int64_t step = 0;
+      if (size > 1) {
+        overflow = __builtin_mul_overflow(size - 1, slot.strides[i], &step) || overflow;
+        overflow = __builtin_add_overflow(last, step, &last) || overflow;
+      }
+    }
+    std::int64_t bytes = 0;
+    overflow = __builtin_add_overflow(last, 1, &last) || overflow;
+    overflow = __builtin_mul_overflow(last, item_size(slot.dtype), &bytes) || overflow;
+    if (empty) {
+      return;  // a tensor without elements lies nowhere
+    }
+    if (overflow) {
+      fail(name + ", sizes", "an extent below 2^63 bytes", "more");
+    }
+    const std::int64_t storage_bytes = program_.storages[slot.storage].bytes;
+    if (!slot.sparse && bytes > storage_bytes) {
+      fail(name, "an extent within its storage of " + std::to_string(storage_bytes) + " bytes",
+           std::to_string(bytes) + " bytes");
+    }
+  }
+
+  void check_rule(const std::string& name, const ValueRule& rule) const {
+    for (const ValueRule::Segment& segment : rule.segments) {
+      if (segment.count < 0 || segment.sum < 0) {
+        fail(name + ".segments", "counts and sums that are not negative",
+             "[" + std::to_string(segment.count) + "," + std::to_string(segment.sum) + "]");
+      }
+    }
+    const bool has_probability =
+        rule.kind == ValueRuleKind::kBernoulli || rule.kind == ValueRuleKind::kTargets;
+    if (has_probability && !(rule.a >= 0 && rule.a <= 1)) {
+      fail(name + ".a", "a probability from 0 to 1", std::to_string(rule.a));
+    }
+    if (rule.kind == ValueRuleKind::kIntegers && rule.high < rule.low) {
+      fail(name + ".high", "at least `low`, " + std::to_string(rule.low),
+           std::to_string(rule.high));
+    }
+  }
+
+  void check_instructions(const std::vector<Instruction>& instructions, std::uint64_t depth) const {
+    if (depth > kMaxBodyDepth) {
+      fail("body", "bodies nested at most " + std::to_string(kMaxBodyDepth) + " deep",
+           "a deeper one");
+    }
+    for (const Instruction& instruction : instructions) {
+      check_instruction(instruction);
+      check_instructions(instruction.body, depth + 1);
+    }
+  }
+
+  void check_instruction(const Instruction& instruction) const {
+    const std::uint64_t node = instruction.node_id;
+    check_slots(instruction.args, "args", node, 1);
+    check_slots(instruction.results, "results", node, 1);
+    if (instruction.schema && *instruction.schema >= program_.schemas.size()) {
+      fail("schema", below(program_.schemas.size(), "schemas"), std::to_string(*instruction.schema),
+           node);
+    }
+    if (instruction.kind == InstructionKind::kAlias &&
+        (!is_one_slot(instruction.args) || !is_one_slot(instruction.results))) {
+      fail("alias", "one slot as argument and one as result", "other arguments or results", node);
+    }
+    if (instruction.comm.has_value() != is_communication(instruction.kind)) {
+      fail("comm", instruction.comm ? "no communication" : "what is communicated",
+           "kind \"" + std::string(to_string(instruction.kind)) + "\" " +
+               (instruction.comm ? "with it" : "without it"),
+           node);
+    }
+    if (instruction.comm) {
+      check_comm(*instruction.comm, node);
+    }
+  }
+
+  static bool is_one_slot(const std::vector<Argument>& arguments) {
+    return arguments.size() == 1 && std::holds_alternative<Argument::SlotRef>(arguments[0].value);
+  }
+
+  void check_slots(const std::vector<Argument>& arguments, const char* field, std::uint64_t node,
+                   int depth) const {
+    if (depth > kMaxListDepth) {
+      fail(field, "lists nested at most " + std::to_string(kMaxListDepth) + " deep", "a deeper one",
+           node);
+    }
+    for (const Argument& argument : arguments) {
+      if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+        if (slot->id >= program_.slots.size()) {
+          fail(field, below(program_.slots.size(), "slots"), "%" + std::to_string(slot->id), node);
+        }
+      } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+        check_slots(*list, field, node, depth + 1);
+      }
+    }
+  }
+
+  void check_comm(const CommInfo& comm, std::uint64_t node) const {
+    if (comm.group >= groups_) {
+      fail("comm.group", below(groups_, "process groups"), std::to_string(comm.group), node);
+    }
+    for (const auto* splits : {&comm.in_splits, &comm.out_splits}) {
+      for (const std::int64_t split : *splits) {
+        if (split < 0) {
+          fail(splits == &comm.in_splits ? "comm.in_splits" : "comm.out_splits",
+               "splits that are not negative", std::to_string(split), node);
+        }
+      }
+    }
+  }
+
+  static std::string below(std::size_t count, const char* what) {
+    return "a number below " + std::to_string(count) + ", the number of " + what;
+  }
+
+  const Program& program_;
+  std::size_t groups_;
+  const ProgramOrigin& origin_;
+};
+
+}  // namespace
+
+void check_program(const Program& program, std::size_t groups, const ProgramOrigin& origin) {
+  Checker(program, groups, origin).check();
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,62 @@
+#include "program_names.h"
+
+#include <array>
+#include <cstddef>
+
+namespace understudy::et_schema {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 8> kInstructionKinds = {
+    "op", "alias", "native", "collective", "p2p", "wait", "kernel", "marker"};
+constexpr std::array<std::string_view, 11> kValueRuleKinds = {
+    "zeros",   "constant", "uniform",   "normal", "integers", "offsets",
+    "lengths", "arange",   "bernoulli", "mask",   "targets"};
+static_assert(kInstructionKinds.size() == static_cast<std::size_t>(InstructionKind::kMarker) + 1);
+static_assert(kValueRuleKinds.size() == static_cast<std::size_t>(ValueRuleKind::kTargets) + 1);
+
+template <typename Enum, std::size_t kSize>
+std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,
+                              std::string_view name) {
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (names[i] == name) {
+      return static_cast<Enum>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(InstructionKind kind) {
+  return kInstructionKinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<InstructionKind> instruction_kind_from_string(std::string_view name) {
+  return find_name<InstructionKind>(kInstructionKinds, name);
+}
+
+std::string_view to_string(ValueRuleKind kind) {
+  return kValueRuleKinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<ValueRuleKind> value_rule_kind_from_string(std::string_view name) {
+  return find_name<ValueRuleKind>(kValueRuleKinds, name);
+}
+
+std::optional<CommKind> comm_kind_from_string(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(CommKind::kInit); ++i) {
+    const auto kind = static_cast<CommKind>(i);
+    if (to_string(kind) == name) {
+      return kind;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_communication(InstructionKind kind) {
+  return kind == InstructionKind::kCollective || kind == InstructionKind::kP2p ||
+         kind == InstructionKind::kWait;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "et_schema/assert.h"
+#include "et_schema/report.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::size_t kMostMismatches = 100;
+
+// The larger of two figures of which either may be unknown.
+void raise_to(std::optional<double>& figure, const std::optional<double>& other) {
+  if (other && (!figure || *other > *figure)) {
+    figure = other;
+  }
+}
+
+std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
+  std::size_t iterations = ranks.front().iteration_ms.samples.size();
+  for (const RankReport& rank : ranks) {
+    iterations = std::min(iterations, rank.iteration_ms.samples.size());
+  }
+  std::vector<double> slowest(iterations, 0.0);
+  for (const RankReport& rank : ranks) {
+    for (std::size_t i = 0; i < iterations; ++i) {
+      slowest[i] = std::max(slowest[i], rank.iteration_ms.samples[i]);
+    }
+  }
+  return slowest;
+}
+
+// Rows of one name and note, the most frequent first.
+std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
+                                   std::vector<NamedCount> Coverage::*list) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  for (const RankReport& rank : ranks) {
+    for (const NamedCount& row : rank.coverage.*list) {
+      sums[{row.name, row.note}] += row.count;
+    }
+  }
+  std::vector<NamedCount> rows;
+  rows.reserve(sums.size());
+  for (const auto& [key, count] : sums) {
+    rows.push_back({key.first, count, key.second});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const NamedCount& a, const NamedCount& b) { return a.count > b.count; });
+  return rows;
+}
+
+Coverage merge_coverage(const std::vector<RankReport>& ranks) {
+  Coverage total;
+  total.time = ranks.front().coverage.time;
+  for (const RankReport& rank : ranks) {
+    total.selected += rank.coverage.selected;
+    total.replayed += rank.coverage.replayed;
+    total.exact += rank.coverage.exact;
+    const bool both_known = total.time && rank.coverage.time;
+    total.time = both_known ? std::min(total.time, rank.coverage.time) : std::nullopt;
+  }
+  if (total.selected != 0) {
+    total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
+  }
+  for (const auto list : {&Coverage::substituted, &Coverage::stubbed, &Coverage::dropped,
+                          &Coverage::not_applicable, &Coverage::pinned_outputs}) {
+    total.*list = merge_rows(ranks, list);
+  }
+  return total;
+}
+
+std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) {
+  std::map<std::pair<std::string, std::string>, OperatorTime> rows;
+  for (const RankReport& rank : ranks) {
+    for (const OperatorTime& row : rank.operators) {
+      OperatorTime& sum = rows[{row.name, row.op_class}];
+      sum.name = row.name;
+      sum.op_class = row.op_class;
+      sum.count += row.count;
+      sum.ms = std::max(sum.ms, row.ms);
+    }
+  }
+  std::vector<OperatorTime> merged;
+  merged.reserve(rows.size());
+  for (auto& [key, row] : rows) {
+    merged.push_back(std::move(row));
+  }
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const OperatorTime& a, const OperatorTime& b) { return a.ms > b.ms; });
+  return merged;
+}
+
+// Collectives whose sizes differ from rank to rank by their nature.
+bool has_uneven_parts(const std::string& name) {
+  return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
+}
+
+// Rows of one collective, group and size; uneven ones of a group are one row, of the largest size.
+std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
+  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, CollectiveTime> rows;
+  for (const RankReport& rank : ranks) {
+    for (const CollectiveTime& row : rank.collectives) {
+      const std::uint64_t size = has_uneven_parts(row.name) ? 0 : row.bytes;
+      const auto [place, is_new] =
+          rows.try_emplace({row.name, row.group, size, row.group_size}, row);
+      if (is_new) {
+        continue;
+      }
+      CollectiveTime& merged = place->second;
+      merged.count += row.count;
+      merged.bytes = std::max(merged.bytes, row.bytes);
+      if (row.median_us && (!merged.median_us || *row.median_us > *merged.median_us)) {
+        merged.median_us = row.median_us;
+        merged.algbw_gb_per_s = row.algbw_gb_per_s;
+        merged.busbw_gb_per_s = row.busbw_gb_per_s;
+      }
+    }
+  }
+  std::vector<CollectiveTime> merged;
+  merged.reserve(rows.size());
+  for (auto& [key, row] : rows) {
+    merged.push_back(std::move(row));
+  }
+  return merged;
+}
+
+void add_rank(RankReport& total, const RankReport& rank) {
+  total.output_mismatches += rank.output_mismatches;
+  total.outputs_checked += rank.outputs_checked;
+  for (const OutputMismatch& mismatch : rank.mismatches) {
+    if (total.mismatches.size() < kMostMismatches) {
+      total.mismatches.push_back(mismatch);
+    }
+  }
+  total.values.nan += rank.values.nan;
+  total.values.inf += rank.values.inf;
+  total.values.subnormal += rank.values.subnormal;
+  total.memory.peak_bytes = std::max(total.memory.peak_bytes, rank.memory.peak_bytes);
+  total.memory.live_peak_bytes =
+      std::max(total.memory.live_peak_bytes, rank.memory.live_peak_bytes);
+  total.memory.external_bytes = std::max(total.memory.external_bytes, rank.memory.external_bytes);
+  for (const auto& [name, count] : rank.losses) {
+    total.losses[name] += count;
+  }
+  raise_to(total.host_overhead_ns_per_operator, rank.host_overhead_ns_per_operator);
+  raise_to(total.startup_ms, rank.startup_ms);
+  raise_to(total.first_iteration_ms, rank.first_iteration_ms);
+}
+
+}  // namespace
+
+std::optional<double> percentile(const std::vector<double>& sorted, double q) {
+  if (sorted.empty()) {
+    return std::nullopt;
+  }
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(position));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double share = position - std::floor(position);
+  return sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+IterationStats iteration_stats(std::vector<double> samples_ms) {
+  std::vector<double> sorted;
+  sorted.reserve(samples_ms.size());
+  std::copy_if(samples_ms.begin(), samples_ms.end(), std::back_inserter(sorted),
+               [](double sample) { return std::isfinite(sample); });
+  std::sort(sorted.begin(), sorted.end());
+  IterationStats stats;
+  stats.min = percentile(sorted, 0.0);
+  stats.median = percentile(sorted, 0.5);
+  stats.p10 = percentile(sorted, 0.1);
+  stats.p90 = percentile(sorted, 0.9);
+  stats.p99 = percentile(sorted, 0.99);
+  stats.samples = std::move(samples_ms);
+  return stats;
+}
+
+Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
+             Environment environment) {
+  UNDERSTUDY_ASSERT(!ranks.empty());
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+  Report report;
+  report.world_size = static_cast<int>(ranks.size());
+  report.total.iteration_ms = iteration_stats(slowest_samples(ranks));
+  report.total.coverage = merge_coverage(ranks);
+  for (const RankReport& rank : ranks) {
+    add_rank(report.total, rank);
+  }
+  report.total.operators = merge_operators(ranks);
+  report.total.collectives = merge_collectives(ranks);
+  report.ranks = std::move(ranks);
+  report.filters = std::move(filters);
+  report.environment = std::move(environment);
+  return report;
+}
+
+}  // namespace understudy::et_schema

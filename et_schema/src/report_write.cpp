@@ -1,0 +1,166 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "et_schema/report.h"
+#include "report_format.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// Keys stand in the order of the contract.
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+Json number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+Json iteration_json(const IterationStats& stats) {
+  Json json;
+  json["min"] = number(stats.min);
+  json["median"] = number(stats.median);
+  json["p10"] = number(stats.p10);
+  json["p90"] = number(stats.p90);
+  json["p99"] = number(stats.p99);
+  Json& samples = json["samples"] = Json::array();
+  for (const double sample : stats.samples) {
+    samples.push_back(number(sample));
+  }
+  return json;
+}
+
+Json rows_json(const std::vector<NamedCount>& rows, const char* note_key) {
+  Json list = Json::array();
+  for (const NamedCount& row : rows) {
+    Json json;
+    json["name"] = row.name;
+    json["count"] = row.count;
+    if (note_key != nullptr) {
+      json[note_key] = row.note;
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json coverage_json(const Coverage& coverage) {
+  Json json;
+  json["count"] = number(coverage.count);
+  json["time"] = number(coverage.time);
+  json["selected"] = coverage.selected;
+  json["replayed"] = coverage.replayed;
+  json["exact"] = coverage.exact;
+  for (const CoverageList& list : kCoverageLists) {
+    json[list.key] = rows_json(coverage.*list.rows, list.note_key);
+  }
+  return json;
+}
+
+Json mismatches_json(const std::vector<OutputMismatch>& mismatches) {
+  Json list = Json::array();
+  for (const OutputMismatch& mismatch : mismatches) {
+    list.push_back(Json{{"node", mismatch.node},
+                        {"name", mismatch.name},
+                        {"field", mismatch.field},
+                        {"expected", mismatch.expected},
+                        {"got", mismatch.got}});
+  }
+  return list;
+}
+
+Json operators_json(const std::vector<OperatorTime>& operators) {
+  Json list = Json::array();
+  for (const OperatorTime& row : operators) {
+    list.push_back(Json{
+        {"name", row.name}, {"class", row.op_class}, {"count", row.count}, {"ms", number(row.ms)}});
+  }
+  return list;
+}
+
+Json collectives_json(const std::vector<CollectiveTime>& collectives) {
+  Json list = Json::array();
+  for (const CollectiveTime& row : collectives) {
+    list.push_back(Json{{"name", row.name},
+                        {"group", row.group},
+                        {"group_size", row.group_size},
+                        {"count", row.count},
+                        {"bytes", row.bytes},
+                        {"median_us", number(row.median_us)},
+                        {"algbw_gb_per_s", number(row.algbw_gb_per_s)},
+                        {"busbw_gb_per_s", number(row.busbw_gb_per_s)}});
+  }
+  return list;
+}
+
+void add_figures(Json& json, const RankReport& report) {
+  json["iteration_ms"] = iteration_json(report.iteration_ms);
+  json["coverage"] = coverage_json(report.coverage);
+  json["output_mismatches"] = report.output_mismatches;
+  json["outputs_checked"] = report.outputs_checked;
+  json["values"] = Json{{"nan", report.values.nan},
+                        {"inf", report.values.inf},
+                        {"subnormal", report.values.subnormal}};
+  json["memory"] = Json{{"peak_bytes", report.memory.peak_bytes},
+                        {"live_peak_bytes", report.memory.live_peak_bytes},
+                        {"external_bytes", report.memory.external_bytes}};
+  json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
+  json["losses"] = Json(report.losses);
+  json["mismatches"] = mismatches_json(report.mismatches);
+  json["operators"] = operators_json(report.operators);
+  json["collectives"] = collectives_json(report.collectives);
+  json["startup_ms"] = number(report.startup_ms);
+  json["first_iteration_ms"] = number(report.first_iteration_ms);
+}
+
+Json rank_json(const RankReport& report) {
+  Json json;
+  json["rank"] = report.rank;
+  add_figures(json, report);
+  return json;
+}
+
+Json environment_json(const Environment& environment) {
+  Json json;
+  json["tool_version"] = environment.tool_version;
+  json["benchmark"] = environment.benchmark;
+  json["date_utc"] = environment.date_utc;
+  json["device"] = environment.device;
+  json["cpu_model"] = environment.cpu_model;
+  json["cpu_count"] = environment.cpu_count;
+  json["threads"] = environment.threads;
+  json["backend"] = environment.backend;
+  json["hosts"] = environment.hosts;
+  json["versions"] = Json(environment.versions);
+  json["settings"] = Json(environment.settings);
+  return json;
+}
+
+// Texts from the machine (a host's name, a CPU's) may hold any bytes.
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json;
+  json["format"] = kReportFormat;
+  json["version"] = kReportVersion;
+  json["world_size"] = report.world_size;
+  add_figures(json, report.total);
+  json["filters"] = report.filters;
+  Json& ranks = json["ranks"] = Json::array();
+  for (const RankReport& rank : report.ranks) {
+    ranks.push_back(rank_json(rank));
+  }
+  json["environment"] = environment_json(report.environment);
+  return dump(json, 1) + "\n";
+}
+
+std::string to_json(const RankReport& report) {
+  return dump(rank_json(report), -1);
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,235 @@
+#include "et_schema/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "et_schema/error.h"
+#include "et_schema/trace_reader.h"
+#include "trace_sniff.h"
+#include "unpack.h"
+
+namespace understudy::et_schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_read(const std::string& path, std::string got) {
+  return bad_input("a file that cannot be read", {.file = path,
+                                                  .rank = {},
+                                                  .node = {},
+                                                  .field = {},
+                                                  .expected = "a file or folder that can be read",
+                                                  .got = std::move(got),
+                                                  .hint = {}});
+}
+
+/// The first bytes of a file, to tell what it is.
+std::string read_start(const std::string& path) {
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  std::string start(kSniffBytes, '\0');
+  if (!stream ||
+      (!stream.read(start.data(), static_cast<std::streamsize>(start.size())) && stream.bad())) {
+    throw cannot_read(path, std::strerror(errno));
+  }
+  start.resize(static_cast<std::size_t>(stream.gcount()));
+  return start;
+}
+
+std::string read_plain(const std::string& path, UnpackBudget& budget) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  budget.add(path, size, size, 0);
+  std::ifstream stream(path, std::ios::binary);
+  std::string data(size, '\0');
+  if (!stream.read(data.data(), static_cast<std::streamsize>(size)) && stream.bad()) {
+    throw cannot_read(path, std::strerror(errno));
+  }
+  data.resize(static_cast<std::size_t>(stream.gcount()));
+  return data;
+}
+
+void check_start_depth(const std::string& path, std::string_view start) {
+  try {
+    refuse_deep_start(start);
+  } catch (const Error& error) {
+    throw error.with_file(path);
+  }
+}
+
+void read_one_file(const std::string& path, UnpackBudget& budget,
+                   const std::function<void(InputFile&&)>& consume) {
+  const std::string start = read_start(path);
+  if (find_packing(start) != Packing::kPlain) {
+    unpack({.name = path, .path = path, .memory = {}}, budget, consume);
+    return;
+  }
+  check_start_depth(path, start);
+  consume({.name = path, .data = read_plain(path, budget)});
+}
+
+/// JSON files and gzipped ones; the rest of a folder is none of ours.
+bool is_candidate(const std::string& path) {
+  const std::string start = read_start(path);
+  if (find_packing(start) == Packing::kGzip) {
+    return true;
+  }
+  const std::size_t first = std::min(start.find_first_not_of(" \t\r\n\xef\xbb\xbf"), start.size());
+  return first < start.size() && start[first] == '{';
+}
+
+void read_folder(const std::string& path, UnpackBudget& budget,
+                 const std::function<void(InputFile&&)>& consume) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code type_error;
+    if (entry->is_regular_file(type_error) && !entry->path().filename().string().starts_with('.')) {
+      names.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (is_candidate(name)) {
+      read_one_file(name, budget, consume);
+    }
+  }
+}
+
+void read_path(const std::string& path, UnpackBudget& budget,
+               const std::function<void(InputFile&&)>& consume) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    throw cannot_read(path, "no such file or folder");
+  }
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  if (fs::is_directory(status)) {
+    read_folder(path, budget, consume);
+  } else {
+    read_one_file(path, budget, consume);
+  }
+}
+
+Error no_traces(const std::string& path, const TraceSet& set) {
+  std::error_code error;
+  const bool is_bench =
+      fs::is_regular_file(path, error) &&
+      std::find(set.others.begin(), set.others.end(), path + "/manifest.json") != set.others.end();
+  std::string got = set.kineto.empty() ? "none" : fmt::format("Kineto files: {}", set.kineto[0]);
+  if (set.kineto.size() > 1) {
+    got += fmt::format(" and {} more", set.kineto.size() - 1);
+  }
+  return bad_input(
+      "no trace is there",
+      {.file = path,
+       .rank = {},
+       .node = {},
+       .field = {},
+       .expected = "PyTorch execution traces, one a rank, plain or gzipped",
+       .got = is_bench ? "a benchmark (bench.et)" : got,
+       .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
+}
+
+void check_ranks(const std::vector<Trace>& traces) {
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (i > 0 && traces[i].rank == traces[i - 1].rank) {
+      throw bad_input("two files for one rank",
+                      {.file = traces[i].file,
+                       .rank = traces[i].rank,
+                       .node = {},
+                       .field = {},
+                       .expected = "one file for each rank",
+                       .got = fmt::format("this file and {}", traces[i - 1].file),
+                       .hint = "give one of them only"});
+    }
+    if (traces[i].rank != static_cast<int>(i)) {
+      throw bad_input(
+          fmt::format("rank {} is missing", i),
+          {.file = traces[i].file,
+           .rank = {},
+           .node = {},
+           .field = {},
+           .expected = fmt::format("ranks 0 to {}, for {} files", traces.size() - 1, traces.size()),
+           .got = fmt::format("rank {} after {} of them", traces[i].rank, i),
+           .hint = "give the files of all ranks, or one file alone"});
+    }
+  }
+}
+
+}  // namespace
+
+void read_input_files(const std::string& path, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume) {
+  UnpackBudget budget(limits);
+  read_path(path, budget, consume);
+}
+
+void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume) {
+  UnpackBudget budget(limits);
+  if (find_packing(bytes) != Packing::kPlain) {
+    unpack({.name = name, .path = {}, .memory = bytes}, budget, consume);
+    return;
+  }
+  budget.add(name, bytes.size(), bytes.size(), 0);
+  check_start_depth(name, bytes.substr(0, kSniffBytes));
+  consume({.name = name, .data = std::string(bytes)});
+}
+
+TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits) {
+  TraceSet set;
+  UnpackBudget budget(limits);
+  for (const std::string& path : paths) {
+    const std::size_t before = set.traces.size();
+    read_path(path, budget, [&](InputFile&& file) {
+      // What the user names is a trace, or an error that says what it is instead.
+      const JsonKind kind = file.name == path ? JsonKind::kTrace : classify_json(file.data);
+      if (kind == JsonKind::kKineto) {
+        set.kineto.push_back(file.name);
+      } else if (kind == JsonKind::kOther) {
+        set.others.push_back(file.name);
+      } else {
+        set.traces.push_back(parse_trace(file.data, file.name));
+      }
+    });
+    if (set.traces.size() == before) {
+      throw no_traces(path, set);
+    }
+  }
+  if (set.traces.size() > 1) {
+    std::vector<std::string> names;
+    for (const Trace& trace : set.traces) {
+      names.push_back(trace.file);
+    }
+    const std::vector<int> ranks = ranks_from_names(names);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      set.traces[i].rank = ranks[i];
+    }
+    std::sort(set.traces.begin(), set.traces.end(),
+              [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
+    check_ranks(set.traces);
+  }
+  return set;
+}
+
+std::vector<Trace> read_traces(const std::vector<std::string>& paths, const ReadLimits& limits) {
+  return read_trace_set(paths, limits).traces;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace understudy::et_schema {
+
+enum class JsonKind : std::uint8_t {
+  kTrace,   ///< a PyTorch execution trace
+  kKineto,  ///< a chrome trace of Kineto
+  kOther    ///< anything else, JSON or not
+};
+
+/// What a file is, by the first telling key of its top level. Does not validate; never throws.
+[[nodiscard]] JsonKind classify_json(std::string_view text);
+
+/// True if the top-level key is one that only Kineto files have.
+[[nodiscard]] bool is_kineto_key(std::string_view key);
+
+/// The position of the "{" that a trace begins with. Throws Error (bad input) that names what the
+/// file is instead: empty, binary, a Chakra protobuf, another kind of JSON.
+[[nodiscard]] std::size_t check_start(std::string_view text);
+
+/// Throws Error (bad input) for a Kineto file that was given as a trace.
+void refuse_kineto_key(std::string_view key);
+
+/// Throws Error (bad input): brackets nested deeper than kMaxJsonDepth.
+[[noreturn]] void fail_too_deep();
+
+/// Refuses, by the first bytes of a file alone, what is nested too deep. Bytes that are no text are
+/// left to others.
+void refuse_deep_start(std::string_view start);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,36 @@
+"""What every sample program shares: arguments, seed, and the loop that a capture rides on."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import understudy_capture  # noqa: E402
+
+
+def run(build, description):
+    """build() sets the model up and returns the function that trains one step."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--seed", type=int, default=1, help="of parameters and data (default 1)")
+    parser.add_argument("--steps", type=int, default=100, help="steps to train (default 100)")
+    arguments = parser.parse_args()
+    torch.manual_seed(arguments.seed)
+    step = build()
+    for _ in range(arguments.steps):
+        step()
+        understudy_capture.step()
+
+
+def cycling(make_batch, count=4):
+    """Makes `count` batches beforehand and hands them out in turn, so that no step makes data."""
+    batches = [make_batch() for _ in range(count)]
+    position = 0
+
+    def next_batch():
+        nonlocal position
+        position += 1
+        return batches[position % count]
+
+    return next_batch

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Capture the samples of fleet_samples again and write their manifests.
+
+    make_samples.py [NAME...]          capture (all, or those named) and describe them
+    make_samples.py --describe         write the manifests again from the files that are there
+    make_samples.py --list             names and descriptions
+
+Samples that come from elsewhere are described, never captured.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import trace_counts
+
+SAMPLES = Path(__file__).resolve().parents[1]
+ROOT = SAMPLES.parent
+OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
+PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
+CAPTURE = "scripts/capture -o fleet_samples/{name} --warmup 5 --timed 40 --threads 1 --stop"
+OWN_LICENCE = "Apache-2.0"
+PARAM = "https://github.com/facebookresearch/param/tree/main/et_replay/tests/inputs"
+
+OWN = {
+    "mlp": "Perceptron with three hidden layers of 2048, batch 128, SGD with momentum",
+    "resnet18": "ResNet-18 on 112 x 112 images, batch 4, SGD with momentum",
+    "gpt_adamw_foreach": "GPT of 4 layers of width 256, 512 tokens, AdamW over lists of tensors",
+    "gpt_adamw_fused": "The same GPT, AdamW as one fused operator",
+    "dlrm_dense": "Recommendation model, 8 embedding bags, dense gradients, Adagrad",
+    "dlrm_sparse": "The same model with sparse gradients, Adagrad on the tables, SGD elsewhere",
+    "speech_encoder": "Convolutions and 3 transformer layers on padded spectrograms, AdamW",
+    "gpt_ddp": "The GPT under DistributedDataParallel, collectives in the NCCL form",
+    "gpt_ddp_gloo": "The same, collectives as Gloo records them (wrong parents included)",
+}
+SEVERAL_RANKS = {"gpt_ddp": (2, "nccl-form"), "gpt_ddp_gloo": (2, "gloo")}
+PROGRAM = {"gpt_ddp_gloo": "gpt_ddp"}
+
+TABLE_BEGIN, TABLE_END = "<!-- table: made by make_samples.py -->", "<!-- end of table -->"
+TABLE_HEAD = """\
+| sample | what it is | ranks | schema | nodes | operators | collectives | step, ms | licence |
+|---|---|---|---|---|---|---|---|---|"""
+
+THIRD_PARTY = {
+    "dlrm_8gpu": {
+        "description": "One step of a torchrec DLRM on 8 GPUs (V100), with the Kineto profile of "
+                       "the same run",
+        "origin": "facebookresearch/param, et_replay/tests/inputs, 2023-09-07",
+        "ets": ["dlrm_pytorch_et.tar.gz"],
+        "captured_on": "8 x Tesla V100-SXM2-32GB",
+    },
+    "resnet_ddp": {
+        "description": "Three steps of ResNet-50 with DistributedDataParallel on 1 GPU, once in "
+                       "schema 1.0.3 and once in 1.1.1",
+        "origin": "facebookresearch/param, et_replay/tests/inputs, 2024-04-17 and 2024-08-07",
+        "ets": ["resnet_1gpu_et_1.0.3.json.gz", "resnet_1gpu_et_1.1.1.json.tar.gz"],
+        "captured_on": None,
+    },
+    "linear": {
+        "description": "One training iteration of 20 x (Linear + ReLU) and a head, SGD over lists",
+        "origin": "facebookresearch/param, et_replay/tests/inputs/linear_et.json.gz",
+        "ets": ["linear_et.json.gz"],
+        "captured_on": "NVIDIA GeForce RTX 2080 Ti",
+    },
+}
+
+
+def command_for(name):
+    program = f"fleet_samples/programs/{PROGRAM.get(name, name)}.py --seed 1"
+    command = CAPTURE.format(name=name)
+    if name in SEVERAL_RANKS:
+        ranks, comms = SEVERAL_RANKS[name]
+        return f"torchrun --nproc-per-node {ranks} {command} --comms {comms} {program}"
+    return f"{command} {program}"
+
+
+def run_capture(name):
+    words = shlex.split(command_for(name))
+    launcher = ["-m", "torch.distributed.run"] if words[0] == "torchrun" else [words[0]]
+    subprocess.run([PYTHON, *launcher, *words[1:]], cwd=ROOT, check=True)
+
+
+def describe_files(folder):
+    described = []
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name != "manifest.json":
+            content = path.read_bytes()
+            described.append({"name": path.name, "bytes": len(content),
+                              "sha256": hashlib.sha256(content).hexdigest()})
+    return described
+
+
+def ground_truth(ranks):
+    """The un-profiled step: per rank over the samples that capture.json holds."""
+    figures = []
+    for rank in ranks:
+        times = sorted(rank["step_ns"])
+        tenths = statistics.quantiles(times, n=10, method="inclusive")
+        figures.append({"rank": rank["rank"], "steps": len(times),
+                        "median_ms": round(statistics.median(times) / 1e6, 3),
+                        "p10_ms": round(tenths[0] / 1e6, 3), "p90_ms": round(tenths[-1] / 1e6, 3),
+                        "min_ms": round(times[0] / 1e6, 3),
+                        "kineto_only_step_ms": round(rank["kineto_only_step_ns"] / 1e6, 3),
+                        "peak_rss_bytes": rank["peak_rss_bytes"],
+                        "load_average": round(rank["environment"]["load_average"], 2)})
+    return figures
+
+
+def describe_own(name):
+    folder = SAMPLES / name
+    summary = json.loads((folder / "capture.json").read_text())
+    environment = summary["ranks"][0]["environment"]
+    counts = [trace_counts.count_file(folder / f"rank-{rank['rank']}.et.json.gz")
+              for rank in summary["ranks"]]
+    for rank, count in zip(summary["ranks"], counts):
+        count["rank"] = rank["rank"]
+    return {
+        "name": name,
+        "description": OWN[name],
+        "origin": "captured for this project",
+        "source_url_or_script": f"fleet_samples/programs/{PROGRAM.get(name, name)}.py",
+        "how_to_capture": command_for(name),
+        "licence": OWN_LICENCE,
+        "schema": counts[0]["schema"],
+        "world_size": summary["world_size"],
+        "torch_version": environment["torch"],
+        "captured_on": f"{environment['cpu_model']}, {environment['threads']} thread a rank",
+        "files": describe_files(folder),
+        "counts": counts,
+        "ground_truth": ground_truth(summary["ranks"]),
+    }
+
+
+def describe_third_party(name):
+    folder = SAMPLES / name
+    facts = THIRD_PARTY[name]
+    counts = []
+    for et in facts["ets"]:
+        counts += trace_counts.count_archive(folder / et)
+    schemas = sorted({count["schema"] for count in counts})
+    return {
+        "name": name,
+        "description": facts["description"],
+        "origin": facts["origin"],
+        "source_url_or_script": PARAM,
+        "how_to_capture": None,
+        "licence": "MIT",
+        "schema": schemas[0] if len(schemas) == 1 else schemas,
+        "world_size": max(count["rank"] for count in counts) + 1,
+        "torch_version": None,
+        "captured_on": facts["captured_on"],
+        "files": describe_files(folder),
+        "counts": counts,
+        "ground_truth": None,
+    }
+
+
+def describe(name):
+    manifest = describe_third_party(name) if name in THIRD_PARTY else describe_own(name)
+    path = SAMPLES / name / "manifest.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+    for count in manifest["counts"]:
+        collectives = sum(count["collectives"].values())
+        print(f"{name} rank {count['rank']}: {count['nodes']} nodes, {count['operators']} "
+              f"operators, {collectives} collectives")
+
+
+def write_table():
+    """Puts a line for each sample into the README, from the manifests."""
+    rows = []
+    for path in sorted(SAMPLES.glob("*/manifest.json")):
+        manifest = json.loads(path.read_text())
+        counts = manifest["counts"]
+        collectives = sorted({sum(count["collectives"].values()) for count in counts})
+        truth = manifest["ground_truth"]
+        schemas = manifest["schema"]
+        cells = [
+            f"[{manifest['name']}]({manifest['name']})",
+            manifest["description"],
+            str(manifest["world_size"]),
+            schemas if isinstance(schemas, str) else ", ".join(schemas),
+            ", ".join(f"{n:,}" for n in sorted({count["nodes"] for count in counts})),
+            ", ".join(f"{n:,}" for n in sorted({count["operators"] for count in counts})),
+            ", ".join(str(n) for n in collectives),
+            f"{truth[0]['median_ms']:.1f} ({truth[0]['p10_ms']:.1f} to {truth[0]['p90_ms']:.1f})"
+            if truth else "",
+            manifest["licence"],
+        ]
+        rows.append("| " + " | ".join(cells) + " |")
+    readme = SAMPLES / "README.md"
+    head, rest = readme.read_text(encoding="utf-8").split(TABLE_BEGIN)
+    tail = rest.split(TABLE_END)[1]
+    table = "\n".join([TABLE_HEAD, *rows])
+    readme.write_text(f"{head}{TABLE_BEGIN}\n{table}\n{TABLE_END}{tail}", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--describe", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    every = {**OWN, **{name: facts["description"] for name, facts in THIRD_PARTY.items()}}
+    unknown = set(arguments.names) - set(every)
+    if unknown:
+        parser.error(f"no such sample: {', '.join(sorted(unknown))}; --list shows them")
+    for name in arguments.names or every:
+        if arguments.list:
+            print(f"{name:18} {every[name]}")
+            continue
+        if name in OWN and not arguments.describe:
+            run_capture(name)
+        describe(name)
+    if not arguments.list:
+        write_table()
+
+
+if __name__ == "__main__":
+    main()

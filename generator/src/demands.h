@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "et_schema/program.h"
+
+namespace understudy::generator {
+
+/// What is asked of a run of elements of a storage.
+struct Demand {
+  std::int64_t offset = 0;  ///< in elements of dtype
+  std::int64_t count = 0;
+  et_schema::DType dtype = et_schema::DType::kUndefined;
+  et_schema::ValueRule rule;
+};
+
+/// Value of ValueRule::why where the trace itself tells a range.
+inline constexpr const char* kCapturedRange = "captured range";
+
+/// True of rules that say nothing about order: they hold for any selection of the elements.
+[[nodiscard]] bool is_order_free(et_schema::ValueRuleKind kind);
+
+/// The demands on the content of a program's storages.
+class Demands {
+ public:
+  explicit Demands(et_schema::Program& program);
+
+  /// Asks for the elements of a slot; sparse tensors and Python scalars are left as they are.
+  void ask(et_schema::SlotId slot, const et_schema::ValueRule& rule);
+  /// Of two demands on the same elements the stricter holds; one on order is stricter than one on a
+  /// range.
+  void add(et_schema::StorageId storage, const Demand& demand);
+  [[nodiscard]] const std::vector<Demand>& on(et_schema::StorageId storage) const {
+    return by_storage_[storage];
+  }
+
+  /// Writes the demands on external storages into their external slots. One on elements that are no
+  /// slot of their own becomes a new slot, behind the others.
+  void write();
+
+ private:
+  void write(et_schema::StorageId storage, const std::vector<et_schema::SlotId>& slots,
+             const Demand& demand);
+
+  et_schema::Program& program_;
+  std::vector<std::vector<Demand>> by_storage_;
+};
+
+}  // namespace understudy::generator

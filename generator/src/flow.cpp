@@ -1,0 +1,293 @@
+#include "flow.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <unordered_map>
+
+#include "et_schema/assert.h"
+#include "et_schema/schema_text.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DType;
+using et_schema::kNoNode;
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::NodeIndex;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+/// Where a tensor's memory is, as far as ids tell: tensors without storage share one storage id,
+/// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
+std::uint64_t memory_key(const Tensor& tensor) {
+  return tensor.has_storage() ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
+                              : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
+}
+
+bool is_plain_scalar(const Tensor& tensor) {
+  return tensor.sizes.empty() && tensor.numel == 1 &&
+         tensor.device.type == et_schema::DeviceType::kCpu &&
+         (tensor.dtype == DType::kFloat64 || tensor.dtype == DType::kInt64 ||
+          tensor.dtype == DType::kComplexFloat64);
+}
+
+std::size_t hash_layout(const Tensor& tensor) {
+  std::size_t hash = static_cast<std::size_t>(tensor.dtype) * 1000003U +
+                     static_cast<std::size_t>(tensor.storage_offset);
+  const auto mix = [&hash](std::int64_t value) {
+    hash ^= static_cast<std::size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
+  };
+  mix(static_cast<std::int64_t>(tensor.sizes.size()));
+  std::ranges::for_each(tensor.sizes, mix);
+  std::ranges::for_each(tensor.strides, mix);
+  return hash;
+}
+
+/// Bytes from the storage's start to the end of the tensor.
+std::int64_t extent_bytes(const Tensor& tensor) {
+  std::int64_t elements = tensor.numel;
+  if (tensor.has_strides && tensor.numel > 0) {
+    elements = 1;
+    for (std::size_t i = 0; i < std::min(tensor.sizes.size(), tensor.strides.size()); ++i) {
+      elements += (tensor.sizes[i] - 1) * tensor.strides[i];
+    }
+  }
+  return (tensor.storage_offset + elements) * tensor.item_bytes;
+}
+
+class FlowBuilder {
+ public:
+  FlowBuilder(const Trace& trace, const CommCalls& calls, IdRange step)
+      : trace_(trace), calls_(calls), step_(step) {
+    const std::size_t count = trace.nodes.size();
+    flow_.is_operator.resize(count);
+    flow_.is_communication.resize(count);
+    flow_.inputs.resize(count);
+    flow_.outputs.resize(count);
+    flow_.reads.resize(count);
+    flow_.writes.resize(count);
+    for (NodeIndex node = 0; node < count; ++node) {
+      flow_.is_operator[node] = step.contains(trace.nodes[node].id) && is_replayable(node);
+      flow_.is_communication[node] = flow_.is_operator[node] && calls.contains(node);
+      if (flow_.is_operator[node]) {
+        collect_tensors(node);
+      }
+    }
+  }
+
+  /// Nodes enter in order of id and leave after their last descendant entered.
+  Flow build() {
+    std::vector<std::vector<NodeIndex>> leaving(trace_.nodes.size());
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      leaving[trace_.nodes[node].last_descendant].push_back(node);
+    }
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      if (flow_.is_operator[node]) {
+        enter(node);
+      }
+      for (auto left = leaving[node].rbegin(); left != leaving[node].rend(); ++left) {
+        if (flow_.is_operator[*left]) {
+          leave(*left);
+        }
+      }
+    }
+    return std::move(flow_);
+  }
+
+ private:
+  struct Life {
+    std::vector<std::size_t> layouts;  ///< hashes of the layouts written or, for externals, read
+    std::vector<NodeIndex> output_of;  ///< operators that have it among their outputs
+    std::int64_t bytes = 0;            ///< largest extent of what was written
+    std::vector<std::int64_t> item_bytes;
+    et_schema::DeviceType device = et_schema::DeviceType::kNone;
+    [[nodiscard]] bool has_layout(const Tensor& tensor) const {
+      return std::ranges::find(layouts, hash_layout(tensor)) != layouts.end();
+    }
+    void add_layout(const Tensor& tensor) {
+      if (!has_layout(tensor)) {
+        layouts.push_back(hash_layout(tensor));
+        bytes = std::max(bytes, extent_bytes(tensor));
+        item_bytes.push_back(tensor.item_bytes);
+        device = tensor.device.type;
+      }
+    }
+    /// Whether a layout that was never written here can be a view of this memory all the same.
+    [[nodiscard]] bool can_hold(const Tensor& tensor) const {
+      return tensor.device.type == device && extent_bytes(tensor) <= bytes &&
+             std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
+    }
+  };
+
+  [[nodiscard]] bool is_replayable(NodeIndex node) const {
+    const auto call = calls_.find(node);
+    if (call != calls_.end()) {
+      return call->second.kind != CommKind::kInit;
+    }
+    const NodeClass kind = et_schema::classify(trace_.nodes[node]);
+    return kind == NodeClass::kOperator || kind == NodeClass::kTritonKernel;
+  }
+
+  void collect_tensors(NodeIndex node) {
+    const auto add_defined = [](std::vector<const Tensor*>& list) {
+      return [&list](const Tensor& tensor) {
+        if (tensor.defined()) {
+          list.push_back(&tensor);
+        }
+      };
+    };
+    const auto call = calls_.find(node);
+    if (call != calls_.end()) {
+      for (const std::vector<const Tensor*>* side : {&call->second.inputs, &call->second.outputs}) {
+        for (const Tensor* tensor : *side) {
+          add_defined(flow_.inputs[node])(*tensor);
+        }
+      }
+      for (const Tensor* tensor : call->second.outputs) {
+        add_defined(flow_.outputs[node])(*tensor);
+      }
+      return;
+    }
+    et_schema::for_each_tensor(trace_.nodes[node].inputs, add_defined(flow_.inputs[node]));
+    et_schema::for_each_tensor(trace_.nodes[node].outputs, add_defined(flow_.outputs[node]));
+  }
+
+  LifetimeId begin_lifetime(const Tensor& tensor, NodeIndex birth) {
+    const auto id = static_cast<LifetimeId>(flow_.lifetimes.size());
+    flow_.lifetimes.push_back({birth});
+    lives_.emplace_back();
+    current_[memory_key(tensor)] = id;
+    return id;
+  }
+
+  [[nodiscard]] LifetimeId current(const Tensor& tensor) const {
+    const auto found = current_.find(memory_key(tensor));
+    return found == current_.end() ? kNoLifetime : found->second;
+  }
+
+  void enter(NodeIndex node) {
+    for (const Tensor* tensor : flow_.inputs[node]) {
+      flow_.reads[node].push_back(read(node, *tensor));
+    }
+  }
+
+  LifetimeId read(NodeIndex node, const Tensor& tensor) {
+    const Node& reader = trace_.nodes[node];
+    LifetimeId lifetime = current(tensor);
+    const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
+    const bool stale = internal && !left_its_operator(lifetime, node);
+    const bool foreign = internal && !lives_[lifetime].has_layout(tensor) &&
+                         (stale || !lives_[lifetime].can_hold(tensor));
+    if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
+      return kNoLifetime;
+    }
+    if (lifetime == kNoLifetime) {
+      lifetime = begin_lifetime(tensor, kNoNode);
+    } else if (foreign || (stale && is_scalar_operand(reader, tensor))) {
+      lifetime = begin_lifetime(tensor, kNoNode);
+      ++flow_.reused_addresses;
+    }
+    if (flow_.lifetimes[lifetime].birth == kNoNode) {
+      lives_[lifetime].add_layout(tensor);
+    }
+    return lifetime;
+  }
+
+  /// A Python scalar whose dtype is that of the result: no data flow, though its address was used
+  /// before.
+  [[nodiscard]] static bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
+    return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
+  }
+
+  /// Whether a lifetime left the outermost operator that it began in and that ended before `reader`
+  /// began.
+  [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
+    const NodeIndex birth = flow_.lifetimes[lifetime].birth;
+    NodeIndex outermost = birth;
+    for (NodeIndex node = trace_.nodes[birth].parent; node != kNoNode;
+         node = trace_.nodes[node].parent) {
+      if (flow_.is_operator[node] && trace_.nodes[node].last_descendant < reader) {
+        outermost = node;
+      }
+    }
+    return std::ranges::find(lives_[lifetime].output_of, outermost) !=
+           lives_[lifetime].output_of.end();
+  }
+
+  void leave(NodeIndex node) {
+    for (const Tensor* tensor : flow_.outputs[node]) {
+      LifetimeId lifetime = current(*tensor);
+      if (!is_in_place(node, *tensor) && !began_within(lifetime, node)) {
+        lifetime = begin_lifetime(*tensor, node);
+      }
+      UNDERSTUDY_ASSERT(lifetime != kNoLifetime);
+      lives_[lifetime].add_layout(*tensor);
+      lives_[lifetime].output_of.push_back(node);
+      flow_.writes[node].push_back(lifetime);
+    }
+  }
+
+  [[nodiscard]] bool is_in_place(NodeIndex node, const Tensor& output) const {
+    return current(output) != kNoLifetime &&
+           std::ranges::any_of(flow_.inputs[node], [&](const Tensor* input) {
+             return memory_key(*input) == memory_key(output);
+           });
+  }
+
+  [[nodiscard]] bool began_within(LifetimeId lifetime, NodeIndex ancestor) const {
+    if (lifetime == kNoLifetime) {
+      return false;
+    }
+    for (NodeIndex node = flow_.lifetimes[lifetime].birth; node != kNoNode;
+         node = trace_.nodes[node].parent) {
+      if (node == ancestor) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Trace& trace_;
+  const CommCalls& calls_;
+  IdRange step_;
+  Flow flow_;
+  std::vector<Life> lives_;  ///< parallel to flow_.lifetimes
+  std::unordered_map<std::uint64_t, LifetimeId> current_;
+};
+
+}  // namespace
+
+Flow analyze_flow(const Trace& trace, const CommCalls& calls, IdRange step) {
+  return FlowBuilder(trace, calls, step).build();
+}
+
+bool is_wrapped_number(const Node& node, const Tensor& input) {
+  if (!is_plain_scalar(input)) {
+    return false;
+  }
+  std::size_t inputs = 0;
+  et_schema::for_each_tensor(node.inputs, [&inputs](const Tensor&) { ++inputs; });
+  if (inputs < 2) {
+    return false;
+  }
+  const Tensor* result = nullptr;
+  et_schema::for_each_tensor(node.outputs, [&result](const Tensor& output) {
+    result = result == nullptr ? &output : result;
+  });
+  return result != nullptr && result->defined() && result->dtype != input.dtype;
+}
+
+bool only_prepares_memory(std::string_view name) {
+  constexpr auto kOperators = std::to_array<std::string_view>(
+      {"aten::alias", "aten::as_strided", "aten::detach", "aten::empty", "aten::empty_like",
+       "aten::empty_strided", "aten::fill_", "aten::narrow", "aten::new_empty",
+       "aten::new_empty_strided", "aten::new_zeros", "aten::resize_", "aten::select", "aten::slice",
+       "aten::view", "aten::zero_", "aten::zeros", "aten::zeros_like"});
+  return std::ranges::find(kOperators, name) != kOperators.end();
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,78 @@
+#include "generator/generate.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "captured_ranges.h"
+#include "et_schema/version.h"
+#include "flow.h"
+#include "groups.h"
+#include "labels.h"
+#include "lowering.h"
+#include "masks.h"
+#include "selection.h"
+#include "steps.h"
+#include "value_flow.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Loss;
+using et_schema::Program;
+using et_schema::Trace;
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const IdRange& step) {
+  std::uint64_t outside = 0;
+  for (et_schema::NodeIndex index = 0; index < trace.nodes.size(); ++index) {
+    const bool counts = calls.contains(index) ||
+                        et_schema::classify(trace.nodes[index]) == et_schema::NodeClass::kOperator;
+    outside += counts && !step.contains(trace.nodes[index].id) ? 1U : 0U;
+  }
+  return outside;
+}
+
+Program compile(const Trace& trace, const GenerateOptions& options, Groups& groups) {
+  const CommCalls calls = et_schema::communication_calls(trace);
+  const Step step = choose_step(trace, options.step);
+  const Flow flow = analyze_flow(trace, calls, step.ids);
+  Selected selected = select_operators(trace, flow);
+  std::vector<WorkingLabel> labels = find_working_labels(trace, flow, step.ids, selected);
+  const std::uint64_t filtered = apply_filters(trace, calls, options, selected, labels);
+
+  Program program = lower(trace, calls, flow, selected, labels, groups);
+  make_masks(program);
+  assign_values(program, captured_ranges(trace));
+  program.selection.step = step.name;
+  program.selection.filters = describe_filters(options);
+  program.selection.operators = selected.operators.size();
+  program.selection.labels = labels.size();
+  program.selection.rounds = selected.rounds;
+  program.selection.opened = std::move(selected.opened);
+  program.losses += trace.losses;
+  program.losses.add(Loss::kReusedAddresses, flow.reused_addresses);
+  program.losses.add(Loss::kLabelsThatWorked, labels.size());
+  program.losses.add(Loss::kFilteredOperators, filtered);
+  program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
+  return program;
+}
+
+}  // namespace
+
+et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOptions& options) {
+  et_schema::Bench bench;
+  bench.tool_version = et_schema::kToolVersion;
+  Groups groups(traces);
+  for (const Trace& trace : traces) {
+    bench.sources.push_back(
+        {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
+    bench.programs.push_back(compile(trace, options, groups));
+  }
+  bench.groups = groups.take();
+  return bench;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,113 @@
+#include "groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "et_schema/error.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::CommCall;
+using et_schema::GroupId;
+using et_schema::ProcessGroup;
+using et_schema::Trace;
+
+std::vector<std::int64_t> strided_ranks(std::int64_t start, std::int64_t stride,
+                                        std::int64_t size) {
+  std::vector<std::int64_t> ranks(static_cast<std::size_t>(size));
+  for (std::int64_t i = 0; i < size; ++i) {
+    ranks[static_cast<std::size_t>(i)] = start + i * stride;
+  }
+  return ranks;
+}
+
+/// The world as a trace records it: the size of its whole-world group, or one more than the highest
+/// rank it names.
+std::int64_t recorded_world_size(const Trace& trace) {
+  std::int64_t size = 1;
+  for (const ProcessGroup& group : trace.process_groups) {
+    size = std::max(size,
+                    group.ranks.empty() ? group.size : 1 + *std::ranges::max_element(group.ranks));
+  }
+  return size;
+}
+
+}  // namespace
+
+Groups::Groups(const std::vector<Trace>& traces) {
+  const auto given = static_cast<std::int64_t>(traces.size());
+  for (const Trace& trace : traces) {
+    const std::int64_t recorded = recorded_world_size(trace);
+    if (given > 1 && recorded > given) {
+      throw et_schema::bad_input(
+          "traces of some ranks are missing",
+          {.file = trace.file,
+           .rank = trace.rank,
+           .node = {},
+           .field = "process groups",
+           .expected = fmt::format("traces of {} ranks", recorded),
+           .got = fmt::format("traces of {} ranks", given),
+           .hint = "give the traces of all ranks, or that of one rank alone"});
+    }
+    world_size_ = std::max({world_size_, recorded, given});
+  }
+  std::vector<std::int64_t> world(static_cast<std::size_t>(world_size_));
+  std::iota(world.begin(), world.end(), 0);
+  groups_.push_back({"world", "", "", std::move(world), world_size_});
+  for (const Trace& trace : traces) {
+    for (const ProcessGroup& group : trace.process_groups) {
+      if (!group.ranks.empty()) {
+        static_cast<void>(add(group));
+      }
+    }
+  }
+}
+
+GroupId Groups::add(ProcessGroup group) {
+  group.size = static_cast<std::int64_t>(group.ranks.size());
+  if (group.ranks == groups_.front().ranks) {
+    return 0;
+  }
+  const auto known = std::ranges::find_if(groups_, [&](const ProcessGroup& other) {
+    return other.name == group.name && other.ranks == group.ranks;
+  });
+  if (known != groups_.end()) {
+    return static_cast<GroupId>(known - groups_.begin());
+  }
+  groups_.push_back(std::move(group));
+  return static_cast<GroupId>(groups_.size() - 1);
+}
+
+GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
+  // Ranks of one job can each have a group of the same name: the one that holds this rank is meant.
+  for (const ProcessGroup& group : trace.process_groups) {
+    if (group.name == call.pg_name && !call.pg_name.empty()) {
+      if (group.ranks.empty()) {
+        return 0;
+      }
+      if (std::ranges::find(group.ranks, trace.rank) != group.ranks.end() ||
+          trace.process_groups.size() == 1) {
+        return add(group);
+      }
+    }
+  }
+  if (call.global_rank_start >= 0 && call.group_size > 0 &&
+      (call.global_rank_stride > 0 || call.group_size == 1)) {
+    ProcessGroup group{call.pg_name, call.pg_desc, "", {}, call.group_size};
+    group.ranks =
+        strided_ranks(call.global_rank_start, std::max<std::int64_t>(call.global_rank_stride, 1),
+                      call.group_size);
+    if (group.ranks.back() < world_size_) {
+      return add(std::move(group));
+    }
+  }
+  if (call.kind != et_schema::CommKind::kWait) {
+    losses.add(et_schema::Loss::kAssumedProcessGroups);
+  }
+  return 0;
+}
+
+}  // namespace understudy::generator

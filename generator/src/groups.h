@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "et_schema/bench.h"
+#include "et_schema/comms.h"
+#include "et_schema/trace.h"
+
+namespace understudy::generator {
+
+/// The process groups of a job, gathered from all ranks. Group 0 is the world.
+class Groups {
+ public:
+  /// Throws Error (bad input) if several traces are given, but fewer than the recorded world has
+  /// ranks.
+  explicit Groups(const std::vector<et_schema::Trace>& traces);
+
+  /// The group of a call on a rank; a group the trace does not say is the world, and counted.
+  [[nodiscard]] et_schema::GroupId find(const et_schema::Trace& trace,
+                                        const et_schema::CommCall& call, et_schema::Losses& losses);
+
+  [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }
+
+ private:
+  [[nodiscard]] et_schema::GroupId add(et_schema::ProcessGroup group);
+
+  std::int64_t world_size_ = 1;
+  std::vector<et_schema::ProcessGroup> groups_;
+};
+
+}  // namespace understudy::generator

@@ -1,0 +1,71 @@
+#include "sparse_counts.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::SlotId;
+
+std::optional<SlotId> slot_of(const Argument* argument) {
+  const auto* slot =
+      argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
+  return slot == nullptr ? std::nullopt : std::optional(slot->id);
+}
+
+}  // namespace
+
+void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
+  const std::optional<SlotId> result =
+      instruction.results.empty() ? std::nullopt : slot_of(&instruction.results.front());
+  const std::optional<SlotId> self = slot_of(find_argument(program_, instruction, "self"));
+  if (!result) {
+    return;
+  }
+  const std::string_view op = without_overload(instruction.name);
+  const et_schema::Slot& made = program_.slots[*result];
+  const bool takes_indices = op == "aten::_indices" || op == "aten::indices";
+  if (self && takes_indices && made.sizes.size() == 2) {
+    note(*self, static_cast<double>(made.sizes[1]));
+    for (const Demand& demand : demands.on(made.storage)) {
+      if (demand.rule.kind == et_schema::ValueRuleKind::kIntegers && demand.rule.a > 0) {
+        different_[program_.slots[*self].storage] = demand.rule.a;
+      }
+    }
+    return;
+  }
+  if (self && (op == "aten::_values" || op == "aten::values") && !made.sizes.empty()) {
+    note(*self, static_cast<double>(made.sizes[0]));
+    return;
+  }
+  if (self && (op == "aten::coalesce" || op == "aten::_coalesce")) {
+    const auto rows = rows_.find(made.storage);
+    if (rows != rows_.end()) {
+      different_[program_.slots[*self].storage] = rows->second;
+    }
+    return;
+  }
+  const auto different = different_.find(made.storage);
+  if (!made.sparse || different == different_.end()) {
+    return;
+  }
+  if (const std::optional<SlotId> indices =
+          slot_of(find_argument(program_, instruction, "indices"))) {
+    et_schema::ValueRule rule;
+    rule.kind = et_schema::ValueRuleKind::kIntegers;
+    rule.high = made.sizes.empty() ? 1 : made.sizes.front();
+    rule.a = different->second;
+    rule.why = "rows of a coalesced gradient";
+    demands.ask(*indices, rule);
+  } else if (self && program_.slots[*self].sparse) {
+    different_[program_.slots[*self].storage] = different->second;
+  }
+}
+
+}  // namespace understudy::generator

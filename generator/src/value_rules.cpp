@@ -1,0 +1,423 @@
+#include "value_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "et_schema/schema_text.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+constexpr std::int64_t kByDimArgument = -1;
+
+// Sorted by operator: looked up by binary search.
+constexpr auto kRules = std::to_array<ArgumentRule>({
+    {"aten::_embedding_bag", "indices", Meaning::kIndex, "weight", 0},
+    {"aten::_embedding_bag", "offsets", Meaning::kOffsets, "indices"},
+    {"aten::_embedding_bag_forward_only", "indices", Meaning::kIndex, "weight", 0},
+    {"aten::_embedding_bag_forward_only", "offsets", Meaning::kOffsets, "indices"},
+    {"aten::_foreach_log", "self", Meaning::kPositive},
+    {"aten::_foreach_sqrt", "self", Meaning::kSecondMoment},
+    {"aten::_foreach_sqrt_", "self", Meaning::kSecondMoment},
+    {"aten::_fused_adagrad_", "state_steps", Meaning::kStepCount},
+    {"aten::_fused_adagrad_", "state_sums", Meaning::kSecondMoment},
+    {"aten::_fused_adam_", "exp_avg_sqs", Meaning::kSecondMoment},
+    {"aten::_fused_adam_", "max_exp_avg_sqs", Meaning::kSecondMoment},
+    {"aten::_fused_adam_", "state_steps", Meaning::kStepCount},
+    {"aten::_fused_adamw_", "exp_avg_sqs", Meaning::kSecondMoment},
+    {"aten::_fused_adamw_", "max_exp_avg_sqs", Meaning::kSecondMoment},
+    {"aten::_fused_adamw_", "state_steps", Meaning::kStepCount},
+    {"aten::_index_put_impl_", "indices", Meaning::kIndexList, "self"},
+    {"aten::_unsafe_index", "indices", Meaning::kIndexList, "self"},
+    {"aten::_unsafe_index_put", "indices", Meaning::kIndexList, "self"},
+    {"aten::argwhere", "self", Meaning::kSelectsResult},
+    {"aten::batch_norm", "running_var", Meaning::kPositive},
+    {"aten::batch_norm", "weight", Meaning::kScale},
+    {"aten::bernoulli", "self", Meaning::kProbability},
+    {"aten::binary_cross_entropy", "self", Meaning::kProbability},
+    {"aten::binary_cross_entropy", "target", Meaning::kProbability},
+    {"aten::binary_cross_entropy_backward", "self", Meaning::kProbability},
+    {"aten::binary_cross_entropy_with_logits", "target", Meaning::kProbability},
+    {"aten::cross_entropy_loss", "target", Meaning::kClass, "self"},
+    {"aten::cudnn_batch_norm", "running_var", Meaning::kPositive},
+    {"aten::cudnn_batch_norm", "weight", Meaning::kScale},
+    {"aten::cudnn_batch_norm_backward", "running_var", Meaning::kPositive},
+    {"aten::cudnn_batch_norm_backward", "save_var", Meaning::kPositive},
+    {"aten::cudnn_batch_norm_backward", "weight", Meaning::kScale},
+    {"aten::embedding", "indices", Meaning::kIndex, "weight", 0},
+    {"aten::embedding_backward", "indices", Meaning::kIndexBelow, "num_weights"},
+    {"aten::embedding_bag", "indices", Meaning::kIndex, "weight", 0},
+    {"aten::embedding_bag", "offsets", Meaning::kOffsets, "indices"},
+    {"aten::embedding_dense_backward", "indices", Meaning::kIndexBelow, "num_weights"},
+    {"aten::embedding_renorm_", "indices", Meaning::kIndex, "self", 0},
+    {"aten::embedding_sparse_backward", "indices", Meaning::kIndexBelow, "num_weights"},
+    {"aten::gather", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::gather_backward", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::group_norm", "weight", Meaning::kScale},
+    {"aten::index", "indices", Meaning::kIndexList, "self"},
+    {"aten::index_add", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_add_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_copy", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_copy_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_fill", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_fill_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_put", "indices", Meaning::kIndexList, "self"},
+    {"aten::index_put_", "indices", Meaning::kIndexList, "self"},
+    {"aten::index_reduce_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::index_select", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::layer_norm", "weight", Meaning::kScale},
+    {"aten::log", "self", Meaning::kPositive},
+    {"aten::log10", "self", Meaning::kPositive},
+    {"aten::log1p", "self", Meaning::kPositive},
+    {"aten::log2", "self", Meaning::kPositive},
+    {"aten::log_", "self", Meaning::kPositive},
+    {"aten::masked_scatter", "mask", Meaning::kSelectsAll, "source"},
+    {"aten::masked_scatter_", "mask", Meaning::kSelectsAll, "source"},
+    {"aten::masked_scatter_backward", "mask", Meaning::kSelectsResult},
+    {"aten::masked_select", "mask", Meaning::kSelectsResult},
+    {"aten::masked_select_backward", "mask", Meaning::kSelectsAll, "grad"},
+    {"aten::multinomial", "self", Meaning::kProbability},
+    {"aten::native_batch_norm", "running_var", Meaning::kPositive},
+    {"aten::native_batch_norm", "weight", Meaning::kScale},
+    {"aten::native_batch_norm_backward", "running_var", Meaning::kPositive},
+    {"aten::native_batch_norm_backward", "save_invstd", Meaning::kPositive},
+    {"aten::native_batch_norm_backward", "weight", Meaning::kScale},
+    {"aten::native_dropout_backward", "mask", Meaning::kKeepMask},
+    {"aten::native_group_norm", "weight", Meaning::kScale},
+    {"aten::native_group_norm_backward", "rstd", Meaning::kPositive},
+    {"aten::native_layer_norm", "weight", Meaning::kScale},
+    {"aten::native_layer_norm_backward", "rstd", Meaning::kPositive},
+    {"aten::native_layer_norm_backward", "weight", Meaning::kScale},
+    {"aten::nll_loss", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss2d", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss2d_backward", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss2d_forward", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss_backward", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss_forward", "target", Meaning::kClass, "self"},
+    {"aten::nll_loss_nd", "target", Meaning::kClass, "self"},
+    {"aten::nonzero", "self", Meaning::kSelectsResult},
+    {"aten::nonzero_numpy", "self", Meaning::kSelectsResult},
+    {"aten::one_hot", "self", Meaning::kIndexBelow, "num_classes"},
+    {"aten::put_", "index", Meaning::kIndex, "self", 0},
+    {"aten::repeat_interleave", "repeats", Meaning::kLengthsOfResult, "", 0},
+    {"aten::rsqrt", "self", Meaning::kPositive},
+    {"aten::rsqrt_", "self", Meaning::kPositive},
+    {"aten::scatter", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::scatter_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::scatter_add", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::scatter_add_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::scatter_reduce", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::scatter_reduce_", "index", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::sqrt", "self", Meaning::kSecondMoment},
+    {"aten::sqrt_", "self", Meaning::kSecondMoment},
+    {"aten::take", "index", Meaning::kIndex, "self", 0},
+    {"aten::take_along_dim", "indices", Meaning::kIndex, "self", kByDimArgument},
+    {"aten::where", "condition", Meaning::kSelectsResult},
+    {"fbgemm::asynchronous_complete_cumsum", "t_in", Meaning::kLengthsOfResult},
+    {"fbgemm::bounds_check_indices", "offsets", Meaning::kOffsets, "indices"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "D_offsets", Meaning::kTableColumns,
+     "total_D"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "hash_size_cumsum", Meaning::kTableRows,
+     "dev_weights"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "indices", Meaning::kIndex, "dev_weights"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum1_offsets", Meaning::kTableOffsets,
+     "dev_weights"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "offsets", Meaning::kOffsets, "indices"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "weights_offsets", Meaning::kTableOffsets,
+     "dev_weights"},
+    {"fbgemm::permute_1D_sparse_data", "lengths", Meaning::kLengths, "values"},
+    {"fbgemm::permute_1D_sparse_data", "permute", Meaning::kPermutation},
+    {"fbgemm::permute_2D_sparse_data", "lengths", Meaning::kLengths, "values"},
+    {"fbgemm::permute_2D_sparse_data", "permute", Meaning::kPermutation},
+});
+
+static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
+
+const Slot* slot_of(const Program& program, const Argument* argument) {
+  const auto* reference =
+      argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
+  return reference == nullptr ? nullptr : &program.slots[reference->id];
+}
+
+std::optional<std::int64_t> integer_of(const Argument* argument) {
+  const auto* integer = argument == nullptr ? nullptr : std::get_if<std::int64_t>(&argument->value);
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
+std::optional<double> number_of(const Argument* argument) {
+  if (const std::optional<std::int64_t> integer = integer_of(argument)) {
+    return static_cast<double>(*integer);
+  }
+  const auto* real = argument == nullptr ? nullptr : std::get_if<double>(&argument->value);
+  return real == nullptr ? std::nullopt : std::optional(*real);
+}
+
+const Slot* first_result(const Program& program, const Instruction& instruction) {
+  const Slot* first = nullptr;
+  et_schema::for_each_slot(instruction.results, [&](et_schema::SlotId id) {
+    first = first == nullptr ? &program.slots[id] : first;
+  });
+  return first;
+}
+
+std::optional<std::int64_t> size_at(const Slot* slot, std::int64_t dim) {
+  if (slot == nullptr) {
+    return std::nullopt;
+  }
+  const auto rank = static_cast<std::int64_t>(slot->sizes.size());
+  if (rank == 0) {
+    return 1;
+  }
+  dim = dim < 0 ? dim + rank : dim;
+  return dim < 0 || dim >= rank ? std::nullopt
+                                : std::optional(slot->sizes[static_cast<std::size_t>(dim)]);
+}
+
+ValueRule integers_below(std::int64_t high) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kIntegers;
+  rule.high = std::max<std::int64_t>(high, 1);
+  return rule;
+}
+
+ValueRule uniform(double low, double high) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kUniform;
+  rule.a = low;
+  rule.b = high;
+  return rule;
+}
+
+ValueRule constant(double value) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kConstant;
+  rule.a = value;
+  return rule;
+}
+
+ValueRule arange(std::int64_t step) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kArange;
+  rule.high = step;
+  return rule;
+}
+
+ValueRule lengths(std::int64_t count, std::int64_t sum) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kLengths;
+  rule.segments = {{count, sum}};
+  return rule;
+}
+
+/// Rows of each of the tables that share one weights tensor, taken as equal: an fbgemm lookup
+/// records only their sum.
+std::int64_t rows_per_table(const Program& program, const Instruction& instruction,
+                            const Slot& weights) {
+  const Slot* offsets = slot_of(program, find_argument(program, instruction, "weights_offsets"));
+  const std::optional<std::int64_t> columns =
+      integer_of(find_argument(program, instruction, "total_D"));
+  if (offsets == nullptr || !columns || *columns <= 0) {
+    return 1;
+  }
+  return std::max<std::int64_t>(element_count(weights) / *columns, 1);
+}
+
+std::optional<ValueRule> offsets_rule(const Program& program, const Instruction& instruction,
+                                      const Slot& indices, const Slot& offsets) {
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kOffsets;
+  rule.high = element_count(indices);
+  const Argument* include_last = find_argument(program, instruction, "include_last_offset");
+  const auto* flag = include_last == nullptr ? nullptr : std::get_if<bool>(&include_last->value);
+  const Slot* weights_offsets =
+      slot_of(program, find_argument(program, instruction, "weights_offsets"));
+  // fbgemm's offsets always hold the end; PyTorch's where they are asked to.
+  rule.include_last = flag == nullptr
+                          ? weights_offsets != nullptr || instruction.name.starts_with("fbgemm::")
+                          : *flag;
+  return element_count(offsets) == 0 ? std::nullopt : std::optional(rule);
+}
+
+std::optional<ValueRule> class_rule(const Program& program, const Instruction& instruction,
+                                    const Slot& scores, const Slot& target) {
+  if (!et_schema::is_integral(target.dtype)) {
+    return std::nullopt;  // class probabilities
+  }
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kTargets;
+  rule.high = size_at(&scores, scores.sizes.size() > 1 ? 1 : 0).value_or(1);
+  rule.low = integer_of(find_argument(program, instruction, "ignore_index")).value_or(-100);
+  rule.a = 0;
+  return rule;
+}
+
+/// True in as many places as the first result has rows.
+std::optional<ValueRule> mask_rule(const Program& program, const Instruction& instruction) {
+  const Slot* result = first_result(program, instruction);
+  const bool chooses =
+      without_overload(instruction.name) == "aten::where" && instruction.args.size() > 1;
+  if (result == nullptr || chooses) {
+    return std::nullopt;
+  }
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kMask;
+  rule.high = size_at(result, 0).value_or(0);
+  return rule;
+}
+
+}  // namespace
+
+std::span<const ArgumentRule> argument_rules() {
+  return kRules;
+}
+
+std::span<const ArgumentRule> argument_rules(std::string_view op) {
+  if (op.starts_with("fbgemm::split_embedding_codegen_lookup_")) {
+    op = "fbgemm::dense_embedding_codegen_lookup_function";  // one name for each optimizer, the
+                                                             // same tables
+  }
+  const auto range = std::ranges::equal_range(kRules, op, {}, &ArgumentRule::op);
+  return {range.begin(), range.end()};
+}
+
+std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& program,
+                                   const Instruction& instruction) {
+  const Slot* self = slot_of(program, find_argument(program, instruction, row.argument));
+  const Slot* of = slot_of(program, find_argument(program, instruction, row.of));
+  switch (row.meaning) {
+    case Meaning::kIndex: {
+      if (of != nullptr && instruction.name.starts_with("fbgemm::")) {
+        return integers_below(rows_per_table(program, instruction, *of));
+      }
+      if (of != nullptr && (row.op == "aten::take" || row.op == "aten::put_")) {
+        return integers_below(element_count(*of));
+      }
+      const std::int64_t dim =
+          row.dim >= 0 ? row.dim
+                       : integer_of(find_argument(program, instruction, "dim")).value_or(0);
+      const std::optional<std::int64_t> size = size_at(of, dim);
+      return size ? std::optional(integers_below(*size)) : std::nullopt;
+    }
+    case Meaning::kIndexBelow: {
+      const std::optional<std::int64_t> bound =
+          integer_of(find_argument(program, instruction, row.of));
+      return bound && *bound > 0 ? std::optional(integers_below(*bound)) : std::nullopt;
+    }
+    case Meaning::kIndexList:
+      return std::nullopt;  // a list: value_flow asks for each of its elements
+    case Meaning::kClass:
+      return of != nullptr && self != nullptr ? class_rule(program, instruction, *of, *self)
+                                              : std::nullopt;
+    case Meaning::kOffsets:
+      return of != nullptr && self != nullptr ? offsets_rule(program, instruction, *of, *self)
+                                              : std::nullopt;
+    case Meaning::kLengths:
+      return of != nullptr && self != nullptr
+                 ? std::optional(lengths(element_count(*self), element_count(*of)))
+                 : std::nullopt;
+    case Meaning::kLengthsOfResult:
+      // Of a running sum nothing is known but through what uses it: value_flow turns its result's
+      // offsets to lengths.
+      if (self == nullptr || instruction.name.starts_with("fbgemm::") ||
+          instruction.results.empty()) {
+        return std::nullopt;
+      }
+      return lengths(element_count(*self),
+                     size_at(first_result(program, instruction), row.dim).value_or(0));
+    case Meaning::kSelectsResult:
+      return mask_rule(program, instruction);
+    case Meaning::kSelectsAll: {
+      ValueRule rule;
+      rule.kind = ValueRuleKind::kMask;
+      rule.high = of == nullptr ? 0 : element_count(*of);
+      return of == nullptr ? std::nullopt : std::optional(rule);
+    }
+    case Meaning::kPermutation:
+      return arange(1);
+    case Meaning::kTableOffsets: {
+      const std::optional<std::int64_t> columns =
+          integer_of(find_argument(program, instruction, "total_D"));
+      const std::int64_t tables =
+          self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self), 1);
+      return of != nullptr && columns
+                 ? std::optional(
+                       arange(rows_per_table(program, instruction, *of) * (*columns / tables)))
+                 : std::nullopt;
+    }
+    case Meaning::kTableRows:
+      return of != nullptr ? std::optional(arange(rows_per_table(program, instruction, *of)))
+                           : std::nullopt;
+    case Meaning::kTableColumns: {
+      const std::optional<std::int64_t> columns =
+          integer_of(find_argument(program, instruction, row.of));
+      const std::int64_t tables =
+          self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self) - 1, 1);
+      return columns ? std::optional(arange(*columns / tables)) : std::nullopt;
+    }
+    case Meaning::kConstant: {
+      const std::optional<double> value = number_of(find_argument(program, instruction, row.of));
+      return value ? std::optional(constant(*value)) : std::nullopt;
+    }
+    case Meaning::kProbability:
+      return uniform(0.05, 0.95);
+    case Meaning::kPositive:
+    case Meaning::kScale:
+      return uniform(0.5, 1.5);
+    case Meaning::kSecondMoment:
+      return uniform(1e-4, 1e-3);
+    case Meaning::kKeepMask: {
+      // The backward's scale is 1 / (1 - p).
+      const std::optional<double> scale = number_of(find_argument(program, instruction, "scale"));
+      ValueRule rule;
+      rule.kind = ValueRuleKind::kBernoulli;
+      rule.a = scale && *scale >= 1 ? 1 / *scale : 0.9;
+      return rule;
+    }
+    case Meaning::kStepCount:
+      return constant(100);
+  }
+  return std::nullopt;
+}
+
+bool has_pinned_results(std::string_view op) {
+  constexpr std::array kPinned = {
+      std::string_view("aten::_unique"),    std::string_view("aten::_unique2"),
+      std::string_view("aten::bincount"),   std::string_view("aten::unique_consecutive"),
+      std::string_view("aten::unique_dim"), std::string_view("aten::unique_dim_consecutive"),
+      std::string_view("torchvision::nms")};
+  return std::ranges::find(kPinned, op) != kPinned.end();
+}
+
+const Argument* find_argument(const Program& program, const Instruction& instruction,
+                              std::string_view name) {
+  if (!instruction.schema || name.empty()) {
+    return nullptr;
+  }
+  const int index = et_schema::argument_index(program.schemas[*instruction.schema], name);
+  const auto position = static_cast<std::size_t>(index);
+  return index < 0 || position >= instruction.args.size() ? nullptr : &instruction.args[position];
+}
+
+std::string_view without_overload(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+std::int64_t element_count(const Slot& slot) {
+  std::int64_t count = 1;
+  for (std::int64_t size : slot.sizes) {
+    count *= size;
+  }
+  return count;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/backend.h"
+
+namespace understudy::backends {
+
+/// What a call is checked against, and how errors name it.
+struct CallPlace {
+  int world_rank = 0;
+  std::string group_name;
+  int group_rank = 0;
+  int group_size = 1;
+};
+
+/// Throws Error (failed) unless the number of buffers, their sizes, their dtype, the splits, the
+/// root or peer and the reduction fit the call's kind, as backend.h tells.
+void check_call(const Call& call, const CallPlace& place);
+
+/// True if `op` is defined on elements of `dtype`.
+[[nodiscard]] bool can_reduce(et_schema::DType dtype, ReduceOp op);
+
+/// "sum", "avg", …
+[[nodiscard]] std::string to_string(ReduceOp op);
+/// The reverse, of the names in programs ("sum", "avg", "product", "min", "max", "band", "bor",
+/// "bxor"). Throws Error (bad input) on another name.
+[[nodiscard]] ReduceOp reduce_op_from_string(const std::string& name);
+
+/// The dtype that the call's buffers share; kUndefined for a call without buffers.
+[[nodiscard]] et_schema::DType dtype_of(const Call& call);
+/// Bytes in a buffer.
+[[nodiscard]] std::int64_t size_bytes(const Buffer& buffer);
+
+}  // namespace understudy::backends

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/check_call.h"
+
+namespace understudy::backends {
+
+/// A process group of the job. Sends and receives have a communicator of their own, so that their
+/// tags are the caller's alone.
+struct Group {
+  GroupId id = 0;
+  std::string name;
+  std::vector<int> ranks;  ///< world ranks in group order
+  int rank = -1;           ///< of this process in the group; -1: it is no member
+  MPI_Comm collectives = MPI_COMM_NULL;
+  MPI_Comm messages = MPI_COMM_NULL;
+
+  // Calls that this process has started, for who-waits-for-whom:
+  std::uint64_t collective_count = 0;
+  std::vector<std::uint64_t> sends;     ///< by peer
+  std::vector<std::uint64_t> receives;  ///< by peer
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
+  [[nodiscard]] bool is_member() const { return rank >= 0; }
+  [[nodiscard]] CallPlace place(int world_rank) const {
+    return CallPlace{world_rank, name, rank, size()};
+  }
+};
+
+/// "allreduce, call 4 of group 'world'", "recv from rank 2, call 1 of group 'pipeline'".
+[[nodiscard]] std::string describe(const Call& call, const Group& group, std::uint64_t index);
+
+}  // namespace understudy::backends

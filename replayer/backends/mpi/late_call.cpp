@@ -1,0 +1,98 @@
+#include "late_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+
+namespace {
+
+[[nodiscard]] bool is_message(const Call& call) {
+  return call.kind == CommKind::kSend || call.kind == CommKind::kRecv;
+}
+
+[[nodiscard]] std::string where_is(const Heard& heard) {
+  const std::string doing(heard.answer.doing.data());
+  return doing.empty() ? "is in no communication" : fmt::format("waits in {}", doing);
+}
+
+[[nodiscard]] std::string expected_of(const LateCall& late) {
+  if (!is_message(late.call)) {
+    return "every rank of the group in this call";
+  }
+  const bool is_send = late.call.kind == CommKind::kSend;
+  return fmt::format("{} {} {} this rank in the group", is_send ? "receive" : "send", late.index,
+                     is_send ? "from" : "to");
+}
+
+[[nodiscard]] std::string got_of(const LateCall& late, const std::vector<Heard>& heard) {
+  std::string text;
+  for (const Heard& other : heard) {
+    if (other.answered && other.answer.started >= late.index) {
+      continue;
+    }
+    text += text.empty() ? "" : "; ";
+    if (!other.answered) {
+      text += fmt::format("rank {} does not answer", other.world_rank);
+    } else {
+      text += fmt::format("rank {} has started {} and {}", other.world_rank, other.answer.started,
+                          where_is(other));
+    }
+  }
+  return text.empty() ? "all have started it: the transfer is slow or stuck" : text;
+}
+
+}  // namespace
+
+std::string describe(const Call& call, const Group& group, std::uint64_t index) {
+  const std::string_view kind = et_schema::to_string(call.kind);
+  const std::string place = fmt::format("call {} of group '{}'", index, group.name);
+  if (!is_message(call)) {
+    return fmt::format("{}, {}", kind, place);
+  }
+  const bool is_send = call.kind == CommKind::kSend;
+  const int peer = group.ranks[static_cast<std::size_t>(call.root_or_peer)];
+  return fmt::format("{} {} {} rank {} in group '{}'", kind, index, is_send ? "to" : "from", peer,
+                     group.name);
+}
+
+Question question_of(const LateCall& late) {
+  Question question;
+  question.group = late.group.id;
+  question.asker = late.group.rank;
+  if (late.call.kind == CommKind::kRecv) {
+    question.about = Question::About::kSendsToMe;
+  } else if (late.call.kind == CommKind::kSend) {
+    question.about = Question::About::kReceivesFromMe;
+  }
+  return question;
+}
+
+std::vector<int> ranks_to_ask(const LateCall& late) {
+  if (is_message(late.call)) {
+    return {late.group.ranks[static_cast<std::size_t>(late.call.root_or_peer)]};
+  }
+  std::vector<int> others;
+  std::copy_if(late.group.ranks.begin(), late.group.ranks.end(), std::back_inserter(others),
+               [&](int rank) { return rank != late.world_rank; });
+  return others;
+}
+
+et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>& heard) {
+  et_schema::ErrorContext context;
+  context.rank = late.world_rank;
+  context.field = describe(late.call, late.group, late.index);
+  context.expected = expected_of(late);
+  context.got = got_of(late, heard);
+  context.hint =
+      "a rank that computes for longer than this needs a higher time limit; one that waits in "
+      "another call runs another program";
+  return et_schema::run_failed(
+      fmt::format("a communication did not complete within {} s", late.time_limit_s),
+      std::move(context));
+}
+
+}  // namespace understudy::backends

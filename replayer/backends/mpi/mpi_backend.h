@@ -1,0 +1,71 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "engine.h"
+#include "group.h"
+
+namespace understudy::backends {
+
+/// MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI itself.
+class MpiSession {
+ public:
+  MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+  ~MpiSession();
+
+  /// Leaves MPI as it is at the end: other ranks may never come to MPI_Finalize. A process that
+  /// then ends with a status that is not 0 has the launcher end the job.
+  void leave_unfinished() { finalize_ = false; }
+
+ private:
+  bool finalize_ = false;
+};
+
+class MpiBackend : public Backend {
+ public:
+  explicit MpiBackend(const BackendOptions& options);
+  MpiBackend(const MpiBackend&) = delete;
+  MpiBackend& operator=(const MpiBackend&) = delete;
+  ~MpiBackend() override;
+
+  [[nodiscard]] std::string name() const override { return "mpi"; }
+  [[nodiscard]] std::string version() const override;
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int world_size() const override { return world_size_; }
+  [[nodiscard]] std::string host() const override;
+  [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override;
+  [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override;
+  void wait(std::unique_ptr<Work> work) override;
+  void run(const Call& call) override;
+  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override;
+  void barrier() override;
+  [[noreturn]] void abort(int status) override;
+
+ private:
+  /// The group of a call that fits it; throws otherwise.
+  [[nodiscard]] Group& group_for(const Call& call);
+  [[nodiscard]] const Group* find_group(GroupId id) const;
+  [[nodiscard]] std::unique_ptr<Group> whole_world(GroupId id, const std::string& name) const;
+  void check_same_everywhere(const std::string& name, const std::vector<int>& ranks);
+  void make_communicators(Group& group, GroupId id);
+  static void free_communicators(Group& group);
+
+  MpiSession session_;
+  int rank_ = 0;
+  int world_size_ = 1;
+  int exceptions_at_start_ = 0;
+  MPI_Comm board_comm_ = MPI_COMM_NULL;
+  std::deque<std::unique_ptr<Group>> groups_;
+  std::unique_ptr<Group> set_up_;  ///< for texts and barriers, which no program has
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace understudy::backends

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace understudy::backends {
+
+[[nodiscard]] Buffer slice(const Buffer& whole, std::int64_t first, std::int64_t count);
+
+/// Consecutive parts of these sizes.
+[[nodiscard]] std::vector<Buffer> split(const Buffer& whole,
+                                        const std::vector<std::int64_t>& counts);
+
+/// n equal parts of each buffer, one list after the other. Sizes must divide.
+[[nodiscard]] std::vector<Buffer> equal_parts(const std::vector<Buffer>& wholes, int n);
+
+/// n parts that differ by one element at most, the larger ones first.
+[[nodiscard]] std::vector<Buffer> even_parts(const Buffer& whole, int n);
+
+/// Copies all elements; the buffers have one size and may overlap.
+void copy(const Buffer& from, const Buffer& to);
+
+[[nodiscard]] bool overlap(const Buffer& a, const Buffer& b);
+
+}  // namespace understudy::backends

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "requests.h"
+
+namespace understudy::backends {
+
+/// A call as steps: each posts requests, and the next runs when they are complete.
+///
+/// MPI's own collectives appear in the first step only: so all ranks post them in the order in
+/// which calls are issued, whatever the speed at which each gets on. Later steps exchange messages
+/// under tags that belong to the call.
+class Schedule {
+ public:
+  using Step = std::function<void(Requests&)>;
+
+  void add(Step step) { steps_.push_back(std::move(step)); }
+  /// Memory that lives as long as the schedule.
+  [[nodiscard]] std::byte* scratch(std::int64_t bytes);
+
+  /// Gets on without waiting; true once all steps are complete. Throws what requests throw.
+  [[nodiscard]] bool advance();
+
+ private:
+  std::vector<Step> steps_;
+  std::size_t next_ = 0;
+  Requests requests_;
+  std::vector<std::unique_ptr<std::byte[]>> scratch_;
+};
+
+}  // namespace understudy::backends

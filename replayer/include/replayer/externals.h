@@ -1,0 +1,81 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Storage.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "et_schema/program.h"
+#include "replayer/bound.h"
+#include "replayer/equivalents.h"
+#include "replayer/values.h"
+
+namespace understudy::replayer {
+
+/// The tensors that a program needs before it runs: externals, and what kGive steps hand out. One
+/// allocation a storage; storages of kMappedBytes and more on the CPU are mapped on demand.
+class Externals {
+ public:
+  Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed);
+
+  /// Allocates and fills what `bound` needs and is not there yet. Throws Error: failed (not enough
+  /// memory: what was asked for, what there is), bad input (a layout outside of its storage, a
+  /// value rule that cannot hold).
+  void ensure(const BoundProgram& bound);
+
+  /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
+  void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
+
+  /// Gives everything its first content again.
+  void restore();
+
+  /// Seeds the rows of mapped tables that a call is about to read.
+  void seed(const std::vector<TableReach>& reach);
+  [[nodiscard]] bool has_mapped() const { return has_mapped_; }
+  /// Such a tensor must never be looked at as a whole.
+  [[nodiscard]] bool is_mapped(et_schema::SlotId slot) const;
+
+  /// Bytes of the externals that are in memory: all of what is allocated, the touched pages of what
+  /// is mapped.
+  [[nodiscard]] std::uint64_t touched_bytes() const;
+  /// The touched pages of what is mapped, which the allocator does not count.
+  [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
+
+ private:
+  struct Memory {
+    c10::Storage storage;
+    bool mapped = false;
+  };
+  struct Tensor {
+    et_schema::SlotId slot = 0;
+    at::Tensor tensor;
+  };
+
+  void allocate(et_schema::StorageId storage);
+  void add_parts(std::vector<Tensor>& added);
+  void refuse_what_does_not_fit(const std::vector<et_schema::SlotId>& slots) const;
+  [[nodiscard]] at::Tensor view(et_schema::SlotId slot) const;
+  [[nodiscard]] at::Tensor make_given(et_schema::SlotId slot) const;
+  [[nodiscard]] et_schema::ValueRule rule_of(et_schema::SlotId slot) const;
+  void fill(const Tensor& tensor) const;
+  void fill_in_order(const std::vector<Tensor>& tensors) const;
+
+  const et_schema::Program& program_;
+  c10::Device device_;
+  std::uint64_t seed_;
+  bool has_mapped_ = false;
+  std::vector<std::optional<Memory>> memory_;  ///< by storage
+  std::vector<Tensor> externals_;
+  std::vector<Tensor> given_;
+  std::vector<bool> known_;  ///< by slot: among externals_ or given_
+  /// By the table's address and row size.
+  std::map<std::pair<const void*, std::int64_t>, std::unique_ptr<TableSeeder>> seeders_;
+};
+
+}  // namespace understudy::replayer

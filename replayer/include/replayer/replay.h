@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "backends/backend.h"
+#include "et_schema/bench.h"
+#include "et_schema/report.h"
+
+namespace understudy::replayer {
+
+/// Which part of a benchmark is replayed.
+enum class Only : std::uint8_t {
+  kAll,
+  kCompute,  ///< communications are local copies, uncounted, so that what reads them finds values
+  kComms     ///< operators are left out; tensors that they would have made are made before the run
+};
+
+/// How a benchmark is replayed. The defaults are those of the `replay` program.
+struct ReplayOptions {
+  std::string device = "cpu";  ///< "cpu", "cuda", "cuda:N"
+  int warmup = 2;              ///< iterations that are not measured, besides the checked first one
+  std::optional<int> iterations;  ///< none: kDefaultIterations, or as many as `seconds` hold
+  std::optional<double> seconds;  ///< of measured iterations; none: kDefaultSeconds, unless
+                                  ///< `iterations` is given
+  int threads = 0;                ///< 0: the cores of this host, shared by its ranks
+  std::uint64_t seed = 0;
+  Only only = Only::kAll;
+  bool leaves = false;
+  bool continue_on_error = false;
+  /// When the program started, for startup_ms.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+inline constexpr int kDefaultIterations = 20;
+inline constexpr double kDefaultSeconds = 30;
+
+/// One rank's share of a replay.
+struct RankRun {
+  et_schema::RankReport report;
+  int threads = 0;
+  std::string device;                           ///< as the report names it
+  std::map<std::string, std::string> versions;  ///< torch and what else has a part in it
+};
+
+/// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.
+/// Throws Error: failed (an operator, memory), usage (the device), bad input (a program that does
+/// not fit itself).
+[[nodiscard]] RankRun replay_rank(const et_schema::Bench& bench, int rank,
+                                  backends::Backend& backend, const ReplayOptions& options);
+
+/// What of this machine and build a result depends on; `device`, `threads` and `versions` are
+/// taken from the run.
+[[nodiscard]] et_schema::Environment describe_environment(const RankRun& run);
+
+}  // namespace understudy::replayer

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/report.h"
+#include "replayer/bind.h"
+#include "replayer/bound.h"
+#include "replayer/decisions.h"
+#include "replayer/externals.h"
+#include "replayer/run.h"
+
+namespace understudy::replayer {
+
+/// What the first iteration found.
+struct TrialResult {
+  BoundProgram program;  ///< what the following iterations run
+  std::uint64_t outputs_checked = 0;
+  std::uint64_t output_mismatches = 0;
+  std::vector<et_schema::OutputMismatch> mismatches;  ///< the first kMostMismatches
+  std::optional<double> first_iteration_ms;
+};
+
+/// The first iteration, instruction by instruction and untimed. Each output is compared with the
+/// recorded one. An operator that throws, or whose output has another dtype or shape, steps down
+/// the ladder at once; then the iteration starts again from the externals' first content, until
+/// none does. All ranks start again together.
+class Trial {
+ public:
+  static constexpr std::size_t kMostMismatches = 100;
+
+  Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
+        const std::vector<BoundGroup>& groups, bool continue_on_error);
+
+  /// Throws Error: failed (an operator that throws and has no further rung, unless
+  /// `continue_on_error`; out of memory), bad input (tensors that do not fit a communication).
+  [[nodiscard]] TrialResult run();
+  /// When the first instruction was issued.
+  [[nodiscard]] std::chrono::steady_clock::time_point first_start() const { return first_start_; }
+
+ private:
+  void run_steps(BoundProgram& bound);
+  void attempt(BoundProgram& bound, const Step& step);
+  /// For an operator that gave another dtype or shape than recorded.
+  [[nodiscard]] bool find_other_way(const Step& step);
+  void replace(const BoundProgram& bound, const Step& step);
+  void step_down(const Step& step, const std::exception& failure);
+  void guard_arguments(const Step& step);
+  /// True if an output has another dtype or shape than recorded.
+  bool check_outputs(const Step& step);
+  void check(const Step& step, const et_schema::Argument& recorded, const c10::IValue& value);
+  void note(const Step& step, std::string field, std::string expected, std::string got);
+
+  Decisions& decisions_;
+  Machine& machine_;
+  Externals& externals_;
+  backends::Backend& backend_;
+  const std::vector<BoundGroup>& groups_;
+  bool continue_on_error_;
+  bool changed_ = false;  ///< a decision changed in this pass
+  bool differs_ = false;  ///< the operator at hand: another dtype or shape
+  std::chrono::steady_clock::time_point first_start_;
+  TrialResult result_;
+};
+
+}  // namespace understudy::replayer

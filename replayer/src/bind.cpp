@@ -1,0 +1,460 @@
+#include "replayer/bind.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "bind_comms.h"
+#include "et_schema/assert.h"
+#include "find_stand_in.h"
+#include "liveness.h"
+#include "replayer/arguments.h"
+#include "replayer/schema_map.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
+  std::vector<SlotId> slots;
+  for_each_slot(arguments, [&](SlotId slot) { slots.push_back(slot); });
+  return slots;
+}
+
+/// Binds instructions in order; see bind_program().
+class Binder {
+ public:
+  Binder(Decisions& decisions, const BindScope& scope, const std::vector<BoundGroup>& groups)
+      : decisions_(decisions),
+        program_(decisions.program()),
+        groups_(groups),
+        open_(program_),
+        available_(scope.available),
+        holder_(program_.storages.size()) {
+    available_.resize(program_.slots.size());
+    for (SlotId slot = 0; slot < available_.size(); ++slot) {
+      if (program_.slots[slot].external) {
+        available_[slot] = true;
+      }
+      if (available_[slot]) {
+        holder_[program_.slots[slot].storage] = slot;
+      }
+    }
+  }
+
+  BoundProgram bind_all(const BindScope& scope) {
+    add_all(scope.instructions);
+    add_joins(open_.take_all());
+    apply_liveness(program_, uses_, scope.needed, bound_);
+    bound_.externals.assign(externals_.begin(), externals_.end());
+    bound_.given.assign(given_.begin(), given_.end());
+    bound_.written.assign(written_.begin(), written_.end());
+    return std::move(bound_);
+  }
+
+ private:
+  void add_all(std::span<const Instruction> instructions) {
+    for (const Instruction& instruction : instructions) {
+      add(instruction);
+    }
+  }
+
+  void add(const Instruction& instruction) {
+    switch (decisions_.of(instruction).how) {
+      case How::kBody:
+        add_all(instruction.body);
+        return;
+      case How::kDropped:
+        add_stand_ins(instruction);
+        return;
+      case How::kNotApplicable:
+        add_passed_on(instruction);
+        return;
+      case How::kUncounted:
+        if (instruction.kind == InstructionKind::kAlias) {
+          add_alias(instruction);
+        }
+        return;
+      case How::kDirect:
+      case How::kEquivalent:
+        break;
+    }
+    if (instruction.kind == InstructionKind::kOp || instruction.kind == InstructionKind::kNative) {
+      add_operator(instruction);
+    } else {
+      add_communication(instruction);
+    }
+  }
+
+  void add_operator(const Instruction& instruction) {
+    try {
+      if (decisions_.of(instruction).how == How::kDirect) {
+        add_call(instruction);
+      } else {
+        add_equivalent(instruction);
+      }
+    } catch (const BoxFailure& failure) {
+      if (!decisions_.step_down(instruction)) {
+        decisions_.drop(instruction, failure.reason);
+      }
+      add(instruction);
+    }
+  }
+
+  void add_call(const Instruction& instruction) {
+    const MatchResult& result = match(instruction);
+    UNDERSTUDY_ASSERT(result.match.has_value());
+    const auto& target = result.match->handle.schema().arguments();
+    std::vector<PlannedArgument> plan;
+    const BoxContext context{decisions_.options().device, base_name(instruction.name),
+                             &bound_.losses};
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      const std::optional<std::size_t> source = result.match->sources[i];
+      plan.push_back(source ? plan_argument(instruction.args[*source], target[i], context)
+                            : PlannedArgument(*target[i].default_value()));
+      const c10::AliasInfo* alias = target[i].alias_info();
+      if (source && alias != nullptr && alias->isWrite()) {
+        note_written(instruction.args[*source]);
+      }
+    }
+    Step step;
+    step.kind = StepKind::kCall;
+    step.handle = result.match->handle;
+    step.source = &instruction;
+    add_stack_step(std::move(step), std::move(plan));
+  }
+
+  void add_equivalent(const Instruction& instruction) {
+    std::vector<PlannedArgument> plan;
+    const BoxContext context{decisions_.options().device, base_name(instruction.name),
+                             &bound_.losses};
+    if (instruction.kind == InstructionKind::kNative) {
+      // The gradients, the forward operator's arguments, and what was allocated below the label.
+      const auto& gradients = std::get<Argument::List>(instruction.args[0].value);
+      for (const Argument& gradient : gradients) {
+        plan.push_back(plan_untyped(gradient, context));
+      }
+      if (instruction.args.size() > 1) {
+        const auto* forward = std::get_if<Argument::List>(&instruction.args[1].value);
+        plan_recorded(instruction, forward == nullptr ? Argument::List{} : *forward, context, plan);
+      }
+      if (instruction.args.size() > 2) {
+        if (const auto* made = std::get_if<Argument::List>(&instruction.args[2].value)) {
+          for (const Argument& tensor : *made) {
+            plan.push_back(plan_untyped(tensor, context));
+          }
+        }
+      }
+    } else {
+      plan_recorded(instruction, instruction.args, context, plan);
+    }
+    auto equivalent = find_stand_in(program_, instruction, decisions_.options().device.type());
+    UNDERSTUDY_ASSERT(equivalent.has_value());
+    Step step;
+    step.kind = StepKind::kEquivalent;
+    step.index = static_cast<std::uint32_t>(bound_.equivalents.size());
+    step.source = &instruction;
+    bound_.equivalents.push_back(std::move(*equivalent));
+    add_stack_step(std::move(step), std::move(plan));
+  }
+
+  void note_written(const Argument& argument) {
+    for (const SlotId slot : slots_of({argument})) {
+      if (program_.slots[slot].external) {
+        written_.insert(slot);
+      }
+    }
+  }
+
+  /// Boxes arguments by the recorded schema, which an equivalent expects.
+  void plan_recorded(const Instruction& instruction, const std::vector<Argument>& arguments,
+                     const BoxContext& context, std::vector<PlannedArgument>& plan) {
+    const c10::FunctionSchema* schema = recorded_schema(schema_text(program_, instruction));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool typed = schema != nullptr && i < schema->arguments().size();
+      plan.push_back(typed ? plan_argument(arguments[i], schema->arguments()[i], context)
+                           : plan_untyped(arguments[i], context));
+    }
+  }
+
+  /// Null where this LibTorch cannot read the text.
+  const c10::FunctionSchema* recorded_schema(const std::string& text) {
+    auto [found, added] = schemas_.try_emplace(text);
+    if (added) {
+      try {
+        found->second = torch::jit::parseSchema(text);
+      } catch (const c10::Error&) {
+        found->second.reset();
+      }
+    }
+    return found->second ? &*found->second : nullptr;
+  }
+
+  const MatchResult& match(const Instruction& instruction) {
+    const std::string text = schema_text(program_, instruction);
+    // The match depends on which arguments hold tensors; calls of one schema almost always agree.
+    auto [found, added] = matches_.try_emplace(text);
+    if (added || !found->second.match ||
+        std::any_of(
+            found->second.match->sources.begin(), found->second.match->sources.end(),
+            [&](const auto& source) { return source && *source >= instruction.args.size(); })) {
+      found->second = match_operator(parse_recorded_schema(text), instruction.args);
+    }
+    return found->second;
+  }
+
+  void add_stack_step(Step step, std::vector<PlannedArgument> plan) {
+    const Instruction& instruction = *step.source;
+    SlotUse use;
+    use.reads = slots_of(instruction.args);
+    // A native's forward arguments stand in its own; all of them are read.
+    before_reading(use.reads);
+    step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
+    for (PlannedArgument& argument : plan) {
+      bound_.entries.push_back(stack_entry(std::move(argument)));
+    }
+    step.entries.end = static_cast<std::uint32_t>(bound_.entries.size());
+    step.stored.begin = static_cast<std::uint32_t>(bound_.stored.size());
+    std::vector<SlotId> pinned;
+    for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+      add_result(instruction, i, use, pinned);
+    }
+    step.stored.end = static_cast<std::uint32_t>(bound_.stored.size());
+    add_step(std::move(step), std::move(use));
+    for (const SlotId slot : pinned) {
+      add_give(instruction, slot);
+    }
+  }
+
+  StackEntry stack_entry(PlannedArgument argument) {
+    if (auto* constant = std::get_if<c10::IValue>(&argument)) {
+      bound_.constants.push_back(std::move(*constant));
+      return {StackEntry::From::kConstant, last_index(bound_.constants)};
+    }
+    if (const auto* slot = std::get_if<SlotId>(&argument)) {
+      return {StackEntry::From::kSlot, *slot};
+    }
+    bound_.lists.push_back(std::move(std::get<SlotList>(argument)));
+    return {StackEntry::From::kList, last_index(bound_.lists)};
+  }
+
+  template <typename T>
+  static std::uint32_t last_index(const std::vector<T>& items) {
+    return static_cast<std::uint32_t>(items.size() - 1);
+  }
+
+  void add_result(const Instruction& instruction, std::size_t position, SlotUse& use,
+                  std::vector<SlotId>& pinned) {
+    const auto place = [&](const Argument& result, std::optional<std::uint32_t> element) {
+      const auto* slot = std::get_if<Argument::SlotRef>(&result.value);
+      if (slot == nullptr || is_in_place(slot->id, use)) {
+        return;
+      }
+      if (decisions_.is_pinned(instruction)) {
+        use.unkept.push_back(slot->id);
+        pinned.push_back(slot->id);
+        return;
+      }
+      use.makes.push_back(slot->id);
+      bound_.stored.push_back({static_cast<std::uint32_t>(position), element, slot->id});
+    };
+    const Argument& result = instruction.results[position];
+    if (const auto* list = std::get_if<Argument::List>(&result.value)) {
+      for (std::uint32_t i = 0; i < list->size(); ++i) {
+        place((*list)[i], i);
+      }
+    } else {
+      place(result, std::nullopt);
+    }
+  }
+
+  /// Results that are arguments, and results that have an external's layout on its storage, are
+  /// those tensors already.
+  [[nodiscard]] bool is_in_place(SlotId slot, const SlotUse& use) const {
+    return program_.slots[slot].external ||
+           std::find(use.reads.begin(), use.reads.end(), slot) != use.reads.end();
+  }
+
+  void add_step(Step step, SlotUse use) {
+    for (const SlotId slot : use.makes) {
+      available_[slot] = true;
+      holder_[program_.slots[slot].storage] = slot;
+    }
+    for (const SlotId slot : use.reads) {
+      if (program_.slots[slot].external) {
+        externals_.insert(slot);
+      }
+    }
+    bound_.steps.push_back(std::move(step));
+    uses_.push_back(std::move(use));
+  }
+
+  /// Joins what must be complete, and makes what nothing has made.
+  void before_reading(const std::vector<SlotId>& slots) {
+    add_joins(open_.take_touched(slots));
+    for (const SlotId slot : slots) {
+      if (!available_[slot]) {
+        make_missing(slot);
+      }
+    }
+  }
+
+  /// A slot that is read although no instruction has made it: its maker was filtered out, or is a
+  /// view in a body that was recorded without it. A view of its storage where there is one.
+  void make_missing(SlotId slot) {
+    const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
+    if (base && !program_.slots[slot].sparse && !program_.slots[*base].sparse) {
+      Step step;
+      step.kind = StepKind::kAlias;
+      step.index = slot;
+      add_alias_step(std::move(step), *base, slot);
+    } else {
+      add_give_step(nullptr, slot);
+    }
+  }
+
+  void add_alias(const Instruction& instruction) {
+    const std::vector<SlotId> from = slots_of(instruction.args);
+    const std::vector<SlotId> to = slots_of(instruction.results);
+    if (from.empty() || to.empty()) {
+      return;
+    }
+    before_reading(from);
+    Step step;
+    step.kind = StepKind::kAlias;
+    step.index = to.front();
+    step.source = &instruction;
+    if (from.front() != to.front() && !program_.slots[to.front()].external) {
+      add_alias_step(std::move(step), from.front(), to.front());
+    }
+  }
+
+  void add_alias_step(Step step, SlotId from, SlotId to) {
+    step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
+    bound_.entries.push_back({StackEntry::From::kSlot, from});
+    step.entries.end = static_cast<std::uint32_t>(bound_.entries.size());
+    step.index = to;
+    add_step(std::move(step), {{from}, {to}, {}});
+  }
+
+  void add_give(const Instruction& instruction, SlotId slot) { add_give_step(&instruction, slot); }
+
+  void add_give_step(const Instruction* instruction, SlotId slot) {
+    Step step;
+    step.kind = StepKind::kGive;
+    step.index = slot;
+    step.source = instruction;
+    given_.insert(slot);
+    add_step(std::move(step), {{}, {slot}, {}});
+  }
+
+  void add_stand_ins(const Instruction& instruction) {
+    SlotUse use;
+    use.reads = slots_of(instruction.args);
+    for (const SlotId slot : slots_of(instruction.results)) {
+      if (!is_in_place(slot, use)) {
+        add_give(instruction, slot);
+      }
+    }
+  }
+
+  /// What means nothing here hands its first tensor on, where its result is a copy of it.
+  void add_passed_on(const Instruction& instruction) {
+    const std::vector<SlotId> from = slots_of(instruction.args);
+    const std::vector<SlotId> to = slots_of(instruction.results);
+    if (from.size() == 1 && to.size() == 1 && from != to) {
+      const Slot& source = program_.slots[from.front()];
+      const Slot& result = program_.slots[to.front()];
+      if (source.sizes == result.sizes && source.dtype == result.dtype &&
+          source.strides == result.strides && !result.external) {
+        before_reading(from);
+        Step step;
+        step.kind = StepKind::kAlias;
+        step.source = &instruction;
+        add_alias_step(std::move(step), from.front(), to.front());
+        return;
+      }
+    }
+    add_stand_ins(instruction);
+  }
+
+  void add_communication(const Instruction& instruction) {
+    if (instruction.kind == InstructionKind::kWait) {
+      add_joins(open_.take_waited(*instruction.comm));
+      add_joins(open_.take_touched(slots_of(instruction.args)));
+      return;
+    }
+    BoundComm comm = bind_comm(program_, instruction, groups_);
+    SlotUse use;
+    use.reads = comm.inputs;
+    std::vector<SlotId> touched = comm.inputs;
+    touched.insert(touched.end(), comm.outputs.begin(), comm.outputs.end());
+    add_joins(open_.take_touched(touched));
+    before_reading(comm.inputs);
+    for (const SlotId slot : comm.outputs) {
+      (available_[slot] ? use.reads : use.makes).push_back(slot);
+      if (!available_[slot]) {
+        comm.fresh.push_back(slot);
+      }
+    }
+    Step step;
+    step.kind = StepKind::kStart;
+    step.index = static_cast<std::uint32_t>(bound_.comms.size());
+    step.source = &instruction;
+    bound_.comms.push_back(std::move(comm));
+    add_step(std::move(step), std::move(use));
+    if (!bound_.comms.back().blocking) {
+      open_.start(last_index(bound_.comms), instruction, bound_.comms.back());
+    }
+  }
+
+  void add_joins(const std::vector<std::uint32_t>& comms) {
+    for (const std::uint32_t comm : comms) {
+      Step step;
+      step.kind = StepKind::kJoin;
+      step.index = comm;
+      add_step(std::move(step), {});
+    }
+  }
+
+  Decisions& decisions_;
+  const Program& program_;
+  const std::vector<BoundGroup>& groups_;
+  OpenComms open_;
+  std::vector<bool> available_;                ///< by slot: holds a tensor at this point
+  std::vector<std::optional<SlotId>> holder_;  ///< by storage: a slot that holds it, the latest
+  BoundProgram bound_;
+  std::vector<SlotUse> uses_;
+  std::set<SlotId> externals_;
+  std::set<SlotId> given_;
+  std::set<SlotId> written_;
+  std::unordered_map<std::string, MatchResult> matches_;
+  std::unordered_map<std::string, std::optional<c10::FunctionSchema>> schemas_;
+};
+
+}  // namespace
+
+BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
+                          const std::vector<BoundGroup>& groups) {
+  return Binder(decisions, scope, groups).bind_all(scope);
+}
+
+BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups) {
+  return bind_program(decisions, {decisions.program().instructions, {}, {}}, groups);
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,92 @@
+#include "collective_time.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace understudy::replayer {
+namespace {
+
+using backends::Buffer;
+using et_schema::CommKind;
+
+std::uint64_t bytes_of(const std::vector<Buffer>& buffers) {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : buffers) {
+    bytes += buffer.count * item_size(buffer.dtype);
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+std::uint64_t collective_bytes(const backends::Call& call, int group_size) {
+  const std::uint64_t inputs = bytes_of(call.inputs);
+  const std::uint64_t outputs = bytes_of(call.outputs);
+  switch (call.kind) {
+    case CommKind::kAllGather:
+    case CommKind::kAllGatherBase:
+      return outputs;
+    case CommKind::kGather:
+      return inputs * static_cast<std::uint64_t>(group_size);
+    case CommKind::kScatter:
+      return outputs * static_cast<std::uint64_t>(group_size);
+    case CommKind::kRecv:
+      return outputs;
+    default:
+      return inputs;
+  }
+}
+
+double bus_factor(CommKind kind, int group_size) {
+  const double ranks = std::max(group_size, 1);
+  switch (kind) {
+    case CommKind::kAllReduce:
+      return 2 * (ranks - 1) / ranks;
+    case CommKind::kAllGather:
+    case CommKind::kAllGatherBase:
+    case CommKind::kReduceScatter:
+    case CommKind::kReduceScatterBase:
+    case CommKind::kGather:
+    case CommKind::kScatter:
+    case CommKind::kAllToAll:
+    case CommKind::kAllToAllV:
+      return (ranks - 1) / ranks;
+    default:
+      return 1;
+  }
+}
+
+void CollectiveTimes::add(const std::string& name, const BoundComm& comm,
+                          const std::vector<double>& seconds) {
+  Entry& entry = entries_[{name, comm.group_name, collective_bytes(comm.call, comm.group_size)}];
+  entry.kind = comm.call.kind;
+  entry.group_size = comm.group_size;
+  ++entry.count;
+  entry.seconds.insert(entry.seconds.end(), seconds.begin(), seconds.end());
+}
+
+std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
+  constexpr double kMicro = 1e6;
+  constexpr double kGiga = 1e9;
+  std::vector<et_schema::CollectiveTime> rows;
+  for (const auto& [key, entry] : entries_) {
+    et_schema::CollectiveTime row;
+    std::tie(row.name, row.group, row.bytes) = key;
+    row.count = entry.count;
+    row.group_size = entry.group_size;
+    std::vector<double> sorted = entry.seconds;
+    std::sort(sorted.begin(), sorted.end());
+    const std::optional<double> median = et_schema::percentile(sorted, 0.5);
+    if (median) {
+      row.median_us = *median * kMicro;
+    }
+    if (median && *median > 0 && row.bytes > 0) {
+      row.algbw_gb_per_s = static_cast<double>(row.bytes) / *median / kGiga;
+      row.busbw_gb_per_s = *row.algbw_gb_per_s * bus_factor(entry.kind, entry.group_size);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,99 @@
+#include "replayer/device.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "et_schema/error.h"
+
+namespace understudy::replayer {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, std::string expected, std::string got,
+                         std::string hint) {
+  throw et_schema::usage_error("the replay cannot run on " + text, {.file = {},
+                                                                    .rank = {},
+                                                                    .node = {},
+                                                                    .field = "--device",
+                                                                    .expected = std::move(expected),
+                                                                    .got = std::move(got),
+                                                                    .hint = std::move(hint)});
+}
+
+std::optional<c10::Device> parse(const std::string& text) {
+  if (text == "cpu") {
+    return c10::Device(c10::kCPU);
+  }
+  const std::string cuda = "cuda";
+  if (text == cuda) {
+    return c10::Device(c10::kCUDA, 0);
+  }
+  const std::string digits = text.size() > cuda.size() ? text.substr(cuda.size() + 1) : "";
+  constexpr std::size_t kMostDigits = 2;
+  if (text.rfind(cuda + ":", 0) != 0 || digits.empty() || digits.size() > kMostDigits ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(std::stoi(digits)));
+}
+
+/// The folder of the LibTorch that this process runs with.
+std::filesystem::path torch_folder() {
+  Dl_info info{};
+  const void* const address = reinterpret_cast<const void*>(&at::globalContext);
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+void load_cuda(const std::string& text) {
+  const std::filesystem::path library = torch_folder() / "libtorch_cuda.so";
+  if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    refuse(text, "a LibTorch with CUDA", dlerror(),
+           "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch or of the torch "
+           "wheel, or use --device cpu.");
+  }
+}
+
+}  // namespace
+
+c10::Device open_device(const std::string& text) {
+  const std::optional<c10::Device> device = parse(text);
+  if (!device) {
+    refuse("'" + text + "'", "cpu, cuda or cuda:N", text, "");
+  }
+  if (device->is_cpu()) {
+    return *device;
+  }
+  load_cuda(text);
+  if (!c10::impl::hasDeviceGuardImpl(device->type())) {
+    refuse(text, "a LibTorch with CUDA", "one that does not know the device",
+           "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch, or use --device "
+           "cpu.");
+  }
+  const c10::DeviceIndex count = c10::impl::VirtualGuardImpl(device->type()).deviceCount();
+  if (device->index() >= count) {
+    refuse(text, "a GPU of that number and its driver", fmt::format("{} GPUs", count),
+           "nvidia-smi lists the GPUs of this machine; use --device cpu where there is none.");
+  }
+  at::globalContext().lazyInitDevice(device->type());
+  c10::impl::VirtualGuardImpl(device->type()).setDevice(*device);
+  return *device;
+}
+
+void synchronize(c10::Device device) {
+  if (!device.is_cpu()) {
+    c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+  }
+}
+
+std::string device_text(c10::Device device) {
+  return device.str();
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,235 @@
+#include "replayer/externals.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/sparse_coo_tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "et_schema/error.h"
+#include "replayer/layout.h"
+#include "replayer/memory.h"
+
+namespace understudy::replayer {
+
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::StorageId;
+using et_schema::ValueRule;
+
+Externals::Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed)
+    : program_(program),
+      device_(device),
+      seed_(seed),
+      memory_(program.storages.size()),
+      known_(program.slots.size()) {}
+
+void Externals::ensure(const BoundProgram& bound) {
+  refuse_what_does_not_fit(bound.externals);
+  std::vector<Tensor> added;
+  for (const SlotId slot : bound.externals) {
+    if (known_[slot]) {
+      continue;
+    }
+    known_[slot] = true;
+    allocate(program_.slots[slot].storage);
+    added.push_back({slot, view(slot)});
+  }
+  add_parts(added);
+  fill_in_order(added);
+  externals_.insert(externals_.end(), added.begin(), added.end());
+  for (const SlotId slot : bound.given) {
+    if (known_[slot]) {
+      continue;
+    }
+    known_[slot] = true;
+    given_.push_back({slot, make_given(slot)});
+    fill(given_.back());
+  }
+}
+
+/// Parts of a storage that have a rule of their own, though no instruction has them as a tensor.
+void Externals::add_parts(std::vector<Tensor>& added) {
+  for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
+    const Slot& layout = program_.slots[slot];
+    if (!known_[slot] && layout.external && layout.value && !layout.sparse &&
+        memory_[layout.storage]) {
+      known_[slot] = true;
+      added.push_back({slot, view(slot)});
+    }
+  }
+}
+
+void Externals::place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const {
+  slots.resize(program_.slots.size());
+  given.resize(program_.slots.size());
+  for (const Tensor& external : externals_) {
+    slots[external.slot] = view(external.slot);
+  }
+  for (const Tensor& tensor : given_) {
+    given[tensor.slot] = tensor.tensor;
+  }
+}
+
+void Externals::restore() {
+  fill_in_order(externals_);
+  for (const Tensor& tensor : given_) {
+    fill(tensor);
+  }
+  for (const auto& [table, seeder] : seeders_) {
+    seeder->restore();
+  }
+}
+
+void Externals::seed(const std::vector<TableReach>& reach) {
+  for (const TableReach& reached : reach) {
+    const auto external =
+        std::find_if(externals_.begin(), externals_.end(), [&](const Tensor& candidate) {
+          return is_mapped(candidate.slot) && candidate.tensor.has_storage() &&
+                 reached.table.has_storage() &&
+                 candidate.tensor.storage().data() == reached.table.storage().data();
+        });
+    if (external == externals_.end() || reached.row_elements <= 0 ||
+        !reached.table.is_contiguous()) {
+      continue;
+    }
+    auto& seeder = seeders_[{reached.table.const_data_ptr(), reached.row_elements}];
+    if (!seeder) {
+      seeder =
+          std::make_unique<TableSeeder>(reached.table, reached.row_elements,
+                                        rule_of(external->slot), ValueKey{seed_, external->slot});
+    }
+    seeder->seed_rows(reached.rows);
+  }
+}
+
+std::uint64_t Externals::touched_bytes() const {
+  std::uint64_t bytes = touched_mapped_bytes();
+  for (const auto& memory : memory_) {
+    if (memory && !memory->mapped) {
+      bytes += memory->storage.nbytes();
+    }
+  }
+  return bytes;
+}
+
+std::uint64_t Externals::touched_mapped_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& memory : memory_) {
+    if (memory && memory->mapped) {
+      bytes += replayer::touched_bytes(memory->storage);
+    }
+  }
+  return bytes;
+}
+
+void Externals::allocate(StorageId storage) {
+  if (memory_[storage]) {
+    return;
+  }
+  const et_schema::Storage& recorded = program_.storages[storage];
+  const c10::Device device = map_device(recorded.device, device_);
+  const auto bytes = static_cast<std::size_t>(recorded.bytes);
+  if (device.is_cpu() && bytes >= kMappedBytes) {
+    memory_[storage] = Memory{map_storage(bytes), true};
+    has_mapped_ = true;
+    return;
+  }
+  const auto options = c10::TensorOptions().device(device).dtype(at::kByte);
+  memory_[storage] = Memory{at::empty({recorded.bytes}, options).storage(), false};
+}
+
+void Externals::refuse_what_does_not_fit(const std::vector<SlotId>& slots) const {
+  std::vector<bool> counted(memory_.size());
+  std::uint64_t needed = 0;
+  for (const SlotId slot : slots) {
+    const StorageId storage = program_.slots[slot].storage;
+    const et_schema::Storage& recorded = program_.storages[storage];
+    const bool on_cpu = map_device(recorded.device, device_).is_cpu();
+    const bool mapped = static_cast<std::size_t>(recorded.bytes) >= kMappedBytes;
+    if (!counted[storage] && !memory_[storage] && on_cpu && !mapped) {
+      counted[storage] = true;
+      needed += static_cast<std::uint64_t>(recorded.bytes);
+    }
+  }
+  const std::optional<std::uint64_t> available = available_memory();
+  if (available && needed > *available) {
+    throw et_schema::run_failed(
+        "out of memory: the tensors that exist before the step do not fit into memory",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = {},
+         .expected = fmt::format("{} bytes of free memory", needed),
+         .got = fmt::format("{} bytes", *available),
+         .hint = "Replay on a machine with more memory, or fewer ranks on this one (mpirun with "
+                 "several hosts, or --rank K for one rank alone)."});
+  }
+}
+
+at::Tensor Externals::view(SlotId slot) const {
+  const Slot& layout = program_.slots[slot];
+  const c10::Storage& storage = memory_[layout.storage]->storage;
+  const auto options =
+      c10::TensorOptions().device(storage.device()).dtype(to_scalar_type(layout.dtype));
+  if (layout.sparse) {
+    return at::sparse_coo_tensor(layout.sizes, options.layout(at::kSparse));
+  }
+  if (!fits(layout, layout.offset, storage.nbytes())) {
+    throw et_schema::bad_input("a tensor lies outside of its storage",
+                               {.file = {},
+                                .rank = {},
+                                .node = {},
+                                .field = fmt::format("slot {}", slot),
+                                .expected = fmt::format("within {} bytes", storage.nbytes()),
+                                .got = fmt::format("{} bytes", extent_bytes(layout)),
+                                .hint = {}});
+  }
+  at::Tensor tensor = view_storage(storage, layout, layout.offset);
+  if (layout.wrapped_number) {
+    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  }
+  return tensor;
+}
+
+at::Tensor Externals::make_given(SlotId slot) const {
+  const Slot& layout = program_.slots[slot];
+  const c10::Device device = map_device(program_.storages[layout.storage].device, device_);
+  const auto options = c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype));
+  if (layout.sparse) {
+    return at::sparse_coo_tensor(layout.sizes, options.layout(at::kSparse));
+  }
+  return at::empty_strided(layout.sizes, layout.strides, options);
+}
+
+ValueRule Externals::rule_of(SlotId slot) const {
+  const Slot& layout = program_.slots[slot];
+  return layout.value ? *layout.value : default_rule(to_scalar_type(layout.dtype), layout.sizes);
+}
+
+void Externals::fill(const Tensor& tensor) const {
+  if (program_.slots[tensor.slot].sparse || is_mapped(tensor.slot) || tensor.tensor.numel() == 0) {
+    return;
+  }
+  fill_tensor(tensor.tensor, rule_of(tensor.slot), {seed_, tensor.slot});
+}
+
+void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
+  // Where layouts of one storage overlap, the one whose rule asks for something has the last word.
+  for (const bool with_rule : {false, true}) {
+    for (const Tensor& tensor : tensors) {
+      if (program_.slots[tensor.slot].value.has_value() == with_rule) {
+        fill(tensor);
+      }
+    }
+  }
+}
+
+bool Externals::is_mapped(SlotId slot) const {
+  const auto& memory = memory_[program_.slots[slot].storage];
+  return memory && memory->mapped;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <c10/core/DeviceType.h>
+
+#include <optional>
+#include <string>
+
+#include "et_schema/program.h"
+#include "replayer/equivalents.h"
+
+namespace understudy::replayer {
+
+/// The recorded schema of an operator; its bare name where none was recorded. Of a native
+/// instruction it is the forward operator's.
+[[nodiscard]] std::string schema_text(const et_schema::Program& program,
+                                      const et_schema::Instruction& instruction);
+
+/// The equivalent of an operator or of a label that did work.
+[[nodiscard]] std::optional<Equivalent> find_stand_in(const et_schema::Program& program,
+                                                      const et_schema::Instruction& instruction,
+                                                      c10::DeviceType device);
+
+}  // namespace understudy::replayer

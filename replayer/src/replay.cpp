@@ -1,0 +1,110 @@
+#include "replayer/replay.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "replayer/bind.h"
+#include "replayer/decisions.h"
+#include "replayer/device.h"
+#include "replayer/externals.h"
+#include "replayer/measure.h"
+#include "replayer/memory.h"
+#include "replayer/run.h"
+#include "replayer/trial.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Bench;
+using et_schema::ProcessGroup;
+
+std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backend) {
+  std::vector<BoundGroup> groups;
+  for (std::size_t i = 0; i < bench.groups.size(); ++i) {
+    const ProcessGroup& group = bench.groups[i];
+    const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
+    BoundGroup bound;
+    bound.name = group.name;
+    bound.size = ranks.empty() ? bench.world_size() : static_cast<int>(ranks.size());
+    bound.id = i == 0 ? 0 : backend.make_group(group.name, ranks);
+    groups.push_back(std::move(bound));
+  }
+  return groups;
+}
+
+/// The cores that this rank can have to itself.
+int share_of_cores(backends::Backend& backend) {
+  const std::vector<std::string> hosts = backend.all_gather_text(backend.host());
+  const auto here = std::count(hosts.begin(), hosts.end(), backend.host());
+  const auto cores = static_cast<long>(std::max(1U, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
+}
+
+MeasureOptions measure_options(const ReplayOptions& options, c10::Device device) {
+  MeasureOptions measure{device, options.warmup, options.iterations, options.seconds};
+  if (!options.iterations && !options.seconds) {
+    measure.iterations = kDefaultIterations;
+    measure.seconds = kDefaultSeconds;
+  }
+  return measure;
+}
+
+}  // namespace
+
+RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
+                    const ReplayOptions& options) {
+  const c10::Device device = open_device(options.device);
+  RankRun run;
+  run.device = device_text(device);
+  run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
+  run.versions["torch"] = TORCH_VERSION;
+  at::set_num_threads(run.threads);
+  count_cpu_allocations();
+
+  // The backward operators are in the program. Grad mode stays on, as it was in training: some
+  // operators keep what their backward needs only then (recurrent layers their workspace).
+  const at::AutoGradMode grad_mode(true);
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+
+  const et_schema::Program& program = bench.programs[static_cast<std::size_t>(rank)];
+  Decisions decisions(program, {device, options.leaves, options.only});
+  // Without communication, what would have been received is moved within this rank.
+  const std::unique_ptr<backends::Backend> local =
+      backends::make_single_backend({.time_limit_s = backends::BackendOptions{}.time_limit_s,
+                                     .rank = rank,
+                                     .world_size = bench.world_size()});
+  backends::Backend& comms = options.only == Only::kCompute ? *local : backend;
+  const std::vector<BoundGroup> groups = make_groups(bench, comms);
+  Machine machine(program, comms);
+  Externals externals(program, device, options.seed);
+  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error);
+
+  run.report.rank = rank;
+  TrialResult first = trial.run();
+  run.report.startup_ms =
+      std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();
+  run.report.first_iteration_ms = first.first_iteration_ms;
+  run.report.outputs_checked = first.outputs_checked;
+  run.report.output_mismatches = first.output_mismatches;
+  run.report.mismatches = std::move(first.mismatches);
+  et_schema::Losses losses = program.losses;
+  losses += first.program.losses;
+  losses.add(et_schema::Loss::kFilteredOperators, decisions.filtered());
+  run.report.losses = losses.nonzero();
+  run.report.coverage = decisions.coverage();
+
+  Measurement measurement(program, first.program, machine, externals, backend,
+                          measure_options(options, device));
+  measurement.run(run.report);
+  return run;
+}
+
+}  // namespace understudy::replayer

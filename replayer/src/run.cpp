@@ -1,0 +1,168 @@
+#include "replayer/run.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "et_schema/assert.h"
+#include "replayer/layout.h"
+
+namespace understudy::replayer {
+
+using et_schema::Slot;
+using et_schema::SlotId;
+
+namespace {
+
+constexpr std::size_t kStackRoom = 64;  // arguments of the largest operators known, twice
+
+void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tensor) {
+  if (list.optional) {
+    list.boxed.toOptionalTensorList().set(position, tensor);
+  } else {
+    list.boxed.toTensorList().set(position, tensor);
+  }
+}
+
+void complete(OpenComm& open) {
+  for (auto& [to, from] : open.copies) {
+    to.copy_(from);
+  }
+  open.copies.clear();
+  open.inputs.clear();
+  open.outputs.clear();
+}
+
+}  // namespace
+
+Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
+    : program_(program),
+      backend_(backend),
+      slots_(program.slots.size()),
+      given_(program.slots.size()) {
+  stack_.reserve(kStackRoom);
+}
+
+void Machine::prime(BoundProgram& program) const {
+  for (SlotList& list : program.lists) {
+    for (const auto& [position, slot] : list.elements) {
+      if (program_.slots[slot].external) {
+        set_element(list, position, slots_[slot]);
+      }
+    }
+  }
+}
+
+void Machine::fill_list(BoundProgram& program, const StackEntry& entry) {
+  SlotList& list = program.lists[entry.index];
+  for (const auto& [position, slot] : list.elements) {
+    if (!program_.slots[slot].external) {
+      set_element(list, position, slots_[slot]);
+    }
+  }
+  stack_.push_back(list.boxed);
+}
+
+void Machine::empty_list(SlotList& list) {
+  for (const auto& [position, slot] : list.elements) {
+    if (!program_.slots[slot].external) {
+      set_element(list, position, at::Tensor());
+    }
+  }
+}
+
+void Machine::drop_kept(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    if (program.entries[i].from == StackEntry::From::kLastUse) {
+      slots_[program.entries[i].index].reset();
+    }
+  }
+}
+
+void Machine::perform(BoundProgram& program, const Step& step) {
+  switch (step.kind) {
+    case StepKind::kAlias:
+      make_alias(program, step);
+      break;
+    case StepKind::kGive:
+      slots_[step.index] = given_[step.index];
+      break;
+    case StepKind::kStart:
+      start(program.comms[step.index]);
+      break;
+    case StepKind::kJoin:
+      join(program.comms[step.index]);
+      break;
+    case StepKind::kCall:
+    case StepKind::kEquivalent:
+      UNDERSTUDY_ASSERT(false);
+  }
+}
+
+void Machine::make_alias(const BoundProgram& program, const Step& step) {
+  const SlotId from = program.entries[step.entries.begin].index;
+  const at::Tensor& base = slots_[from];
+  const Slot& layout = program_.slots[step.index];
+  const Slot& recorded = program_.slots[from];
+  // Where the storage is another one than recorded, the base may begin elsewhere in it.
+  const std::int64_t offset = recorded.dtype == layout.dtype
+                                  ? base.storage_offset() + layout.offset - recorded.offset
+                                  : layout.offset;
+  TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
+              ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
+              " bytes of the tensor it is a view of");
+  at::Tensor view = view_storage(base.storage(), layout, offset);
+  if (program.entries[step.entries.begin].from == StackEntry::From::kLastUse) {
+    slots_[from].reset();
+  }
+  slots_[step.index] = std::move(view);
+}
+
+at::Tensor Machine::make_fresh(SlotId slot) const {
+  const Slot& layout = program_.slots[slot];
+  return at::empty_strided(layout.sizes, layout.strides,
+                           c10::TensorOptions().dtype(to_scalar_type(layout.dtype)));
+}
+
+void Machine::start(BoundComm& comm) {
+  OpenComm& open = comm.open;
+  for (const SlotId slot : comm.fresh) {
+    slots_[slot] = make_fresh(slot);
+  }
+  for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
+    const at::Tensor& output = slots_[comm.outputs[i]];
+    open.outputs.push_back(output.contiguous());
+    if (!open.outputs.back().is_same(output)) {
+      open.copies.emplace_back(output, open.outputs.back());
+    }
+    comm.call.outputs[i].data = open.outputs.back().data_ptr();
+  }
+  for (std::size_t i = 0; i < comm.inputs.size(); ++i) {
+    // An in-place call reads the copy that was made for its output.
+    const auto same = std::find(comm.outputs.begin(), comm.outputs.end(), comm.inputs[i]);
+    open.inputs.push_back(
+        same == comm.outputs.end()
+            ? slots_[comm.inputs[i]].contiguous()
+            : open.outputs[static_cast<std::size_t>(same - comm.outputs.begin())]);
+    comm.call.inputs[i].data = open.inputs.back().data_ptr();
+  }
+  if (comm.blocking || blocking_) {
+    backend_.run(comm.call);
+    complete(open);
+  } else {
+    open.work = backend_.start(comm.call);
+  }
+}
+
+void Machine::join(BoundComm& comm) {
+  if (comm.open.work != nullptr) {
+    backend_.wait(std::move(comm.open.work));
+    complete(comm.open);
+  }
+}
+
+}  // namespace understudy::replayer

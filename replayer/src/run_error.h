@@ -1,0 +1,22 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "et_schema/error.h"
+#include "et_schema/program.h"
+#include "replayer/bound.h"
+
+namespace understudy::replayer {
+
+/// The first line of what an operator threw, without LibTorch's stack of C++ frames.
+[[nodiscard]] std::string cause_of(const std::exception& exception);
+
+/// Whether an exception says that memory ran out.
+[[nodiscard]] bool is_out_of_memory(const std::exception& exception);
+
+/// The error that ends a run: which node, which operator, what it was given, what it said.
+[[nodiscard]] et_schema::Error step_error(const et_schema::Program& program, const Step& step,
+                                          const std::exception& exception);
+
+}  // namespace understudy::replayer

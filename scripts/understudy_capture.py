@@ -1,0 +1,410 @@
+"""Capture one training step of a PyTorch program, and the times of the steps before it.
+
+    from understudy_capture import capture
+
+    with capture("captures/mine") as c:
+        for batch in loader:
+            train(batch)
+            c.step()                # ends a step; returns False once the capture is whole
+
+The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
+the ground truth for a replay; one step that wakes the profiler up and is thrown away; one step
+under the Kineto profiler alone; one step under the execution trace observer and Kineto together.
+Everything before the next call of step(), so the loading of the next batch too, is part of a step.
+docs/capture.md says what is written and what to watch for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
+
+CAPTURE_FORMAT = "understudy-capture"
+CAPTURE_VERSION = 1
+TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
+
+
+class IncompleteCapture(RuntimeError):
+    """The training loop ended before the capture had the steps that it needs."""
+
+
+class CaptureDone(BaseException):
+    """Ends a script whose capture is whole; not an Exception, so that no script swallows it."""
+
+
+class Capture:
+    """Drives the phases of one capture; use it through capture(), capture_step() or step()."""
+
+    def __init__(self, out_dir, *, warmup=3, timed=10, kineto_only=True, tensor_range=True,
+                 step_marker=True, stop_when_done=False):
+        """
+        out_dir       folder to write to; made if it is not there
+        warmup        steps that are run and not looked at
+        timed         steps that are timed with nothing attached
+        kineto_only   also keep a profile taken without the observer (its times are the honest ones)
+        tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
+        step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
+        stop_when_done  raise CaptureDone out of the step() that ends the last step
+        """
+        if warmup < 0 or timed < 0:
+            raise ValueError(f"warmup and timed must not be negative, got {warmup} and {timed}")
+        self.out_dir = Path(out_dir)
+        self.tensor_range = tensor_range
+        self.step_marker = step_marker
+        self.stop_when_done = stop_when_done
+        self._phases = ["warmup"] * warmup + ["timed"] * timed
+        if kineto_only:
+            self._phases += ["profiler_warmup", "kineto_only"]
+        self._phases.append("et")
+        self._index = None  # None: the first step has not begun
+        self._times = {phase: [] for phase in self._phases}
+        self._peak_rss = None
+        self._timed_faults = 0
+        self._targets = []  # files packed so far
+        self._open = contextlib.ExitStack()  # what the current step's phase has switched on
+
+    @property
+    def steps_needed(self):
+        return len(self._phases)
+
+    @property
+    def steps_seen(self):
+        return self._index or 0
+
+    @property
+    def done(self):
+        return self._index is not None and self._index >= len(self._phases)
+
+    def __enter__(self):
+        self._begin_capture()
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def step(self):
+        """Ends the current step and begins the next. True while more steps are wanted."""
+        if self.done:
+            return False
+        if self._index is None:
+            # Without a `with`, nobody knows where the first step began: this starts the count.
+            self._begin_capture()
+            return True
+        phase = self._phases[self._index]
+        now = self._clock()
+        self._open.close()
+        self._times[phase].append(now - self._started)
+        if phase == "timed":
+            self._timed_faults += _minor_faults() - self._faults_at_start
+        self._index += 1
+        if self.done:
+            self._finish()
+            if self.stop_when_done:
+                raise CaptureDone
+            return False
+        self._begin_step()
+        return True
+
+    def close(self):
+        """Checks that the capture is whole; raises IncompleteCapture if it is not."""
+        if self.done:
+            return
+        self.abandon()
+        raise IncompleteCapture(
+            f"the loop ended after {self.steps_seen} of the {self.steps_needed} steps that the "
+            "capture needs; make it longer, or ask for fewer warm-up or timed steps")
+
+    def _begin_capture(self):
+        self.out_dir.mkdir(parents=True, exist_ok=True)
+        self._rss_at_start = _current_rss()
+        self._index = 0
+        self._begin_step()
+
+    def _begin_step(self):
+        phase = self._phases[self._index]
+        if phase not in ("warmup", "timed") and self._peak_rss is None:
+            self._peak_rss = _peak_rss()  # before the profilers add their own
+        if phase == "profiler_warmup":
+            self._open.enter_context(_kineto())
+        elif phase == "kineto_only":
+            self._enter_profile("kineto_only", None)
+        elif phase == "et":
+            self._enter_profile("kineto", self._enter_observer())
+        self._faults_at_start = _minor_faults()
+        self._started = self._clock()
+
+    def _enter_observer(self):
+        """Registers the observer; closing writes the trace, after the profile has stopped it."""
+        target = self._path("et")
+        raw = _beside(target, ".raw")
+        observer = ExecutionTraceObserver()
+        with _environment(TENSOR_RANGE_SWITCH, "1" if self.tensor_range else None):
+            observer.register_callback(str(raw))
+        self._open.callback(self._keep, raw, target)
+        self._open.callback(observer.unregister_callback)
+        return observer
+
+    def _enter_profile(self, kind, observer):
+        target = self._path(kind)
+        raw = _beside(target, ".raw")
+        profiler = _kineto(observer)
+
+        def export():
+            profiler.export_chrome_trace(str(raw))
+            # The profiler writes down where it was told to write: a path of this machine.
+            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
+            text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', text)
+            raw.write_text(text, encoding="utf-8", errors="surrogateescape")
+            self._keep(raw, target)
+
+        self._open.callback(export)
+        self._open.enter_context(profiler)
+        self._open.callback(_synchronize)  # device work of the step belongs to the profile
+        if self.step_marker:
+            self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
+
+    def _path(self, kind):
+        return self.out_dir / f"rank-{_rank()}.{kind}.json.gz"
+
+    def _keep(self, raw, target):
+        """Packs what a profiler wrote; the file gets its name once the whole capture is there."""
+        if not raw.exists():
+            raise RuntimeError(f"{target.name}: the profiler wrote no file; "
+                               "is another execution trace observer active in this process?")
+        # No name and no time in the gzip header: equal content gives equal bytes.
+        with open(raw, "rb") as source, open(_beside(target, ".partial"), "wb") as sink, \
+                gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
+            shutil.copyfileobj(source, zipped)
+        raw.unlink()
+        self._targets.append(target)
+
+    def abandon(self):
+        """Stops everything and leaves nothing of this capture behind."""
+        if self._index is None or self.done:
+            return
+        with contextlib.suppress(Exception):
+            self._open.close()
+        for kind in ("et", "kineto", "kineto_only"):
+            for suffix in (".raw", ".partial"):
+                _beside(self._path(kind), suffix).unlink(missing_ok=True)
+
+    def _clock(self):
+        _synchronize()
+        return time.perf_counter_ns()
+
+    def _finish(self):
+        for target in self._targets:
+            _beside(target, ".partial").replace(target)
+        mine = {
+            "rank": _rank(),
+            "files": sorted(target.name for target in self._targets),
+            "step_ns": self._times.get("timed", []),
+            "warmup_step_ns": self._times.get("warmup", []),
+            "kineto_only_step_ns": (self._times.get("kineto_only") or [None])[0],
+            "et_step_ns": self._times["et"][0],
+            "minor_faults_in_timed_steps": self._timed_faults,
+            "rss_at_start_bytes": self._rss_at_start,
+            "peak_rss_bytes": self._peak_rss,
+            "peak_device_bytes": _peak_device_bytes(),
+            "process_groups": _process_groups(),
+            "environment": _describe_environment(),
+        }
+        ranks = [mine]
+        if _distributed():
+            ranks = [None] * _world_size() if _rank() == 0 else None
+            torch.distributed.gather_object(mine, ranks, dst=0)
+        if _rank() != 0:
+            return
+        summary = {
+            "format": CAPTURE_FORMAT,
+            "version": CAPTURE_VERSION,
+            "world_size": _world_size(),
+            "clock": "monotonic",
+            "tensor_range": self.tensor_range,
+            "step_marker": self.step_marker,
+            "ranks": ranks,
+        }
+        target = self.out_dir / "capture.json"
+        partial = _beside(target, ".partial")
+        partial.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        partial.replace(target)
+
+
+def capture(out_dir, **options):
+    """A Capture to use as a context manager; the options are those of Capture."""
+    return Capture(out_dir, **options)
+
+
+def capture_step(step_fn, out_dir, **options):
+    """Calls step_fn() as often as the capture needs; returns the Capture."""
+    with capture(out_dir, **options) as c:
+        while not c.done:
+            step_fn()
+            c.step()
+    return c
+
+
+_of_command = None  # the capture that scripts/capture has set up for the script it runs
+
+
+def set_command_capture(capture_or_none):
+    """Says which capture step() drives: for scripts/capture."""
+    global _of_command
+    _of_command = capture_or_none
+
+
+def step():
+    """Ends a step of a script that scripts/capture runs; does nothing when it runs by itself."""
+    return _of_command is not None and _of_command.step()
+
+
+def use_nccl_form():
+    """From here on, groups that ask for Gloo record their collectives in the form of NCCL.
+
+    Builds scripts/capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
+    registers it as backend `nccl_form`; init_process_group and new_group take it for `gloo`.
+    """
+    from torch.distributed import Backend, ProcessGroupGloo, distributed_c10d
+    from torch.utils import cpp_extension
+
+    source = Path(__file__).resolve().with_name("capture_backend.cpp")
+    native = cpp_extension.load("understudy_nccl_form", [str(source)],
+                                extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
+
+    def create(options, _unused):
+        gloo = ProcessGroupGloo(options.store, options.group_rank, options.group_size,
+                                timeout=options.timeout)
+        return native.create(gloo, options.global_ranks_in_group)
+
+    Backend.register_backend("nccl_form", create, extended_api=True, devices=["cpu"])
+    Backend.default_device_backend_map["cpu"] = "nccl_form"
+
+    def substituting(original):
+        def wrapper(*args, **kwargs):
+            args = [_substitute(value) for value in args]
+            if kwargs.get("backend") is not None:
+                kwargs["backend"] = _substitute(kwargs["backend"])
+            return original(*args, **kwargs)
+        return wrapper
+
+    for name in ("init_process_group", "new_group"):
+        wrapped = substituting(getattr(distributed_c10d, name))
+        setattr(distributed_c10d, name, wrapped)
+        setattr(torch.distributed, name, wrapped)
+
+
+def _substitute(value):
+    return re.sub(r"\bgloo\b", "nccl_form", value) if isinstance(value, str) else value
+
+
+def _kineto(observer=None):
+    activities = [ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(ProfilerActivity.CUDA)
+    return profile(activities=activities, execution_trace_observer=observer, acc_events=True)
+
+
+def _beside(target, suffix):
+    return target.with_name("." + target.name + suffix)
+
+
+@contextlib.contextmanager
+def _environment(name, value):
+    """Sets (or, with None, unsets) an environment variable for a while."""
+    before = os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
+def _synchronize():
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _distributed():
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _rank():
+    return torch.distributed.get_rank() if _distributed() else 0
+
+
+def _world_size():
+    return torch.distributed.get_world_size() if _distributed() else 1
+
+
+def _process_groups():
+    return torch.distributed.distributed_c10d._world.pg_config_info if _distributed() else []
+
+
+def _peak_rss():
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _minor_faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def _current_rss():
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _peak_device_bytes():
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return None
+    return torch.cuda.max_memory_allocated()
+
+
+def _cpu_model():
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _describe_environment():
+    """What the times depend on; no host name, no user, no path."""
+    linux = hasattr(os, "sched_getaffinity")
+    prefixes = ("OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_")
+    return {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu_model": _cpu_model(),
+        "cpus_usable": len(os.sched_getaffinity(0)) if linux else os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "interop_threads": torch.get_num_interop_threads(),
+        "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
+        "cuda": torch.version.cuda if torch.cuda.is_available() else None,
+        "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(prefixes)},
+        "load_average": os.getloadavg()[0],
+    }

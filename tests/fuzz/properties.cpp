@@ -1,0 +1,111 @@
+#include "properties.h"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "et_schema/comms.h"
+#include "et_schema/error.h"
+#include "et_schema/kineto.h"
+#include "et_schema/trace_files.h"
+#include "et_schema/trace_reader.h"
+
+namespace understudy::fuzz {
+namespace {
+
+using et_schema::Error;
+using et_schema::ErrorKind;
+using et_schema::Node;
+using et_schema::NodeIndex;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+void require(bool condition, const char* what) {
+  if (!condition) {
+    throw std::logic_error(what);
+  }
+}
+
+/// Runs a reader; the only way out beside success is an error that can be shown.
+void expect_result_or_bad_input(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    require(error.kind() == ErrorKind::kBadInput, "an input's fault told as another kind");
+    require(!error.summary().empty(), "an error without a sentence");
+    require(!to_text(error).empty() && !to_json(error).empty(), "an error without a text");
+  }
+}
+
+void check_tensor(const Tensor& tensor) {
+  require(tensor.numel >= 0 && tensor.item_bytes >= 0 && tensor.storage_offset >= 0,
+          "a negative extent");
+  require(!tensor.has_strides || tensor.strides.size() == tensor.sizes.size(),
+          "strides of another rank than the sizes");
+}
+
+void check_tree(const Trace& trace) {
+  require(!trace.nodes.empty(), "a trace without nodes");
+  std::size_t children = 0;
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+    const Node& node = trace.nodes[i];
+    const auto index = static_cast<NodeIndex>(i);
+    require(trace.find(node.id) == index, "a node that is not found by its id");
+    require(i == 0 ? node.parent == et_schema::kNoNode : node.parent < index,
+            "a parent that does not stand before its child");
+    require(node.last_descendant >= index && node.last_descendant < trace.nodes.size(),
+            "a subtree that ends before its root or beyond the trace");
+    for (const NodeIndex child : node.children) {
+      require(trace.nodes[child].parent == index, "a child of another parent");
+      require(node.last_descendant >= trace.nodes[child].last_descendant,
+              "a child's subtree that ends after its parent's");
+    }
+    children += node.children.size();
+    et_schema::for_each_tensor(node.inputs, check_tensor);
+    et_schema::for_each_tensor(node.outputs, check_tensor);
+  }
+  require(children == trace.nodes.size() - 1, "a node that is nobody's child, or twice a child");
+}
+
+}  // namespace
+
+void check_trace(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    const Trace trace = et_schema::parse_trace(input, "fuzz.json");
+    check_tree(trace);
+    for (const auto& [index, call] : communication_calls(trace)) {
+      require(index < trace.nodes.size() && !call.name.empty(), "a call without a node or a name");
+    }
+  });
+}
+
+void check_input_files(std::string_view input) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
+  const et_schema::ReadLimits limits = {
+      .max_file_bytes = kMostBytes, .max_total_bytes = 2 * kMostBytes, .max_ratio = 200};
+  expect_result_or_bad_input([&] {
+    std::uint64_t total = 0;
+    read_input_bytes(input, "fuzz.tar.gz", limits, [&](et_schema::InputFile&& file) {
+      require(file.data.size() <= limits.max_file_bytes, "a file above its limit");
+      require(
+          file.name.find("..") == std::string::npos || file.name.find("/../") == std::string::npos,
+          "a name that leads out of the archive");
+      total += file.data.size();
+      require(total <= limits.max_total_bytes, "files above their limit together");
+    });
+  });
+}
+
+void check_kineto(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    const et_schema::Profile profile = et_schema::parse_kineto(input, "fuzz.json");
+    require(!profile.events.empty(), "a profile without events");
+    for (const et_schema::KinetoEvent& event : profile.events) {
+      // A byte that is no text becomes the three of U+FFFD.
+      require(event.name.size() <= 3 * input.size(), "a name longer than the input can hold");
+    }
+  });
+}
+
+}  // namespace understudy::fuzz

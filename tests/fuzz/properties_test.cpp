@@ -1,0 +1,116 @@
+// The fuzz targets' properties over the corpus and over seeded mutations of it: a short run without
+// libFuzzer, the same on every machine.
+
+#include "properties.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace understudy::fuzz {
+namespace {
+
+using Property = void (*)(std::string_view);
+
+struct Target {
+  const char* name;
+  Property property;
+};
+
+std::vector<std::string> read_corpus(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(UNDERSTUDY_CORPUS) + "/" + folder)) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> inputs;
+  for (const auto& path : paths) {
+    std::ifstream stream(path, std::ios::binary);
+    inputs.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  return inputs;
+}
+
+/// SplitMix64: the same numbers everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15U;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::string mutate(std::string input, const std::vector<std::string>& corpus, Random& random) {
+  const std::size_t changes = 1 + random.below(4);
+  for (std::size_t i = 0; i < changes && !input.empty(); ++i) {
+    const std::size_t at = random.below(input.size());
+    switch (random.below(6)) {
+      case 0:
+        input[at] = static_cast<char>(random.below(256));
+        break;
+      case 1:
+        input.erase(at, 1 + random.below(16));
+        break;
+      case 2:
+        input.insert(at, 1, "\"\\{}[],:0-9e\n"[random.below(13)]);
+        break;
+      case 3:
+        input.resize(at);
+        break;
+      case 4: {
+        const std::string& other = corpus[random.below(corpus.size())];
+        const std::size_t from = random.below(other.size() + 1);
+        input.insert(at, other, from, random.below(64));
+        break;
+      }
+      default:
+        input.insert(at, input.substr(at, 1 + random.below(64)));
+        break;
+    }
+  }
+  return input;
+}
+
+class PropertyTest : public testing::TestWithParam<Target> {};
+
+TEST_P(PropertyTest, HoldsForTheCorpusAndItsMutations) {
+  constexpr int kMutations = 3000;
+  const Target& target = GetParam();
+  const std::vector<std::string> corpus = read_corpus(target.name);
+  ASSERT_FALSE(corpus.empty());
+  for (const std::string& input : corpus) {
+    ASSERT_NO_THROW(target.property(input)) << input;
+  }
+  Random random(1);
+  for (int i = 0; i < kMutations; ++i) {
+    const std::string input = mutate(corpus[random.below(corpus.size())], corpus, random);
+    ASSERT_NO_THROW(target.property(input)) << "mutation " << i << ": " << input;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Readers, PropertyTest,
+                         testing::Values(Target{"trace", &check_trace},
+                                         Target{"input_files", &check_input_files},
+                                         Target{"kineto", &check_kineto}),
+                         [](const testing::TestParamInfo<Target>& given) {
+                           return std::string(given.param.name);
+                         });
+
+}  // namespace
+}  // namespace understudy::fuzz

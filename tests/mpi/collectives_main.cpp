@@ -1,0 +1,45 @@
+// Every rank runs the same tests in the same order; the process fails if a test fails on its rank.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "backends/backend.h"
+#include "backends/launcher.h"
+#include "et_schema/error.h"
+#include "plain_data.h"
+
+namespace understudy::tests {
+
+namespace {
+std::unique_ptr<backends::Backend> backend_under_test;
+}
+
+backends::Backend& backend() {
+  return *backend_under_test;
+}
+
+}  // namespace understudy::tests
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  int status = 1;
+  try {
+    constexpr double kTimeLimitS = 100;  // below that of CTest, whose end has no message
+    understudy::backends::BackendOptions options;
+    options.time_limit_s = kTimeLimitS;
+    understudy::tests::backend_under_test = understudy::backends::load_backend(
+        "mpi", understudy::backends::module_directory(), options);
+    if (understudy::tests::backend().rank() != 0) {
+      auto& listeners = testing::UnitTest::GetInstance()->listeners();
+      delete listeners.Release(listeners.default_result_printer());
+    }
+    status = RUN_ALL_TESTS();
+    understudy::tests::backend().barrier();
+    understudy::tests::backend_under_test.reset();
+  } catch (const understudy::et_schema::Error& error) {
+    std::fputs((understudy::et_schema::to_text(error) + "\n").c_str(), stderr);
+    status = 1;
+  }
+  return status;
+}

@@ -1,0 +1,174 @@
+// Starts jobs that fail, and looks at what a user sees: the text, the exit status, how soon it
+// ends.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "et_schema/error.h"
+
+namespace understudy::tests {
+namespace {
+
+struct Ended {
+  int status = -1;
+  double seconds = 0;
+  std::string output;
+};
+
+Ended run(int ranks, const std::string& scenario) {
+  const std::string command = std::string(UNDERSTUDY_MPIRUN) + " -np " + std::to_string(ranks) +
+                              " " + UNDERSTUDY_SCENARIO + " " + scenario + " 2>&1";
+  Ended ended;
+  const auto begin = std::chrono::steady_clock::now();
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> block{};
+  for (std::size_t got = 0; (got = fread(block.data(), 1, block.size(), pipe)) > 0;) {
+    ended.output.append(block.data(), got);
+  }
+  const int status = pclose(pipe);
+  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+// The scenarios' long computation is 30 s: an end before that is one that was brought about.
+constexpr double kWithinSeconds = 15;
+
+constexpr const char* kLateHint =
+    "a rank that computes for longer than this needs a higher time limit; one that waits in "
+    "another call runs another program";
+
+std::string late(int rank, const std::string& field, const std::string& expected,
+                 const std::string& got) {
+  return et_schema::to_text(et_schema::run_failed("a communication did not complete within 1 s",
+                                                  {.file = "",
+                                                   .rank = rank,
+                                                   .node = {},
+                                                   .field = field,
+                                                   .expected = expected,
+                                                   .got = got,
+                                                   .hint = kLateHint})) +
+         "\n";
+}
+
+/// The first rank to see the failure ends the job; which one it is, is not told beforehand.
+testing::AssertionResult holds_one_of(const Ended& ended, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (ended.output.find(text) != std::string::npos) {
+      return testing::AssertionSuccess();
+    }
+  }
+  return testing::AssertionFailure() << "in\n" << ended.output << "\nis none of\n" << texts.front();
+}
+
+void expect_end(const Ended& ended, int status) {
+  EXPECT_EQ(ended.status, status) << ended.output;
+  EXPECT_LT(ended.seconds, kWithinSeconds);
+}
+
+TEST(TimeLimit, NamesTheRankThatComputes) {
+  const Ended ended = run(3, "last_rank_computes");
+  expect_end(ended, 1);
+  const auto text = [](int rank) {
+    return late(rank, "allreduce, call 2 of group 'world'", "every rank of the group in this call",
+                "rank 2 has started 1 and is in no communication");
+  };
+  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+TEST(TimeLimit, NamesTheCallThatTheOtherRankIsIn) {
+  const Ended ended = run(2, "last_rank_is_in_another_call");
+  expect_end(ended, 1);
+  const std::string expected = "every rank of the group in this call";
+  EXPECT_TRUE(holds_one_of(
+      ended, {late(0, "allreduce, call 1 of group 'world'", expected,
+                   "rank 1 has started 0 and waits in allreduce, call 1 of group 'side'"),
+              late(1, "allreduce, call 1 of group 'side'", expected,
+                   "rank 0 has started 0 and waits in allreduce, call 1 of group 'world'")}));
+}
+
+TEST(TimeLimit, ReceivesWithoutSends) {
+  const Ended ended = run(2, "both_receive_first");
+  expect_end(ended, 1);
+  const auto text = [](int rank) {
+    const std::string own = std::to_string(rank);
+    const std::string other = std::to_string(1 - rank);
+    return late(rank, "recv 1 from rank " + other + " in group 'world'",
+                "send 1 to this rank in the group",
+                "rank " + other + " has started 0 and waits in recv 1 from rank " + own +
+                    " in group 'world'");
+  };
+  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+TEST(TimeLimit, OfAnAsynchronousCallIsReportedByItsWait) {
+  const Ended ended = run(2, "asynchronous_call_is_late");
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {late(0, "recv 1 from rank 1 in group 'world'", "send 1 to this rank in the group",
+                   "rank 1 has started 0 and is in no communication")}));
+}
+
+TEST(TimeLimit, OfMakingAGroup) {
+  const Ended ended = run(2, "group_that_one_rank_does_not_make");
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(ended, {late(0, "_allgather_base, call 1 of group 'set-up of the job'",
+                                        "every rank of the group in this call",
+                                        "rank 1 has started 0 and is in no communication")}));
+}
+
+std::string failed(const std::string& summary, const std::string& expected,
+                   const std::string& got) {
+  return et_schema::to_text(et_schema::run_failed(summary, {.file = "",
+                                                            .rank = 0,
+                                                            .node = {},
+                                                            .field = "",
+                                                            .expected = expected,
+                                                            .got = got,
+                                                            .hint = ""})) +
+         "\n";
+}
+
+TEST(Mismatch, MessageThatIsSmaller) {
+  const Ended ended = run(2, "message_is_smaller");
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {failed("a message of another size", "32 bytes from rank 1 of the group", "16")}));
+}
+
+TEST(Mismatch, MessageThatIsLargerHasMpisOwnText) {
+  const Ended ended = run(2, "message_is_larger");
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {failed("MPI failed in a transfer", "", "MPI_ERR_TRUNCATE: message truncated")}));
+}
+
+TEST(Death, AKilledRankEndsTheJob) {
+  const Ended ended = run(4, "last_rank_is_killed");
+  EXPECT_NE(ended.status, 0);
+  EXPECT_LT(ended.seconds, kWithinSeconds);
+  EXPECT_NE(ended.output.find("process rank 3"), std::string::npos) << ended.output;
+}
+
+TEST(Abort, EndsAllRanksWithItsStatus) {
+  const Ended ended = run(4, "last_rank_aborts");
+  expect_end(ended, 65);
+  EXPECT_NE(ended.output.find("rank gives up\n"), std::string::npos) << ended.output;
+}
+
+TEST(Abort, WithCallsUnderWay) {
+  expect_end(run(3, "last_rank_aborts_under_way"), 70);
+}
+
+TEST(Abort, AnExceptionPastTheBackendDoesNotHang) {
+  const Ended ended = run(3, "last_rank_throws_past_the_backend");
+  expect_end(ended, 65);
+  EXPECT_NE(ended.output.find("thrown with a call under way\n"), std::string::npos) << ended.output;
+}
+
+}  // namespace
+}  // namespace understudy::tests

@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "backends/backend.h"
+#include "et_schema/error.h"
+#include "plain_data.h"
+
+namespace understudy::tests {
+namespace {
+
+using backends::Call;
+using backends::GroupId;
+using et_schema::CommKind;
+using et_schema::DType;
+
+Call sum_of(Data& data, GroupId group) {
+  Call call;
+  call.kind = CommKind::kAllReduce;
+  call.group = group;
+  call.inputs = call.outputs = {data.buffer()};
+  return call;
+}
+
+std::vector<double> repeated(double number, std::size_t count) {
+  return std::vector<double>(count, number);
+}
+
+double sum(const std::vector<int>& ranks) {
+  return std::accumulate(ranks.begin(), ranks.end(), 0.0,
+                         [](double a, int b) { return a + b + 1; });
+}
+
+bool contains(const std::vector<int>& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// The text of the error that `action` throws; empty if it throws none.
+template <typename Action>
+std::string error_text(Action&& action) {
+  try {
+    action();
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error);
+  }
+  return "";
+}
+
+TEST(Groups, EvenAndOddRanks) {
+  std::vector<int> even;
+  std::vector<int> odd;
+  for (int rank = 0; rank < backend().world_size(); ++rank) {
+    (rank % 2 == 0 ? even : odd).push_back(rank);
+  }
+  const GroupId even_group = backend().make_group("even", even);
+  const GroupId odd_group = odd.empty() ? 0 : backend().make_group("odd", odd);
+  const bool is_even = backend().rank() % 2 == 0;
+  Data data(DType::kFloat32, repeated(backend().rank() + 1, 20001));
+  backend().run(sum_of(data, is_even ? even_group : odd_group));
+  EXPECT_TRUE(data.holds(repeated(sum(is_even ? even : odd), 20001)));
+}
+
+TEST(Groups, OrderOfRanksIsTheGroups) {
+  const int ranks = backend().world_size();
+  std::vector<int> reversed(static_cast<std::size_t>(ranks));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  Call call;
+  call.kind = CommKind::kAllGatherBase;
+  call.group = backend().make_group("reversed", reversed);
+  Data own(DType::kInt32, {static_cast<double>(backend().rank())});
+  Data all(DType::kInt32, repeated(-1, static_cast<std::size_t>(ranks)));
+  call.inputs = {own.buffer()};
+  call.outputs = {all.buffer()};
+  backend().run(call);
+  EXPECT_TRUE(all.holds(std::vector<double>(reversed.begin(), reversed.end())));
+}
+
+TEST(Groups, OfTheWholeWorldWithoutRanks) {
+  const GroupId group = backend().make_group("all", {});
+  Data data(DType::kInt32, {1});
+  backend().run(sum_of(data, group));
+  EXPECT_TRUE(data.holds({static_cast<double>(backend().world_size())}));
+}
+
+TEST(Groups, RanksIssueCallsOfOverlappingGroupsInDifferentOrders) {
+  const int ranks = backend().world_size();
+  const int rank = backend().rank();
+  // All groups of two neighbours and three twins of the world.
+  std::vector<std::vector<int>> members;
+  std::vector<GroupId> groups;
+  for (int left = 0; left + 1 < ranks; ++left) {
+    members.push_back({left, left + 1});
+  }
+  for (int twin = 0; twin < 3; ++twin) {
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    members.push_back(all);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    groups.push_back(backend().make_group("group " + std::to_string(i), members[i]));
+  }
+  std::mt19937 random(static_cast<unsigned>(rank + 1));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (contains(members[i], rank)) {
+        order.push_back(i);
+      }
+    }
+    std::shuffle(order.begin(), order.end(), random);
+    const std::size_t count = round % 2 == 0 ? 5 : 30001;
+    std::vector<Data> data;
+    std::vector<std::unique_ptr<backends::Work>> works;
+    data.reserve(order.size());
+    for (const std::size_t i : order) {
+      data.emplace_back(DType::kFloat64, repeated(rank + 1, count));
+      works.push_back(backend().start(sum_of(data.back(), groups[i])));
+    }
+    // Waited for in yet another order.
+    std::vector<std::size_t> waits(order.size());
+    std::iota(waits.begin(), waits.end(), std::size_t{0});
+    std::shuffle(waits.begin(), waits.end(), random);
+    for (const std::size_t position : waits) {
+      backend().wait(std::move(works[position]));
+      EXPECT_TRUE(data[position].holds(repeated(sum(members[order[position]]), count)));
+    }
+  }
+}
+
+TEST(Async, ManyCallsOfAllKindsWaitedForInReverse) {
+  const int ranks = backend().world_size();
+  const int rank = backend().rank();
+  constexpr int kCalls = 200;
+  std::mt19937 random(7);  // the same on all ranks
+  std::vector<std::unique_ptr<backends::Work>> works;
+  std::vector<std::unique_ptr<Data>> inputs;
+  std::vector<std::unique_ptr<Data>> outputs;
+  std::vector<std::vector<double>> expected;
+  for (int i = 0; i < kCalls; ++i) {
+    const auto count = static_cast<std::int64_t>(random() % 20000);
+    const auto n = static_cast<std::size_t>(count);
+    Call call;
+    switch (random() % 4) {
+      case 0:
+        call.kind = CommKind::kAllReduce;
+        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
+        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
+        expected.push_back(repeated(ranks * (ranks - 1) / 2 + ranks * i, n));
+        break;
+      case 1:
+        call.kind = CommKind::kBroadcast;
+        call.root_or_peer = i % ranks;
+        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
+        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
+        expected.push_back(repeated(i % ranks + i, n));
+        break;
+      case 2: {
+        call.kind = CommKind::kAllGatherBase;
+        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
+        const std::size_t all = n * static_cast<std::size_t>(ranks);
+        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, all)));
+        expected.emplace_back();
+        for (int from = 0; from < ranks; ++from) {
+          expected.back().insert(expected.back().end(), n, from + i);
+        }
+        break;
+      }
+      default: {
+        call.kind = CommKind::kReduceScatterBase;
+        const std::size_t all = n * static_cast<std::size_t>(ranks);
+        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, all)));
+        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
+        expected.push_back(repeated(ranks * (ranks - 1) / 2 + ranks * i, n));
+        break;
+      }
+    }
+    call.inputs = {inputs.back()->buffer()};
+    call.outputs = {outputs.back()->buffer()};
+    works.push_back(backend().start(call));
+  }
+  for (std::size_t i = works.size(); i-- > 0;) {
+    backend().wait(std::move(works[i]));
+    EXPECT_TRUE(outputs[i]->holds(expected[i])) << "call " << i;
+  }
+}
+
+TEST(Refused, GroupsThatDifferBetweenRanks) {
+  if (backend().world_size() < 2) {
+    GTEST_SKIP() << "needs two ranks";
+  }
+  const std::string name = backend().rank() == 1 ? "other" : "group";
+  const std::string text = error_text([&] { (void)backend().make_group(name, {}); });
+  std::string ranks;
+  for (int rank = 0; rank < backend().world_size(); ++rank) {
+    ranks += (rank == 0 ? "" : ", ") + std::to_string(rank);
+  }
+  const std::string own = "group '" + name + "' of ranks [" + ranks + "]";
+  const std::string other = backend().rank() == 1 ? "group" : "other";
+  const std::string on = backend().rank() == 1 ? "0" : "1";
+  EXPECT_EQ(text, et_schema::to_text(et_schema::run_failed(
+                      "ranks make different process groups",
+                      {.file = "",
+                       .rank = backend().rank(),
+                       .node = std::nullopt,
+                       .field = own,
+                       .expected = "the same group on all ranks, in the same order of making",
+                       .got = "group '" + other + "' of ranks [" + ranks + "] on rank " + on,
+                       .hint = ""})));
+  backend().barrier();  // the job goes on
+}
+
+TEST(Refused, GroupOfRanksThatAreNotThere) {
+  const int ranks = backend().world_size();
+  const std::vector<int> beyond = {0, ranks};
+  const std::string text = error_text([&] { (void)backend().make_group("far", beyond); });
+  EXPECT_NE(text.find("a process group that the job cannot have"), std::string::npos) << text;
+  EXPECT_NE(text.find("distinct ranks from 0 to " + std::to_string(ranks - 1)), std::string::npos);
+  EXPECT_NE(text.find("[0, " + std::to_string(ranks) + "]"), std::string::npos);
+}
+
+TEST(Refused, CallOutsideOfItsGroup) {
+  if (backend().world_size() < 2) {
+    GTEST_SKIP() << "needs two ranks";
+  }
+  const std::vector<int> first = {0};
+  const GroupId group = backend().make_group("first", first);
+  Data data(DType::kInt32, {1});
+  if (backend().rank() == 0) {
+    backend().run(sum_of(data, group));
+    EXPECT_TRUE(data.holds({1}));
+    return;
+  }
+  const std::string text = error_text([&] { backend().run(sum_of(data, group)); });
+  EXPECT_NE(text.find("a communication outside of its group"), std::string::npos) << text;
+  EXPECT_NE(text.find("group 'first' of ranks [0]"), std::string::npos) << text;
+}
+
+TEST(Refused, CallThatDoesNotFitLeavesTheJobRunning) {
+  Data data(DType::kFloat8E5M2, {1});
+  const std::string text = error_text([&] { backend().run(sum_of(data, 0)); });
+  EXPECT_NE(text.find("sum of float8_e5m2"), std::string::npos) << text;
+  Data sound(DType::kInt32, {1});
+  backend().run(sum_of(sound, 0));
+  EXPECT_TRUE(sound.holds({static_cast<double>(backend().world_size())}));
+}
+
+}  // namespace
+}  // namespace understudy::tests

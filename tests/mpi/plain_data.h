@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/dtype.h"
+
+namespace understudy::tests {
+
+/// Numbers as elements of a dtype, encoded here without the code under test. They must be exact in
+/// the dtype; integers wrap. Complex numbers have an imaginary part of zero.
+[[nodiscard]] std::vector<std::byte> encode(et_schema::DType dtype,
+                                            const std::vector<double>& numbers);
+
+/// A tensor of a test: owns its memory.
+class Data {
+ public:
+  Data(et_schema::DType dtype, const std::vector<double>& numbers)
+      : dtype_(dtype),
+        count_(static_cast<std::int64_t>(numbers.size())),
+        bytes_(encode(dtype, numbers)) {}
+
+  [[nodiscard]] backends::Buffer buffer() { return {bytes_.data(), count_, dtype_}; }
+  [[nodiscard]] backends::Buffer part(std::int64_t first, std::int64_t count) {
+    return {bytes_.data() + first * et_schema::item_size(dtype_), count, dtype_};
+  }
+  [[nodiscard]] bool holds(const std::vector<double>& numbers) const {
+    return bytes_ == encode(dtype_, numbers);
+  }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  et_schema::DType dtype_;
+  std::int64_t count_;
+  std::vector<std::byte> bytes_;
+};
+
+/// All dtypes that collectives move.
+[[nodiscard]] const std::vector<et_schema::DType>& all_dtypes();
+
+/// The backend under test, made by the test program's main.
+[[nodiscard]] backends::Backend& backend();
+
+}  // namespace understudy::tests

@@ -1,0 +1,196 @@
+// Runs one way for a job to fail, named on the command line; failure_test.cpp looks at how it ends.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/launcher.h"
+#include "et_schema/error.h"
+
+namespace understudy::tests {
+namespace {
+
+using backends::Backend;
+using backends::Call;
+using et_schema::CommKind;
+using et_schema::DType;
+
+constexpr double kShortLimitS = 1;
+constexpr std::chrono::seconds kLongComputation{30};
+constexpr std::int64_t kLarge = 100000;
+
+struct Scenario {
+  double time_limit_s = 60;
+  std::function<void(Backend&)> run;
+};
+
+Call all_reduce(std::vector<float>& data) {
+  Call call;
+  call.kind = CommKind::kAllReduce;
+  call.inputs =
+      call.outputs = {{data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32}};
+  return call;
+}
+
+Call receive(std::vector<float>& data, int peer) {
+  Call call;
+  call.kind = CommKind::kRecv;
+  call.root_or_peer = peer;
+  call.outputs = {{data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32}};
+  return call;
+}
+
+Call send(std::vector<float>& data, int peer) {
+  Call call = receive(data, peer);
+  call.kind = CommKind::kSend;
+  call.inputs.swap(call.outputs);
+  return call;
+}
+
+bool is_last(const Backend& backend) {
+  return backend.rank() == backend.world_size() - 1;
+}
+
+void last_rank_computes(Backend& backend) {
+  std::vector<float> data(4);
+  backend.run(all_reduce(data));
+  if (is_last(backend)) {
+    std::this_thread::sleep_for(kLongComputation);
+  }
+  backend.run(all_reduce(data));
+}
+
+void last_rank_is_in_another_call(Backend& backend) {
+  std::vector<float> data(4);
+  const auto group = backend.make_group("side", {});
+  Call call = all_reduce(data);
+  call.group = is_last(backend) ? group : 0;
+  backend.run(call);
+}
+
+void both_receive_first(Backend& backend) {
+  std::vector<float> data(4);
+  backend.run(receive(data, 1 - backend.rank()));
+}
+
+void asynchronous_call_is_late(Backend& backend) {
+  std::vector<float> data(4);
+  if (backend.rank() == 0) {
+    auto work = backend.start(receive(data, 1));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    backend.wait(std::move(work));
+  }
+  std::this_thread::sleep_for(kLongComputation);
+}
+
+void group_that_one_rank_does_not_make(Backend& backend) {
+  if (is_last(backend)) {
+    std::this_thread::sleep_for(kLongComputation);
+  }
+  (void)backend.make_group("tensor parallel", {});
+}
+
+void receive_sizes(Backend& backend, std::size_t sent, std::size_t received) {
+  std::vector<float> data(backend.rank() == 0 ? received : sent);
+  backend.run(backend.rank() == 0 ? receive(data, 1) : send(data, 0));
+  backend.barrier();
+}
+
+void message_is_smaller(Backend& backend) {
+  receive_sizes(backend, 4, 8);
+}
+void message_is_larger(Backend& backend) {
+  receive_sizes(backend, 8, 4);
+}
+
+void last_rank_is_killed(Backend& backend) {
+  std::vector<float> data(4);
+  backend.run(all_reduce(data));
+  if (is_last(backend)) {
+    std::raise(SIGKILL);
+  }
+  backend.run(all_reduce(data));
+}
+
+void last_rank_aborts(Backend& backend) {
+  std::vector<float> data(kLarge);
+  if (is_last(backend)) {
+    std::fputs("rank gives up\n", stderr);
+    backend.abort(65);
+  }
+  backend.run(all_reduce(data));
+}
+
+void last_rank_aborts_under_way(Backend& backend) {
+  std::vector<float> data(kLarge);
+  auto work = backend.start(is_last(backend) ? receive(data, 0) : all_reduce(data));
+  if (is_last(backend)) {
+    backend.abort(70);
+  }
+  backend.wait(std::move(work));
+}
+
+void last_rank_throws_past_the_backend(Backend& backend) {
+  std::vector<float> data(kLarge);
+  auto work = backend.start(all_reduce(data));
+  if (is_last(backend)) {
+    throw et_schema::bad_input("thrown with a call under way", {});
+  }
+  backend.wait(std::move(work));
+}
+
+const std::map<std::string, Scenario>& scenarios() {
+  static const std::map<std::string, Scenario> all = {
+      {"last_rank_computes", {kShortLimitS, last_rank_computes}},
+      {"last_rank_is_in_another_call", {kShortLimitS, last_rank_is_in_another_call}},
+      {"both_receive_first", {kShortLimitS, both_receive_first}},
+      {"asynchronous_call_is_late", {kShortLimitS, asynchronous_call_is_late}},
+      {"group_that_one_rank_does_not_make", {kShortLimitS, group_that_one_rank_does_not_make}},
+      {"message_is_smaller", {60, message_is_smaller}},
+      {"message_is_larger", {60, message_is_larger}},
+      {"last_rank_is_killed", {60, last_rank_is_killed}},
+      {"last_rank_aborts", {60, last_rank_aborts}},
+      {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
+      {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};
+  return all;
+}
+
+int run(const Scenario& scenario, bool throws_past) {
+  backends::BackendOptions options;
+  options.time_limit_s = scenario.time_limit_s;
+  std::unique_ptr<Backend> outlives;
+  try {
+    auto backend = backends::load_backend("mpi", backends::module_directory(), options);
+    if (!throws_past) {
+      outlives = std::move(backend);
+    }
+    scenario.run(throws_past ? *backend : *outlives);
+  } catch (const et_schema::Error& error) {
+    std::fputs((et_schema::to_text(error) + "\n").c_str(), stderr);
+    if (outlives != nullptr) {
+      outlives->abort(static_cast<int>(error.kind()));
+    }
+    return static_cast<int>(error.kind());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace understudy::tests
+
+int main(int argc, char** argv) {
+  const std::string name = argc == 2 ? argv[1] : "";
+  const auto& all = understudy::tests::scenarios();
+  const auto found = all.find(name);
+  if (found == all.end()) {
+    std::fputs("which scenario?\n", stderr);
+    return 2;
+  }
+  return understudy::tests::run(found->second, name == "last_rank_throws_past_the_backend");
+}

@@ -1,0 +1,43 @@
+# One test of the installed package; see CMakeLists.txt.
+# Needs BUILD_DIR, CONSUMER_DIR, WORK_DIR, GENERATOR, COMPILER, VERSION, LIBDIR.
+
+# Runs a command, stops with its output if it fails, and hands back what it printed.
+function(run output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "status ${status} of: ${command}\n${out}${err}")
+  endif()
+  set(${output} "${out}" PARENT_SCOPE)
+endfunction()
+
+set(prefix "${WORK_DIR}/prefix")
+file(REMOVE_RECURSE "${WORK_DIR}")
+run(ignored "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${prefix}")
+
+run(ignored "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/build"
+  "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${COMPILER}")
+run(ignored "${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
+run(printed "${WORK_DIR}/build/consumer" "${WORK_DIR}/bench.et")
+set(expected "Understudy ${VERSION}: 2 ranks, 1 instruction each, aten::relu\n")
+if(NOT printed STREQUAL expected)
+  message(FATAL_ERROR "the consumer printed:\n${printed}instead of:\n${expected}")
+endif()
+
+# The installed programs start in an empty environment: they find LibTorch by themselves.
+file(GLOB programs "${prefix}/bin/*")
+if(NOT programs)
+  message(FATAL_ERROR "no programs in ${prefix}/bin")
+endif()
+foreach(program ${programs})
+  run(version env -i "${program}" --version)
+  if(NOT version MATCHES "${VERSION}")
+    message(FATAL_ERROR "${program} --version printed: ${version}")
+  endif()
+endforeach()
+
+# Modules lie where the programs look for them; nothing of the build folder is left in programs.
+if(EXISTS "${BUILD_DIR}/lib/understudy/understudy_backend_mpi.so"
+   AND NOT EXISTS "${prefix}/lib/understudy/understudy_backend_mpi.so")
+  message(FATAL_ERROR "the MPI module was built and is not in ${prefix}/lib/understudy")
+endif()

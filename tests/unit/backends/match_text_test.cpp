@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "match_samples.h"
+
+namespace understudy::matching {
+namespace {
+
+using et_schema::CommKind;
+
+RankComms sample() {
+  RankComms comms;
+  comms.rank = 3;
+  comms.calls.push_back(record(CommKind::kAllReduce, 0, {5, 6}, {5, 6}));
+  CommRecord splits = record(CommKind::kAllToAllV, 2, {10}, {0}, -1);
+  splits.node = 0xffffffffffffffffU;
+  splits.in_splits = {4, 6};
+  splits.out_splits = {0, 0};
+  splits.joined_before = {0};
+  splits.reduce_op = "avg";
+  comms.calls.push_back(splits);
+  comms.calls.push_back(CommRecord{});
+  return comms;
+}
+
+TEST(Text, ThereAndBack) {
+  EXPECT_EQ(parse_rank_comms(to_text(sample())), sample());
+  EXPECT_EQ(parse_rank_comms(to_text(RankComms{})), RankComms{});
+}
+
+TEST(Text, CutOffAnywhereIsRefusedOrAnEarlierEnd) {
+  const std::string text = to_text(sample());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const std::string cut = text.substr(0, length);
+    if (cut.ends_with('\n')) {
+      EXPECT_LT(parse_rank_comms(cut).calls.size(), sample().calls.size());
+    } else {
+      EXPECT_THROW((void)parse_rank_comms(cut), et_schema::Error) << cut;
+    }
+  }
+}
+
+TEST(Text, MessageOfWhatCannotBeRead) {
+  try {
+    (void)parse_rank_comms("0 \n1 99 ");
+    FAIL() << "was let through";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error), et_schema::to_text(et_schema::bad_input(
+                                             "another rank's list of communications cannot be read",
+                                             {.file = "",
+                                              .rank = {},
+                                              .node = {},
+                                              .field = "character 5",
+                                              .expected = "a number",
+                                              .got = "'99 '",
+                                              .hint = "all ranks must run the same version"})));
+  }
+}
+
+TEST(Text, LengthThatCannotBeIsRefused) {
+  EXPECT_THROW((void)parse_rank_comms("0 \n1 0 0 0 6 9999999999 "), et_schema::Error);
+}
+
+}  // namespace
+}  // namespace understudy::matching

@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/error.h"
+
+namespace understudy::backends {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DType;
+using Numbers = std::vector<std::int32_t>;
+
+Buffer buffer(Numbers& numbers) {
+  return {numbers.data(), static_cast<std::int64_t>(numbers.size()), DType::kInt32};
+}
+
+Buffer part(Numbers& numbers, std::size_t first, std::size_t count) {
+  return {numbers.data() + first, static_cast<std::int64_t>(count), DType::kInt32};
+}
+
+Call make_call(CommKind kind, GroupId group = 0, int root = 0) {
+  Call call;
+  call.kind = kind;
+  call.group = group;
+  call.root_or_peer = root;
+  return call;
+}
+
+/// Rank 2 of 4, alone.
+std::unique_ptr<Backend> third_of_four() {
+  BackendOptions options;
+  options.rank = 2;
+  options.world_size = 4;
+  return make_single_backend(options);
+}
+
+TEST(Single, IsAJobOfOneRank) {
+  const auto backend = make_single_backend({});
+  EXPECT_EQ(backend->name(), "single");
+  EXPECT_EQ(backend->rank(), 0);
+  EXPECT_EQ(backend->world_size(), 1);
+  EXPECT_EQ(backend->all_gather_text("text"), std::vector<std::string>{"text"});
+  EXPECT_FALSE(backend->host().empty());
+  backend->barrier();
+}
+
+TEST(Single, CollectivesOfOneRankAreExact) {
+  const auto backend = make_single_backend({});
+  Numbers input = {1, 2, 3};
+  for (const CommKind kind :
+       {CommKind::kAllReduce, CommKind::kBroadcast, CommKind::kReduce, CommKind::kAllGather,
+        CommKind::kAllGatherBase, CommKind::kReduceScatter, CommKind::kReduceScatterBase,
+        CommKind::kGather, CommKind::kScatter, CommKind::kAllToAll, CommKind::kAllToAllV}) {
+    Numbers output = {0, 0, 0};
+    Call call = make_call(kind);
+    call.inputs = {buffer(input)};
+    call.outputs = {buffer(output)};
+    if (kind == CommKind::kAllToAllV) {
+      call.in_splits = call.out_splits = {3};
+    }
+    backend->wait(backend->start(call));
+    EXPECT_EQ(output, input) << et_schema::to_string(kind);
+  }
+}
+
+TEST(Single, AllReduceInPlaceKeepsTheOwnContribution) {
+  const auto backend = third_of_four();
+  // More than one block of the pass through local memory.
+  Numbers data(700001);
+  std::iota(data.begin(), data.end(), 0);
+  const Numbers before = data;
+  Call call = make_call(CommKind::kAllReduce);
+  call.inputs = call.outputs = {buffer(data)};
+  backend->run(call);
+  EXPECT_EQ(data, before);
+}
+
+TEST(Single, AllGatherRepeatsTheOwnPart) {
+  const auto backend = third_of_four();
+  Numbers input = {7, 8};
+  Numbers whole(8, 0);
+  Call base = make_call(CommKind::kAllGatherBase);
+  base.inputs = {buffer(input)};
+  base.outputs = {buffer(whole)};
+  backend->run(base);
+  EXPECT_EQ(whole, (Numbers{7, 8, 7, 8, 7, 8, 7, 8}));
+
+  std::vector<Numbers> parts = {{0}, {}, {0, 0}, {0, 0, 0, 0, 0}};
+  Call uneven = make_call(CommKind::kAllGather);
+  uneven.inputs = {buffer(input)};
+  for (Numbers& numbers : parts) {
+    uneven.outputs.push_back(buffer(numbers));
+  }
+  backend->run(uneven);
+  EXPECT_EQ(parts, (std::vector<Numbers>{{7}, {}, {7, 8}, {7, 8, 7, 8, 7}}));
+}
+
+TEST(Single, AllGatherBaseInPlace) {
+  const auto backend = third_of_four();
+  Numbers whole = {0, 0, 0, 0, 5, 6, 0, 0};
+  Call call = make_call(CommKind::kAllGatherBase);
+  call.inputs = {part(whole, 4, 2)};
+  call.outputs = {buffer(whole)};
+  backend->run(call);
+  EXPECT_EQ(whole, (Numbers{5, 6, 5, 6, 5, 6, 5, 6}));
+}
+
+TEST(Single, ReduceScatterAndScatterTakeTheOwnPart) {
+  const auto backend = third_of_four();
+  Numbers input = {0, 1, 2, 3, 4, 5, 6, 7};
+  Numbers output(2);
+  Call base = make_call(CommKind::kReduceScatterBase);
+  base.inputs = {buffer(input)};
+  base.outputs = {buffer(output)};
+  backend->run(base);
+  EXPECT_EQ(output, (Numbers{4, 5}));
+
+  for (const CommKind kind : {CommKind::kReduceScatter, CommKind::kScatter}) {
+    output = {0, 0};
+    Call lists = make_call(kind, 0, 2);
+    lists.inputs = {part(input, 0, 1), part(input, 1, 3), part(input, 6, 2), part(input, 0, 0)};
+    lists.outputs = {buffer(output)};
+    backend->run(lists);
+    EXPECT_EQ(output, (Numbers{6, 7}));
+  }
+}
+
+TEST(Single, WhatOthersWouldHaveSentIsZero) {
+  const auto backend = third_of_four();
+  Numbers output = {1, 1};
+  Call scatter = make_call(CommKind::kScatter, 0, 0);
+  scatter.outputs = {buffer(output)};
+  backend->run(scatter);
+  EXPECT_EQ(output, (Numbers{0, 0}));
+  output = {1, 1};
+  Call receive = make_call(CommKind::kRecv, 0, 1);
+  receive.outputs = {buffer(output)};
+  backend->run(receive);
+  EXPECT_EQ(output, (Numbers{0, 0}));
+}
+
+TEST(Single, GatherFillsAllPartsOnTheRootAndSendsElsewhere) {
+  const auto backend = third_of_four();
+  Numbers input = {3, 4};
+  std::vector<Numbers> parts = {{0, 0}, {0}, {0, 0}, {0, 0, 0}};
+  Call root = make_call(CommKind::kGather, 0, 2);
+  root.inputs = {buffer(input)};
+  for (Numbers& numbers : parts) {
+    root.outputs.push_back(buffer(numbers));
+  }
+  backend->run(root);
+  EXPECT_EQ(parts, (std::vector<Numbers>{{3, 4}, {3}, {3, 4}, {3, 4, 3}}));
+  Call other = make_call(CommKind::kGather, 0, 1);
+  other.inputs = {buffer(input)};
+  backend->run(other);
+  EXPECT_EQ(input, (Numbers{3, 4}));
+}
+
+TEST(Single, AllToAllVRepeatsOrCutsTheInput) {
+  const auto backend = third_of_four();
+  Numbers input = {1, 2, 3};
+  Numbers longer(8, 0);
+  Call call = make_call(CommKind::kAllToAllV);
+  call.inputs = {buffer(input)};
+  call.outputs = {buffer(longer)};
+  call.in_splits = {1, 1, 1, 0};
+  call.out_splits = {3, 3, 1, 1};
+  backend->run(call);
+  EXPECT_EQ(longer, (Numbers{1, 2, 3, 1, 2, 3, 1, 2}));
+
+  Numbers shorter(2, 0);
+  call.outputs = {buffer(shorter)};
+  call.out_splits = {0, 1, 1, 0};
+  backend->run(call);
+  EXPECT_EQ(shorter, (Numbers{1, 2}));
+
+  Numbers nothing;
+  call.inputs = {buffer(nothing)};
+  call.in_splits = {0, 0, 0, 0};
+  call.outputs = {buffer(shorter)};
+  call.out_splits = {1, 0, 0, 1};
+  backend->run(call);
+  EXPECT_EQ(shorter, (Numbers{0, 0}));
+}
+
+TEST(Single, RankWithinASubGroup) {
+  const auto backend = third_of_four();
+  const std::vector<int> ranks = {3, 2};
+  const GroupId group = backend->make_group("reversed pair", ranks);
+  Numbers input = {1, 2};
+  Numbers output = {0};
+  Call call = make_call(CommKind::kReduceScatterBase, group);
+  call.inputs = {buffer(input)};
+  call.outputs = {buffer(output)};
+  backend->run(call);
+  EXPECT_EQ(output, (Numbers{2}));
+}
+
+TEST(Single, RefusesAGroupThatWasNotMade) {
+  const auto backend = make_single_backend({});
+  try {
+    backend->run(make_call(CommKind::kBarrier, 7));
+    FAIL() << "was let through";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.summary(), "a communication of an unknown group");
+    EXPECT_EQ(error.context().expected, "a group that was made, 0 to 0");
+    EXPECT_EQ(error.context().got, "7");
+  }
+}
+
+TEST(Single, RefusesACallThatDoesNotFit) {
+  const auto backend = third_of_four();
+  Numbers input = {1};
+  Numbers output = {0, 0, 0};
+  Call call = make_call(CommKind::kAllGatherBase);
+  call.inputs = {buffer(input)};
+  call.outputs = {buffer(output)};
+  EXPECT_THROW(backend->run(call), et_schema::Error);
+}
+
+}  // namespace
+}  // namespace understudy::backends

@@ -1,0 +1,91 @@
+#include "common/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include "common/run_main.h"
+#include "et_schema/error.h"
+
+namespace understudy::cli {
+namespace {
+
+struct Parsed {
+  std::vector<std::string> paths;
+  Format format = Format::kText;
+  bool verbose = false;
+};
+
+Parsed parse(std::vector<std::string> arguments) {
+  Parsed parsed;
+  const auto app = make_app(
+      {.name = "tool", .description = "Does a thing.", .examples = "  tool x   does it to x\n"});
+  app->add_option("PATH", parsed.paths, "Where")->required();
+  app->add_flag("--verbose", parsed.verbose, "More");
+  add_format_option(*app, parsed.format);
+  arguments.insert(arguments.begin(), "tool");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  parse_arguments(*app, static_cast<int>(argv.size()), argv.data());
+  return parsed;
+}
+
+std::string error_of(const std::vector<std::string>& arguments) {
+  try {
+    static_cast<void>(parse(arguments));
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
+    return to_text(error);
+  }
+  return "no error";
+}
+
+TEST(CommandLine, ReadsFlagsAndPaths) {
+  const Parsed parsed = parse({"a", "--format", "csv", "b", "--verbose"});
+  EXPECT_EQ(parsed.paths, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parsed.format, Format::kCsv);
+  EXPECT_TRUE(parsed.verbose);
+  EXPECT_EQ(parse({"a", "--format=json"}).format, Format::kJson);
+}
+
+TEST(CommandLine, UnknownFlagsNameTheNearestOne) {
+  EXPECT_EQ(error_of({"a", "--verbos"}),
+            "unknown flag --verbos\n"
+            "  hint:     did you mean --verbose?");
+  EXPECT_EQ(error_of({"a", "--fromat=json"}),
+            "unknown flag --fromat\n"
+            "  hint:     did you mean --format?");
+  EXPECT_EQ(error_of({"a", "--xyzzy-plugh"}),
+            "unknown flag --xyzzy-plugh\n"
+            "  hint:     tool --help lists what there is");
+}
+
+TEST(CommandLine, UnknownFlagIsToldEvenIfSomethingElseIsMissing) {
+  EXPECT_EQ(error_of({"--verbos"}),
+            "unknown flag --verbos\n"
+            "  hint:     did you mean --verbose?");
+}
+
+TEST(CommandLine, ValuesThatDoNotFit) {
+  EXPECT_EQ(error_of({}),
+            "the arguments do not fit\n"
+            "  got:      PATH is required\n"
+            "  hint:     tool --help lists what there is");
+  EXPECT_EQ(error_of({"a", "--format", "xml"}),
+            "the arguments do not fit\n"
+            "  got:      --format: xml not in {text,json,csv}\n"
+            "  hint:     tool --help lists what there is");
+}
+
+TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
+  testing::internal::CaptureStdout();
+  EXPECT_THROW(static_cast<void>(parse({"--help"})), Finished);
+  const std::string help = testing::internal::GetCapturedStdout();
+  EXPECT_NE(help.find("EXAMPLES\n  tool x   does it to x"), std::string::npos) << help;
+  testing::internal::CaptureStdout();
+  EXPECT_THROW(static_cast<void>(parse({"--version"})), Finished);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "tool " UNDERSTUDY_VERSION "\n");
+}
+
+}  // namespace
+}  // namespace understudy::cli

@@ -1,0 +1,383 @@
+#include "bench_samples.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "zip.h"
+
+namespace understudy::et_schema {
+namespace {
+
+class RandomBench {
+ public:
+  explicit RandomBench(std::uint64_t seed) : engine_(seed) {}
+
+  Bench make(int ranks) {
+    Bench bench;
+    bench.tool_version = text();
+    bench.groups = {{"world", "the whole job", "gloo", {}, ranks}};
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      bench.groups.push_back({text(), text(), "nccl", {3, 1, 0}, 3});
+    }
+    groups_ = bench.groups.size();
+    for (int rank = 0; rank < ranks; ++rank) {
+      bench.sources.push_back({text(), engine_(), engine_(), "1.1.1-chakra.0.0.4"});
+      // About half of the ranks behave as the first.
+      const bool repeat = rank > 0 && coin();
+      bench.programs.push_back(repeat ? personal(bench.programs.front()) : program());
+    }
+    return bench;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+  bool coin() { return below(2) == 0; }
+  std::int64_t any_int() { return static_cast<std::int64_t>(engine_() >> below(64)); }
+
+  std::string text() {
+    static const std::vector<std::string> kTexts = {"",
+                                                    "aten::add.Tensor",
+                                                    "a \"quoted\" \\ name",
+                                                    "line\nbreak\ttab\r\x01",
+                                                    "Größe",
+                                                    "emoji 🎭",
+                                                    "%12",
+                                                    "'",
+                                                    "nan",
+                                                    "undefined",
+                                                    "@cuda:0",
+                                                    "#Generator"};
+    return kTexts[below(kTexts.size())];
+  }
+
+  double real() {
+    static const std::vector<double> kReals = {
+        0.0,  -0.0, 1.0,  0.1, 1e300,    5e-324,   -1.5, 1.0 / 3.0, 123456789012345678.0,
+        1e-5, 1e16, 1e22, 3.0, INFINITY, -INFINITY};
+    return kReals[below(kReals.size())];
+  }
+
+  Device device() {
+    const auto index = static_cast<std::int8_t>(below(4));
+    switch (below(4)) {
+      case 0:
+        return {DeviceType::kCpu, -1};
+      case 1:
+        return {DeviceType::kMeta, -1};
+      case 2:
+        return {};
+      default:
+        return {DeviceType::kCuda, index};
+    }
+  }
+
+  Program program() {
+    Program program;
+    for (std::uint64_t i = below(5); i > 0; --i) {
+      program.schemas.push_back(text());
+    }
+    for (std::uint64_t i = 1 + below(5); i > 0; --i) {
+      program.storages.push_back({device(), static_cast<std::int64_t>(below(1U << 20U)), coin()});
+    }
+    for (std::uint64_t i = 1 + below(20); i > 0; --i) {
+      program.slots.push_back(slot(program));
+    }
+    program.instructions = instructions(program, 1 + below(20), 0);
+    program.selection.step = text();
+    program.selection.filters = {text(), text()};
+    program.selection.operators = below(1000);
+    program.selection.labels = below(10);
+    program.selection.rounds = below(5);
+    program.selection.opened = {{text(), below(100), text()}};
+    program.losses.add(Loss::kAliases, below(3));
+    program.losses.add(Loss::kOrphanNodes, below(3));
+    return program;
+  }
+
+  // The program of another rank that behaves alike: all that ranks may differ in does differ.
+  Program personal(Program program) {
+    for (Storage& storage : program.storages) {
+      mirror(storage.device);
+    }
+    make_personal(program.instructions);
+    program.losses.add(Loss::kOrphanNodes, below(3));
+    program.selection.operators += below(2);
+    return program;
+  }
+
+  void make_personal(std::vector<Instruction>& instructions) {
+    for (Instruction& instruction : instructions) {
+      instruction.node_id += coin() ? 7 : engine_();
+      mirror_arguments(instruction.args);
+      mirror_arguments(instruction.results);
+      if (instruction.comm) {
+        CommInfo other = comm();
+        other.kind = instruction.comm->kind;
+        other.reduce_op = instruction.comm->reduce_op;
+        other.is_async = instruction.comm->is_async;
+        instruction.comm = other;
+      }
+      make_personal(instruction.body);
+    }
+  }
+
+  static void mirror(Device& device) {
+    if (device.type == DeviceType::kCuda) {
+      device.index = static_cast<std::int8_t>(3 - device.index);
+    }
+  }
+
+  static void mirror_arguments(std::vector<Argument>& arguments) {
+    for (Argument& argument : arguments) {
+      if (auto* reference = std::get_if<Argument::DeviceRef>(&argument.value)) {
+        mirror(reference->device);
+      } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+        mirror_arguments(*list);
+      }
+    }
+  }
+
+  Slot slot(Program& program) {
+    Slot slot;
+    slot.storage = static_cast<StorageId>(below(program.storages.size()));
+    const std::vector<DType> types = {DType::kFloat32, DType::kInt64, DType::kBool,
+                                      DType::kBFloat16, DType::kUndefined};
+    slot.dtype = types[below(types.size())];
+    std::int64_t extent = 1;
+    for (std::uint64_t i = below(4); i > 0; --i) {
+      slot.sizes.insert(slot.sizes.begin(), static_cast<std::int64_t>(below(5)));
+      slot.strides.insert(slot.strides.begin(),
+                          coin() ? extent : static_cast<std::int64_t>(below(7)));
+      extent *= std::max<std::int64_t>(slot.sizes.front(), 1);
+    }
+    slot.offset = static_cast<std::int64_t>(below(100));
+    slot.strides_recorded = coin();
+    slot.external = coin();
+    slot.wrapped_number = coin();
+    slot.sparse = coin();
+    if (coin()) {
+      slot.value = rule();
+    }
+    // Extents above: offset 100 and 3 × 4 × 6 elements of 8 bytes at most.
+    std::int64_t& bytes = program.storages[slot.storage].bytes;
+    bytes = std::max<std::int64_t>(bytes, (100 + 3 * 4 * 25 + 1) * 8);
+    return slot;
+  }
+
+  ValueRule rule() {
+    ValueRule rule;
+    rule.kind =
+        static_cast<ValueRuleKind>(below(static_cast<std::uint64_t>(ValueRuleKind::kTargets) + 1));
+    const bool has_probability =
+        rule.kind == ValueRuleKind::kBernoulli || rule.kind == ValueRuleKind::kTargets;
+    rule.a = has_probability ? 0.25 : real();
+    rule.b = real();
+    rule.low = any_int() / 2;
+    rule.high = std::max(rule.low, any_int());
+    rule.include_last = coin();
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      rule.segments.push_back({static_cast<std::int64_t>(below(9)), any_int()});
+      rule.segments.back().sum &= std::numeric_limits<std::int64_t>::max();
+    }
+    rule.why = text();
+    return rule;
+  }
+
+  std::vector<Argument> arguments(const Program& program, int depth) {
+    std::vector<Argument> arguments;
+    for (std::uint64_t i = below(5); i > 0; --i) {
+      arguments.push_back(argument(program, depth));
+    }
+    return arguments;
+  }
+
+  Argument slot_reference(const Program& program) {
+    return {Argument::SlotRef{static_cast<SlotId>(below(program.slots.size()))}};
+  }
+
+  Argument argument(const Program& program, int depth) {
+    switch (below(depth < 3 ? 10 : 9)) {
+      case 0:
+        return {Argument::None{}};
+      case 1:
+        return {Argument::Undefined{}};
+      case 2:
+        return slot_reference(program);
+      case 3:
+        return {coin()};
+      case 4:
+        return {any_int() * (coin() ? 1 : -1)};
+      case 5:
+        return {real()};
+      case 6:
+        return {text()};
+      case 7:
+        return {Argument::DeviceRef{device()}};
+      case 8:
+        return {Argument::Opaque{text()}};
+      default:
+        return {arguments(program, depth + 1)};
+    }
+  }
+
+  std::vector<Instruction> instructions(const Program& program, std::uint64_t number, int depth) {
+    std::vector<Instruction> instructions;
+    for (; number > 0; --number) {
+      instructions.push_back(instruction(program, depth));
+    }
+    return instructions;
+  }
+
+  Instruction instruction(const Program& program, int depth) {
+    Instruction instruction;
+    instruction.kind = static_cast<InstructionKind>(
+        below(static_cast<std::uint64_t>(InstructionKind::kMarker) + 1));
+    instruction.node_id = engine_() >> below(64);
+    instruction.thread = 1 + below(3);
+    instruction.name = text();
+    if (!program.schemas.empty() && coin()) {
+      instruction.schema = static_cast<SchemaId>(below(program.schemas.size()));
+    }
+    instruction.args = arguments(program, 0);
+    instruction.results = arguments(program, 0);
+    instruction.pinned = coin();
+    switch (instruction.kind) {
+      case InstructionKind::kAlias:
+        instruction.args = {slot_reference(program)};
+        instruction.results = {slot_reference(program)};
+        break;
+      case InstructionKind::kCollective:
+      case InstructionKind::kP2p:
+      case InstructionKind::kWait:
+        instruction.comm = comm();
+        break;
+      default:
+        break;
+    }
+    if (depth < 3 && below(4) == 0) {
+      instruction.body = instructions(program, 1 + below(3), depth + 1);
+    }
+    return instruction;
+  }
+
+  CommInfo comm() {
+    CommInfo comm;
+    comm.kind = static_cast<CommKind>(below(static_cast<std::uint64_t>(CommKind::kInit) + 1));
+    comm.group = static_cast<GroupId>(below(groups_));
+    comm.root_or_peer = static_cast<std::int64_t>(below(4));
+    comm.reduce_op = coin() ? "sum" : text();
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      comm.in_splits.push_back(static_cast<std::int64_t>(below(1000)));
+      comm.out_splits.push_back(static_cast<std::int64_t>(below(1000)));
+    }
+    if (coin()) {
+      comm.seq = any_int();
+    }
+    if (coin()) {
+      comm.is_async = coin();
+    }
+    return comm;
+  }
+
+  std::mt19937_64 engine_;
+  std::size_t groups_ = 1;
+};
+
+Instruction sample_operator(std::uint64_t node, SlotId slot, Device device) {
+  Instruction add;
+  add.node_id = node;
+  add.name = "aten::add.Tensor";
+  add.schema = 0;
+  add.args = {{Argument::SlotRef{slot}},
+              {Argument::SlotRef{slot}},
+              {std::int64_t{1}},
+              {Argument::DeviceRef{device}}};
+  add.results = {{Argument::SlotRef{slot + 1}}};
+  return add;
+}
+
+}  // namespace
+
+Bench random_bench(std::uint64_t seed, int ranks) {
+  return RandomBench(seed).make(ranks);
+}
+
+Bench equal_ranks_bench(int ranks, int instructions) {
+  Bench bench;
+  bench.tool_version = "0.1.0";
+  bench.groups = {{"world", "", "nccl", {}, ranks}};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Device device{DeviceType::kCuda, static_cast<std::int8_t>(rank)};
+    bench.sources.push_back({"rank-" + std::to_string(rank) + ".json", 1000, 17, "1.1.1"});
+    Program program;
+    program.schemas = {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"};
+    // Ids drift apart in the middle of the step, as a rank's extra logging call makes them.
+    std::uint64_t node = 10 + static_cast<std::uint64_t>(rank);
+    for (SlotId i = 0; i < static_cast<SlotId>(instructions); ++i) {
+      program.storages.push_back({device, 4096, i == 0});
+      Slot slot;
+      slot.storage = i;
+      slot.dtype = DType::kFloat32;
+      slot.sizes = {static_cast<std::int64_t>(1 + i % 32), 32};
+      slot.strides = {32, 1};
+      slot.strides_recorded = true;
+      slot.external = i == 0;
+      program.slots.push_back(slot);
+    }
+    for (SlotId i = 0; i + 1 < static_cast<SlotId>(instructions); ++i) {
+      node += i == static_cast<SlotId>(instructions) / 2 ? static_cast<std::uint64_t>(rank) : 3;
+      program.instructions.push_back(sample_operator(node, i, device));
+      program.instructions.back().body = {sample_operator(node + 1, i, device)};
+    }
+    Instruction exchange;
+    exchange.kind = InstructionKind::kCollective;
+    exchange.node_id = node + 7;
+    exchange.name = "all_to_allv";
+    exchange.comm.emplace();
+    exchange.comm->kind = CommKind::kAllToAllV;
+    exchange.comm->in_splits.assign(static_cast<std::size_t>(ranks), rank + 1);
+    exchange.comm->out_splits.assign(static_cast<std::size_t>(ranks), 2 * rank);
+    program.instructions.push_back(exchange);
+    program.selection.operators = static_cast<std::uint64_t>(instructions);
+    program.losses.add(Loss::kAliases, static_cast<std::uint64_t>(rank));
+    bench.programs.push_back(std::move(program));
+  }
+  return bench;
+}
+
+Bench tiny_bench() {
+  return equal_ranks_bench(1, 2);
+}
+
+std::string packed(const Bench& bench) {
+  const std::string path = testing::TempDir() + "understudy-bench-" + std::to_string(::getpid());
+  write_bench(bench, path);
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  std::filesystem::remove(path);
+  return bytes.str();
+}
+
+std::string packed_with(const Bench& bench, const std::string& name,
+                        const std::function<std::string(std::string)>& change) {
+  std::vector<ZipMember> members;
+  for (auto& [member, data] : unzip(packed(bench), "bench.et", {})) {
+    members.push_back({member, member == name ? change(data) : data});
+  }
+  return zip_bytes(members);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t where = text.find(from);
+  EXPECT_NE(where, std::string::npos) << from << " is not in " << text;
+  return where == std::string::npos ? text : text.replace(where, from.size(), to);
+}
+
+}  // namespace understudy::et_schema

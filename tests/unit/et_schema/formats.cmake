@@ -1,0 +1,15 @@
+# bench.et and the report. Samples of both are shared with the fuzzers.
+add_library(understudy_format_samples STATIC bench_samples.cpp report_samples.cpp)
+target_include_directories(understudy_format_samples PUBLIC
+  "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/et_schema/src")
+target_link_libraries(understudy_format_samples
+  PUBLIC understudy::et_schema GTest::gtest PRIVATE understudy_options)
+
+find_package(nlohmann_json REQUIRED)
+understudy_test(formats_test
+  SOURCES bench_test.cpp bench_refusals.cpp bench_refusal_test.cpp formats_doc_test.cpp
+          program_refusal_test.cpp report_test.cpp
+  LIBS understudy_format_samples nlohmann_json::nlohmann_json)
+target_compile_definitions(formats_test PRIVATE
+  UNDERSTUDY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/unit/data"
+  UNDERSTUDY_DOCS="${PROJECT_SOURCE_DIR}/docs")

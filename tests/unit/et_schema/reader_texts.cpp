@@ -1,0 +1,129 @@
+#include "reader_texts.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "et_schema/error.h"
+#include "et_schema/trace_reader.h"
+
+namespace understudy::et_schema::testing_texts {
+namespace {
+
+std::string arrays_text(const Arrays& arrays) {
+  std::string text = fmt::format(R"({{"values": {}, "shapes": {}, "types": {})", arrays.values,
+                                 arrays.shapes, arrays.types);
+  if (!arrays.strides.empty()) {
+    text += fmt::format(R"(, "strides": {})", arrays.strides);
+  }
+  return text + "}";
+}
+
+la_ssize_t append(archive* /*handle*/, void* target, const void* bytes, std::size_t count) {
+  static_cast<std::string*>(target)->append(static_cast<const char*>(bytes), count);
+  return static_cast<la_ssize_t>(count);
+}
+
+}  // namespace
+
+std::string node(const NodeText& text) {
+  return fmt::format(
+      R"({{"id": {}, "name": "{}", "ctrl_deps": {}, "inputs": {}, "outputs": {}, "attrs": [)"
+      R"({{"name": "rf_id", "type": "uint64", "value": {}}}, )"
+      R"({{"name": "tid", "type": "uint64", "value": {}}}, )"
+      R"({{"name": "op_schema", "type": "string", "value": "{}"}}{}]}})",
+      text.id, text.name, text.parent, arrays_text(text.inputs), arrays_text(text.outputs), text.id,
+      text.tid, text.schema, text.attributes);
+}
+
+std::vector<std::string> roots() {
+  return {node({.id = 2, .parent = 1, .name = "[pytorch|profiler|execution_trace|thread]"}),
+          node({.id = 1, .parent = 1, .name = "[pytorch|profiler|execution_trace|process]"})};
+}
+
+std::string trace(const std::vector<std::string>& nodes, std::string_view schema) {
+  return fmt::format(
+      R"({{"schema": "{}", "pid": 7, "time": "now", "start_ts": 1, "nodes": [{}], "finish_ts": 2}})",
+      schema, fmt::join(nodes, ",\n"));
+}
+
+std::string trace_of(const NodeText& text) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node(text));
+  return trace(nodes);
+}
+
+Trace parse(const std::string& text) {
+  return parse_trace(text, "t.json");
+}
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return to_text(error);
+  }
+  return "no error";
+}
+
+std::string parse_error(const std::string& text) {
+  return error_of([&text] { static_cast<void>(parse(text)); });
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "understudy-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw std::runtime_error("no temporary folder");
+  }
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::write(const std::string& name, std::string_view content) const {
+  const std::filesystem::path path = std::filesystem::path(path_) / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+std::string pack(ArchiveKind kind, const std::vector<Member>& members) {
+  std::string bytes;
+  archive* handle = archive_write_new();
+  if (kind == ArchiveKind::kZip) {
+    archive_write_set_format_zip(handle);
+  } else if (kind == ArchiveKind::kGzip) {
+    archive_write_set_format_raw(handle);
+  } else {
+    archive_write_set_format_ustar(handle);
+  }
+  if (kind == ArchiveKind::kTarGz || kind == ArchiveKind::kGzip) {
+    archive_write_add_filter_gzip(handle);
+  }
+  archive_write_set_bytes_in_last_block(handle, 1);
+  archive_write_open(handle, &bytes, nullptr, &append, nullptr);
+  for (const Member& member : members) {
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, member.name.c_str());
+    archive_entry_set_size(entry, static_cast<la_int64_t>(member.content.size()));
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_write_header(handle, entry);
+    archive_write_data(handle, member.content.data(), member.content.size());
+    archive_entry_free(entry);
+  }
+  archive_write_close(handle);
+  archive_write_free(handle);
+  return bytes;
+}
+
+}  // namespace understudy::et_schema::testing_texts

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/trace.h"
+
+/// Small traces as text, for the tests of the readers.
+namespace understudy::et_schema::testing_texts {
+
+/// The arrays of a node's inputs or outputs: {"values": …, "shapes": …, "types": …}.
+struct Arrays {
+  std::string values = "[]";
+  std::string shapes = "[]";
+  std::string types = "[]";
+  std::string strides = {};  ///< left out if empty
+};
+
+/// A node of the nested layout.
+struct NodeText {
+  int id = 0;
+  int parent = 0;
+  std::string name = "label";
+  Arrays inputs = {};
+  Arrays outputs = {};
+  std::string schema = {};
+  int tid = 1;
+  std::string attributes = {};  ///< more entries of attrs, each with a comma in front
+};
+
+[[nodiscard]] std::string node(const NodeText& text);
+/// The process root, id 1, and the root of thread 1, id 2.
+[[nodiscard]] std::vector<std::string> roots();
+/// The file around nodes.
+[[nodiscard]] std::string trace(const std::vector<std::string>& nodes,
+                                std::string_view schema = "1.1.1-chakra.0.0.4");
+/// The roots and one more node.
+[[nodiscard]] std::string trace_of(const NodeText& text);
+[[nodiscard]] Trace parse(const std::string& text);
+
+/// The whole text of the Error that `work` throws; "no error" if it throws none.
+[[nodiscard]] std::string error_of(const std::function<void()>& work);
+[[nodiscard]] std::string parse_error(const std::string& text);
+
+/// A new folder that goes away with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, std::string_view content) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct Member {
+  std::string name;
+  std::string content;
+};
+enum class ArchiveKind { kTar, kTarGz, kZip, kGzip };
+/// An archive in memory; of kGzip the one member's content alone.
+[[nodiscard]] std::string pack(ArchiveKind kind, const std::vector<Member>& members);
+
+}  // namespace understudy::et_schema::testing_texts

@@ -1,0 +1,59 @@
+#include "report_samples.h"
+
+namespace understudy::et_schema {
+
+RankReport sample_rank_report(int rank) {
+  const double slower = 1.0 + rank;
+  const auto number = static_cast<std::uint64_t>(rank);
+  RankReport report;
+  report.rank = rank;
+  report.iteration_ms = iteration_stats({10.5 * slower, 10 * slower, 12 / slower});
+  report.coverage.selected = 652;
+  report.coverage.replayed = 650;
+  report.coverage.exact = 640;
+  report.coverage.count = 650.0 / 652.0;
+  report.coverage.substituted = {{"aten::cudnn_batch_norm", 10, "aten::native_batch_norm"}};
+  report.coverage.stubbed = {{"nccl:dummy", 1, "a copy of the same bytes"}};
+  report.coverage.dropped = {{"my::op", 1, "no such operator; load it with --op-library"}};
+  report.coverage.not_applicable = {{"aten::record_stream", 4, "no streams on the CPU"}};
+  report.coverage.pinned_outputs = {{"aten::nonzero", 2, ""}};
+  report.output_mismatches = rank == 0 ? 1 : 0;
+  report.outputs_checked = 1204;
+  if (rank == 0) {
+    report.mismatches = {{35, "aten::sort", "stride", "[1, 16]", "[16, 1]"}};
+  }
+  report.values = {0, number, 3};
+  report.memory = {1610612736U + number, 1048576, 536870912};
+  report.host_overhead_ns_per_operator = 120.25 + rank;
+  report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
+  report.operators = {{"aten::mm", "matmul", 12, 6.25 + rank},
+                      {"aten::bmm", "matmul", 2, 0.75},
+                      {"aten::relu", "elementwise", 20, 1.5}};
+  report.collectives = {{"allreduce", "world", 3, 4194304, 8, 250.5 * slower, 16.75, 29.3125},
+                        {"barrier", "world", 1, 0, 8, std::nullopt, std::nullopt, std::nullopt}};
+  report.startup_ms = 850.5;
+  report.first_iteration_ms = 95.25 + rank;
+  return report;
+}
+
+Report sample_report(int ranks) {
+  std::vector<RankReport> reports;
+  for (int rank = 0; rank < ranks; ++rank) {
+    reports.push_back(sample_rank_report(rank));
+  }
+  Environment environment;
+  environment.tool_version = "0.1.0";
+  environment.benchmark = "bench.et";
+  environment.date_utc = "2026-01-31T12:00:00Z";
+  environment.device = "cpu";
+  environment.cpu_model = "A CPU, \"fast\"";
+  environment.cpu_count = 16;
+  environment.threads = 2;
+  environment.backend = ranks == 1 ? "single" : "mpi";
+  environment.hosts = {"node-1", "node-2"};
+  environment.versions = {{"mpi", "Open MPI 4.1.4"}, {"torch", "2.11.0"}};
+  environment.settings = {{"iterations", "3"}, {"seed", "1"}};
+  return merge(std::move(reports), {"--only compute"}, std::move(environment));
+}
+
+}  // namespace understudy::et_schema

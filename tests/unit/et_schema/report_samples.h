@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "et_schema/report.h"
+
+namespace understudy::et_schema {
+
+/// A report of one rank with something in every field; ranks differ in what differs in real jobs.
+[[nodiscard]] RankReport sample_rank_report(int rank);
+
+/// A job of so many ranks.
+[[nodiscard]] Report sample_report(int ranks);
+
+}  // namespace understudy::et_schema

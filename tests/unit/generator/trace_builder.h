@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "et_schema/program.h"
+#include "et_schema/trace.h"
+#include "generator/generate.h"
+
+namespace understudy::generator::test {
+
+/// A recorded value: its JSON text, shape and type.
+struct TestValue {
+  std::string value;
+  std::string shape = "[]";
+  std::string type;
+  std::string strides = "[]";
+};
+
+/// A tensor of float by default. `storage` and `id` as recorded; contiguous.
+[[nodiscard]] TestValue tensor(std::int64_t id, std::int64_t storage,
+                               std::vector<std::int64_t> sizes, const std::string& dtype = "float",
+                               std::int64_t offset = 0);
+[[nodiscard]] TestValue integer(std::int64_t value);
+[[nodiscard]] TestValue list(const std::vector<TestValue>& items);
+[[nodiscard]] TestValue none();
+
+/// Writes traces of schema 1.1.1, node by node in order of start.
+class TraceBuilder {
+ public:
+  /// Adds a node and returns its id. Parent 2 is the thread's root.
+  std::uint64_t add(std::uint64_t parent, const std::string& name, const std::string& schema,
+                    const std::vector<TestValue>& inputs, const std::vector<TestValue>& outputs,
+                    const std::string& more_attributes = "");
+  [[nodiscard]] et_schema::Trace trace() const;
+  /// The program of the trace alone.
+  [[nodiscard]] et_schema::Program program(const GenerateOptions& options = {}) const;
+
+ private:
+  std::uint64_t next_id_ = 3;
+  std::vector<std::string> nodes_;
+};
+
+/// Names of the instructions, in order.
+[[nodiscard]] std::vector<std::string> names(
+    const std::vector<et_schema::Instruction>& instructions);
+
+}  // namespace understudy::generator::test

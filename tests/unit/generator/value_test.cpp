@@ -1,0 +1,116 @@
+// What operators ask of values reaches the external tensors that the values come from.
+
+#include <gtest/gtest.h>
+
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::ValueRuleKind;
+
+constexpr const char* kEmbedding =
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+    "scale_grad_by_freq=False, bool "
+    "sparse=False) -> Tensor";
+constexpr const char* kTo =
+    "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False) -> Tensor(a)";
+constexpr const char* kSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
+constexpr const char* kGreater = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor";
+
+const Slot& argument(const Program& program, std::size_t instruction, std::size_t index) {
+  return program
+      .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
+}
+
+void embed(TraceBuilder& builder, const TestValue& indices, const std::string& attributes = "") {
+  builder.add(2, "aten::embedding", kEmbedding,
+              {tensor(30, 31, {50, 8}), indices, integer(-1), integer(0), integer(0)},
+              {tensor(32, 33, {6, 8})}, attributes);
+}
+
+TEST(Values, IndicesStayBelowTheTable) {
+  TraceBuilder builder;
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  const Program program = builder.program();
+  const Slot& indices = argument(program, 0, 1);
+  ASSERT_TRUE(indices.value.has_value());
+  EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(indices.value->low, 0);
+  EXPECT_EQ(indices.value->high, 50);
+  EXPECT_EQ(indices.value->why, "aten::embedding.indices");
+  EXPECT_FALSE(argument(program, 0, 0).value.has_value());
+}
+
+TEST(Values, ADemandIsCarriedThroughACopyToItsSource) {
+  TraceBuilder builder;
+  builder.add(2, "aten::to", kTo, {tensor(10, 11, {6}, "int"), integer(4), integer(0)},
+              {tensor(20, 21, {6}, "long int")});
+  embed(builder, tensor(20, 21, {6}, "long int"));
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
+  EXPECT_EQ(argument(program, 0, 0).value->high, 50);
+}
+
+TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
+  TraceBuilder builder;
+  builder.add(2, "aten::to", kTo, {tensor(10, 11, {10}, "int"), integer(4), integer(0)},
+              {tensor(20, 21, {10}, "long int")});
+  embed(builder, tensor(22, 21, {6}, "long int", 4));
+  const Program program = builder.program();
+  const Slot& part = program.slots.back();
+  EXPECT_TRUE(part.external);
+  EXPECT_EQ(part.storage, argument(program, 0, 0).storage);
+  EXPECT_EQ(part.offset, 4);
+  EXPECT_EQ(part.sizes, std::vector<std::int64_t>{6});
+  ASSERT_TRUE(part.value.has_value());
+  EXPECT_EQ(part.value->high, 50);
+}
+
+TEST(Values, ACapturedRangeNarrowsADemand) {
+  TraceBuilder builder;
+  embed(builder, tensor(10, 11, {6}, "long int"),
+        R"(,{"name":"tensor_range","type":"string","value":"{\"1\":[3,9]}"})");
+  const Program program = builder.program();
+  EXPECT_EQ(argument(program, 0, 1).value->low, 3);
+  EXPECT_EQ(argument(program, 0, 1).value->high, 10);
+}
+
+TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
+  TraceBuilder builder;
+  builder.add(2, "aten::gt", kGreater, {tensor(10, 11, {6}), integer(0)},
+              {tensor(12, 13, {6}, "bool")});
+  builder.add(2, "aten::masked_select", kSelect, {tensor(10, 11, {6}), tensor(12, 13, {6}, "bool")},
+              {tensor(14, 15, {2})});
+  const Program program = builder.program();
+  const Slot& mask = argument(program, 1, 1);
+  EXPECT_TRUE(mask.external);
+  ASSERT_TRUE(mask.value.has_value());
+  EXPECT_EQ(mask.value->kind, ValueRuleKind::kMask);
+  EXPECT_EQ(mask.value->high, 2);
+  EXPECT_EQ(program.losses[et_schema::Loss::kMadeMasks], 1U);
+}
+
+TEST(Values, UniqueHasPinnedResults) {
+  TraceBuilder builder;
+  builder.add(2, "aten::_unique2",
+              "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
+              "return_counts=False) -> "
+              "(Tensor, Tensor, Tensor)",
+              {tensor(10, 11, {6}, "long int"), integer(1), integer(0), integer(0)},
+              {tensor(12, 13, {3}, "long int"), tensor(14, 15, {0}, "long int"),
+               tensor(16, 17, {0}, "long int")});
+  embed(builder, tensor(12, 13, {3}, "long int"));
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  const Slot& values =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(values.value.has_value());
+  EXPECT_EQ(values.value->high, 50);
+}
+
+}  // namespace
+}  // namespace understudy::generator::test

@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "et_schema/error.h"
+#include "et_schema/trace_files.h"
+#include "generator/generate.h"
+#include "replayer/replay.h"
+
+namespace understudy::replayer {
+namespace {
+
+/// Small traces of what is hard about replay, captured on the CPU: see tests/captures/README.md.
+class Captures : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Captures, AreReplayedWhole) {
+  const std::string file = std::string(UNDERSTUDY_CAPTURES) + "/" + GetParam() + ".json.gz";
+  const et_schema::Bench bench = generator::generate(et_schema::read_traces({file}), {});
+  const auto backend = backends::make_single_backend({});
+  ReplayOptions options;
+  options.threads = 1;
+  options.iterations = 20;
+  RankRun run;
+  try {
+    run = replay_rank(bench, 0, *backend, options);
+  } catch (const et_schema::Error& error) {
+    FAIL() << et_schema::to_text(error);
+  }
+  EXPECT_EQ(run.report.coverage.count, 1.0);
+  EXPECT_GT(run.report.coverage.selected, 0U);
+  EXPECT_EQ(run.report.output_mismatches, 0U);
+  EXPECT_EQ(run.report.values.nan, 0U);
+  EXPECT_EQ(run.report.iteration_ms.samples.size(), 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Captures,
+                         ::testing::Values("adam_variants", "autocast", "batch_norm",
+                                           "checkpointing", "conv_variants", "data_dependent",
+                                           "dropout", "fft_complex", "gru", "ignore_index",
+                                           "index_ops", "label_with_quote", "lstm", "offsets",
+                                           "sdpa", "sparse_grad", "wrapped_number"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace understudy::replayer

@@ -1,0 +1,98 @@
+#include "replayer/memory.h"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "fixture.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+TEST(CountingAllocator, CountsWhatIsLiveAndItsPeak) {
+  count_cpu_allocations();
+  constexpr std::int64_t kBytes = 1 << 20;
+  const std::uint64_t before = cpu_allocations().live_bytes;
+  reset_cpu_peak();
+  {
+    const at::Tensor first = at::empty({kBytes}, at::kByte);
+    { const at::Tensor second = at::empty({kBytes}, at::kByte); }
+    EXPECT_GE(cpu_allocations().live_bytes, before + kBytes);
+    EXPECT_LT(cpu_allocations().live_bytes, before + kBytes + kBytes / 2);
+  }
+  EXPECT_EQ(cpu_allocations().live_bytes, before);
+  EXPECT_GE(cpu_allocations().peak_bytes, before + 2 * kBytes);
+  EXPECT_LT(cpu_allocations().peak_bytes, before + 3 * kBytes);
+}
+
+TEST(MappedStorage, OnlyTouchedPagesTakeMemory) {
+  const c10::Storage storage = map_storage(kMappedBytes * 16);
+  EXPECT_EQ(touched_bytes(storage), 0U);
+  std::memset(static_cast<char*>(storage.mutable_data()) + kMappedBytes, 1, 100);
+  EXPECT_GT(touched_bytes(storage), 0U);
+  EXPECT_LE(touched_bytes(storage), 2U * 4096U);
+}
+
+TEST(AvailableMemory, IsKnownOnLinux) {
+  ASSERT_TRUE(available_memory().has_value());
+  EXPECT_GT(*available_memory(), 0U);
+}
+
+class MemoryTest : public ReplayerTest {};
+
+TEST_F(MemoryTest, PeakStaysWithinTheLifetimes) {
+  count_cpu_allocations();
+  constexpr std::int64_t kElements = 1 << 18;
+  SlotId last = builder_.external(DType::kFloat32, {kElements}, constant(1));
+  for (int i = 0; i < 20; ++i) {
+    const SlotId next = builder_.intermediate(DType::kFloat32, {kElements});
+    builder_.add_op(kRelu, {ref(last)}, {ref(next)});
+    last = next;
+  }
+  keep(last, sink(DType::kFloat32, {kElements}));
+  try_out();
+  reset_cpu_peak();
+  const std::uint64_t before = cpu_allocations().live_bytes;
+  iterate();
+  const auto peak = static_cast<double>(cpu_allocations().peak_bytes - before);
+  EXPECT_EQ(result_.program.live_peak_bytes, 2U * 4U * kElements);
+  EXPECT_LE(peak, 1.1 * static_cast<double>(result_.program.live_peak_bytes));
+  EXPECT_EQ(cpu_allocations().live_bytes, before);
+}
+
+TEST_F(MemoryTest, HugeTablesAreMappedAndOnlyTheRowsReadAreSeeded) {
+  constexpr std::int64_t kRows = 4'000'000;
+  constexpr std::int64_t kColumns = 64;  // a gigabyte
+  const SlotId table = builder_.external(DType::kFloat32, {kRows, kColumns}, constant(0.25));
+  et_schema::ValueRule spread;
+  spread.kind = et_schema::ValueRuleKind::kIntegers;
+  spread.high = kRows;
+  const SlotId indices = builder_.external(DType::kInt64, {16}, spread);
+  const SlotId rows = builder_.intermediate(DType::kFloat32, {16, kColumns});
+  const SlotId out = sink(DType::kFloat32, {16, kColumns});
+  builder_.add_op(
+      "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+      "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+      {ref(table), ref(indices), number(-1), flag(false), flag(false)}, {ref(rows)});
+  keep(rows, out);
+  try_out();
+  EXPECT_TRUE(externals_->has_mapped());
+  EXPECT_EQ(slot(out).min().item<float>(), 0.25F);
+  EXPECT_LE(externals_->touched_mapped_bytes(), 16U * 2U * 4096U);
+}
+
+TEST_F(MemoryTest, ALayoutOutsideOfItsStorageIsRefused) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  builder_.slot(x).offset = 1;
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  EXPECT_EQ(failure(),
+            "a tensor lies outside of its storage\n"
+            "  field:    slot 0\n"
+            "  expected: within 16 bytes\n"
+            "  got:      20 bytes");
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing

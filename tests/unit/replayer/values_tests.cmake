@@ -1,0 +1,35 @@
+# Tests of tensor contents, equivalents and op libraries.
+understudy_test(replayer_values_test
+  SOURCES values_test.cpp
+  LIBS understudy::replayer)
+
+understudy_test(replayer_equivalents_test
+  SOURCES
+    equivalent_call.cpp
+    equivalent_attention_test.cpp
+    equivalent_convolution_test.cpp
+    equivalent_cudnn_rnn_test.cpp
+    equivalent_jagged_test.cpp
+    equivalent_lookup_test.cpp
+    equivalent_normalization_test.cpp
+    equivalent_other_test.cpp
+    equivalent_recurrent_test.cpp
+  LIBS understudy::replayer)
+
+add_library(understudy_test_twice MODULE op_library_twice.cpp)
+target_link_libraries(understudy_test_twice PRIVATE understudy_options understudy::torch)
+add_library(understudy_test_undefined MODULE op_library_undefined.cpp)
+target_link_libraries(understudy_test_undefined PRIVATE understudy_options)
+understudy_test(replayer_op_library_test
+  SOURCES op_library_test.cpp
+  LIBS understudy::replayer)
+add_dependencies(replayer_op_library_test understudy_test_twice understudy_test_undefined)
+target_compile_definitions(replayer_op_library_test PRIVATE
+  UNDERSTUDY_TEST_OP_LIBRARY="$<TARGET_FILE:understudy_test_twice>"
+  UNDERSTUDY_TEST_UNDEFINED_LIBRARY="$<TARGET_FILE:understudy_test_undefined>")
+
+# fbgemm_gpu lies beside torch where it is installed; without it the tests that need it are skipped.
+get_filename_component(_site_packages "${UNDERSTUDY_TORCH_LIBRARY_DIR}/../.." ABSOLUTE)
+foreach(test replayer_equivalents_test replayer_op_library_test)
+  target_compile_definitions(${test} PRIVATE UNDERSTUDY_FBGEMM_DIR="${_site_packages}/fbgemm_gpu")
+endforeach()
