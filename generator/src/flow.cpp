@@ -116,9 +116,10 @@ class FlowBuilder {
         device = tensor.device.type;
       }
     }
-    /// Whether a layout that was never written here can be a view of this memory all the same.
-    [[nodiscard]] bool can_hold(const Tensor& tensor) const {
-      return tensor.device.type == device && extent_bytes(tensor) <= bytes &&
+    /// Whether a view made outside of the dispatcher could be of this memory: none changes the item
+    /// size.
+    [[nodiscard]] bool same_kind(const Tensor& tensor) const {
+      return tensor.device.type == device &&
              std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
     }
   };
@@ -180,8 +181,7 @@ class FlowBuilder {
     LifetimeId lifetime = current(tensor);
     const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
     const bool stale = internal && !left_its_operator(lifetime, node);
-    const bool foreign = internal && !lives_[lifetime].has_layout(tensor) &&
-                         (stale || !lives_[lifetime].can_hold(tensor));
+    const bool foreign = lifetime != kNoLifetime && cannot_be(lifetime, tensor, internal, stale);
     if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
       return kNoLifetime;
     }
@@ -195,6 +195,19 @@ class FlowBuilder {
       lives_[lifetime].add_layout(tensor);
     }
     return lifetime;
+  }
+
+  /// Whether a layout that was never seen in a lifetime shows another tensor at a reused address.
+  /// Of an external the extent is not known; a tensor without storage is told by its id alone,
+  /// which is reused as well.
+  [[nodiscard]] bool cannot_be(LifetimeId lifetime, const Tensor& tensor, bool internal,
+                               bool stale) const {
+    const Life& life = lives_[lifetime];
+    if (life.has_layout(tensor)) {
+      return false;
+    }
+    return !tensor.has_storage() || stale || !life.same_kind(tensor) ||
+           (internal && extent_bytes(tensor) > life.bytes);
   }
 
   /// A Python scalar whose dtype is that of the result: no data flow, though its address was used

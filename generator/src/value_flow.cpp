@@ -78,6 +78,13 @@ constexpr auto kMovers = std::to_array<ValueMover>({
     {"fbgemm::permute_2D_sparse_data", "values", false},
 });
 
+/// Operators whose result is above zero where their first argument is well above it (an optimizer's
+/// way from its second moments to a denominator).
+constexpr auto kKeepPositive = std::to_array<std::string_view>(
+    {"aten::_foreach_add", "aten::_foreach_div", "aten::_foreach_maximum", "aten::_foreach_mul",
+     "aten::_foreach_sqrt", "aten::add", "aten::addcmul", "aten::clamp_min", "aten::div",
+     "aten::maximum", "aten::mul", "aten::sqrt"});
+
 class ValueAssigner {
  public:
   ValueAssigner(Program& program, const CapturedRanges& ranges)
@@ -106,6 +113,7 @@ class ValueAssigner {
     }
     sparse_counts_.visit(instruction, demands_);
     carry_through(instruction, op);
+    carry_positive(instruction, op);
     carry_through_jagged(instruction, op);
     for (const ArgumentRule& row : argument_rules(op)) {
       ask(instruction, row);
@@ -303,6 +311,31 @@ class ValueAssigner {
       sent_[source.storage] = {sent->second.offset + source.offset - target.offset,
                                sent->second.splits};
     }
+  }
+
+  /// addcmul can subtract a square (centered RMSprop): its first argument is then taken from far
+  /// above.
+  void carry_positive(const Instruction& instruction, std::string_view op) {
+    const Argument* self = find_argument(program_, instruction, "self");
+    if (self == nullptr || std::ranges::find(kKeepPositive, op) == kKeepPositive.end()) {
+      return;
+    }
+    std::optional<ValueRule> positive;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      for (const Demand& demand : demands_.on(program_.slots[id].storage)) {
+        if (demand.rule.kind == ValueRuleKind::kUniform && demand.rule.a > 0) {
+          positive = demand.rule;
+        }
+      }
+    });
+    if (!positive) {
+      return;
+    }
+    if (op == "aten::addcmul") {
+      positive->a = 0.5;
+      positive->b = 1.5;
+    }
+    demand_of(*self, *positive);
   }
 
   // ---- jagged data: lengths, offsets and values that agree ----

@@ -130,7 +130,13 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"fbgemm::dense_embedding_codegen_lookup_function", "hash_size_cumsum", Meaning::kTableRows,
      "dev_weights"},
     {"fbgemm::dense_embedding_codegen_lookup_function", "indices", Meaning::kIndex, "dev_weights"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum1_dev", Meaning::kSecondMoment},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum1_host", Meaning::kSecondMoment},
     {"fbgemm::dense_embedding_codegen_lookup_function", "momentum1_offsets", Meaning::kTableOffsets,
+     "dev_weights"},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum2_dev", Meaning::kSecondMoment},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum2_host", Meaning::kSecondMoment},
+    {"fbgemm::dense_embedding_codegen_lookup_function", "momentum2_offsets", Meaning::kTableOffsets,
      "dev_weights"},
     {"fbgemm::dense_embedding_codegen_lookup_function", "offsets", Meaning::kOffsets, "indices"},
     {"fbgemm::dense_embedding_codegen_lookup_function", "weights_offsets", Meaning::kTableOffsets,
@@ -230,6 +236,16 @@ std::int64_t rows_per_table(const Program& program, const Instruction& instructi
     return 1;
   }
   return std::max<std::int64_t>(element_count(weights) / *columns, 1);
+}
+
+/// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer
+/// elements than weights.
+bool has_one_state_a_row(const Program& program, const Instruction& instruction,
+                         std::string_view offsets, const Slot& weights) {
+  const std::string name = std::string(offsets.substr(0, offsets.find('_'))) + "_dev";
+  const Slot* state = slot_of(program, find_argument(program, instruction, name));
+  return state != nullptr && offsets.starts_with("momentum") &&
+         element_count(*state) < element_count(weights);
 }
 
 std::optional<ValueRule> offsets_rule(const Program& program, const Instruction& instruction,
@@ -349,10 +365,13 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
           integer_of(find_argument(program, instruction, "total_D"));
       const std::int64_t tables =
           self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self), 1);
-      return of != nullptr && columns
-                 ? std::optional(
-                       arange(rows_per_table(program, instruction, *of) * (*columns / tables)))
-                 : std::nullopt;
+      if (of == nullptr || !columns) {
+        return std::nullopt;
+      }
+      const std::int64_t rows = rows_per_table(program, instruction, *of);
+      return arange(has_one_state_a_row(program, instruction, row.argument, *of)
+                        ? rows
+                        : rows * (*columns / tables));
     }
     case Meaning::kTableRows:
       return of != nullptr ? std::optional(arange(rows_per_table(program, instruction, *of)))

@@ -317,7 +317,7 @@ class Binder {
   /// view in a body that was recorded without it. A view of its storage where there is one.
   void make_missing(SlotId slot) {
     const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
-    if (base && !program_.slots[slot].sparse && !program_.slots[*base].sparse) {
+    if (base && has_memory(slot) && has_memory(*base)) {
       Step step;
       step.kind = StepKind::kAlias;
       step.index = slot;
@@ -327,10 +327,21 @@ class Binder {
     }
   }
 
+  /// Sparse tensors have no memory that a view could share, and empty ones none at all.
+  [[nodiscard]] bool has_memory(SlotId slot) const {
+    const Slot& layout = program_.slots[slot];
+    return !layout.sparse &&
+           std::find(layout.sizes.begin(), layout.sizes.end(), 0) == layout.sizes.end();
+  }
+
   void add_alias(const Instruction& instruction) {
     const std::vector<SlotId> from = slots_of(instruction.args);
     const std::vector<SlotId> to = slots_of(instruction.results);
-    if (from.empty() || to.empty()) {
+    if (from.empty() || to.empty() || program_.slots[to.front()].external) {
+      return;
+    }
+    if (!has_memory(from.front()) || !has_memory(to.front())) {
+      add_give(instruction, to.front());
       return;
     }
     before_reading(from);
@@ -338,7 +349,7 @@ class Binder {
     step.kind = StepKind::kAlias;
     step.index = to.front();
     step.source = &instruction;
-    if (from.front() != to.front() && !program_.slots[to.front()].external) {
+    if (from.front() != to.front()) {
       add_alias_step(std::move(step), from.front(), to.front());
     }
   }

@@ -153,6 +153,8 @@ at::Tensor partial_rowwise_adam(const Settings& settings, const LookupFeature& f
 /// several widths have in common.
 TableReach table_rows(const Lookup& lookup, const at::Tensor& flat,
                       const std::vector<std::int64_t>& starts, bool elementwise) {
+  TORCH_CHECK(starts.size() >= lookup.features.size(), starts.size(), " offsets for ",
+              lookup.features.size(), " features");
   TableReach reach;
   reach.table = flat;
   for (std::size_t i = 0; i < lookup.features.size(); ++i) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "values_store.h"
 
@@ -85,29 +84,6 @@ void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) 
   const at::Tensor made = at::empty(target.sizes(), target.options().device(at::kCPU));
   store_draws(draws, rule, 0, made.numel(), made.data_ptr(), made.scalar_type());
   target.copy_(made);
-}
-
-void ExternalSnapshot::add(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {
-  if (!tensor.defined() || tensor.layout() != at::kStrided) {
-    return;
-  }
-  Entry entry{.tensor = tensor, .copy = {}, .rule = rule, .key = key};
-  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-  if (copied_bytes_ + bytes <= budget_bytes_) {
-    entry.copy = without_repeats(tensor).clone();
-    copied_bytes_ += bytes;
-  }
-  entries_.push_back(std::move(entry));
-}
-
-void ExternalSnapshot::restore() const {
-  for (const Entry& entry : entries_) {
-    if (entry.copy.defined()) {
-      without_repeats(entry.tensor).copy_(entry.copy);
-    } else {
-      fill_tensor(entry.tensor, entry.rule, entry.key);
-    }
-  }
 }
 
 }  // namespace understudy::replayer

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct Target {
   const char* name;
   Property property;
 };
+
+void PrintTo(const Target& target, std::ostream* stream) {
+  *stream << target.name;
+}
 
 std::vector<std::string> read_corpus(const std::string& folder) {
   std::vector<std::filesystem::path> paths;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "et_schema/trace_files.h"
@@ -22,12 +25,6 @@ namespace understudy::cli {
 /// One table: the counts, or the one detail that was asked for.
 [[nodiscard]] std::string to_csv(const std::vector<RankSummary>& ranks,
                                  const InspectOptions& options);
-
-/// A node's line in the tree: "aten::mm (float32[8,4], float32[4,2]) -> float32[8,2]".
-[[nodiscard]] std::string node_text(const et_schema::Node& node);
-
-/// Nodes above it, the process root not counted.
-[[nodiscard]] std::vector<std::size_t> depths_of(const et_schema::Trace& trace);
 
 /// Operators by falling count, then by name.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> by_count(

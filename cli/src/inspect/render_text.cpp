@@ -223,6 +223,27 @@ TextTable tensors_table(const std::vector<RankSummary>& ranks) {
   return table;
 }
 
+/// How many nodes stand above each.
+std::vector<std::size_t> depths_of(const et_schema::Trace& trace) {
+  std::vector<std::size_t> depths(trace.nodes.size(), 0);
+  for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
+    depths[i] = depths[trace.nodes[i].parent] + 1;
+  }
+  return depths;
+}
+
+/// A node's line in the tree: "aten::mm (float32[8,4], float32[4,2]) -> float32[8,2]".
+std::string node_text(const Node& node) {
+  std::string text = printable(node.name);
+  if (!node.inputs.empty()) {
+    text += fmt::format(" ({})", values_text(node.inputs));
+  }
+  if (!node.outputs.empty()) {
+    text += fmt::format(" -> {}", values_text(node.outputs));
+  }
+  return text;
+}
+
 /// The tree in depth-first order, which is not the order of ids where threads interleave.
 std::string tree_text(const RankSummary& rank) {
   const et_schema::Trace& trace = *rank.trace;
@@ -242,31 +263,12 @@ std::string tree_text(const RankSummary& rank) {
 
 }  // namespace
 
-std::vector<std::size_t> depths_of(const et_schema::Trace& trace) {
-  std::vector<std::size_t> depths(trace.nodes.size(), 0);
-  for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
-    depths[i] = depths[trace.nodes[i].parent] + 1;
-  }
-  return depths;
-}
-
 std::vector<std::pair<std::string, std::uint64_t>> by_count(
     const std::map<std::string, std::uint64_t>& counts) {
   std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   return sorted;
-}
-
-std::string node_text(const Node& node) {
-  std::string text = printable(node.name);
-  if (!node.inputs.empty()) {
-    text += fmt::format(" ({})", values_text(node.inputs));
-  }
-  if (!node.outputs.empty()) {
-    text += fmt::format(" -> {}", values_text(node.outputs));
-  }
-  return text;
 }
 
 std::string to_text(const et_schema::TraceSet& set, const std::vector<RankSummary>& ranks,

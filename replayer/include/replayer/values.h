@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_set>
-#include <vector>
 
 #include "et_schema/program.h"
 
@@ -79,29 +78,5 @@ struct ValueHealth {
 /// tensors are healthy. Elements that strides repeat are looked at once; of sparse tensors the
 /// values are.
 [[nodiscard]] ValueHealth scan(const at::Tensor& tensor);
-
-/// The first content of external tensors, to give it back between iterations, outside of the timed
-/// region. Copies as long as the byte budget lasts and makes the rest anew from rule and key.
-class ExternalSnapshot {
- public:
-  explicit ExternalSnapshot(std::int64_t budget_bytes) : budget_bytes_(budget_bytes) {}
-
-  /// Call right after the tensor was filled by the rule under the key. Order of calls = order of
-  /// restoring: where tensors overlap, the later one wins, as it did in filling.
-  void add(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
-  void restore() const;
-  [[nodiscard]] std::int64_t copied_bytes() const { return copied_bytes_; }
-
- private:
-  struct Entry {
-    at::Tensor tensor;
-    at::Tensor copy;  ///< undefined: made anew
-    et_schema::ValueRule rule;
-    ValueKey key;
-  };
-  std::int64_t budget_bytes_;
-  std::int64_t copied_bytes_ = 0;
-  std::vector<Entry> entries_;
-};
 
 }  // namespace understudy::replayer

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "reader_texts.h"
 
 namespace understudy::et_schema {
@@ -177,6 +179,10 @@ struct GlooCase {
   const char* recorded;
   CommKind kind;
 };
+
+void PrintTo(const GlooCase& name, std::ostream* stream) {
+  *stream << name.c10d;
+}
 
 class GlooName : public testing::TestWithParam<GlooCase> {};
 

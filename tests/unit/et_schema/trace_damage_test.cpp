@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "reader_texts.h"
 
 namespace understudy::et_schema {
@@ -24,6 +26,10 @@ struct NameCase {
   std::string raw;  ///< as it stands in the file, and as the program spelled it
 };
 
+void PrintTo(const NameCase& name, std::ostream* stream) {
+  *stream << name.what;
+}
+
 class RawName : public testing::TestWithParam<NameCase> {};
 
 TEST_P(RawName, IsReadAsTheProgramSpelledIt) {
@@ -35,17 +41,16 @@ TEST_P(RawName, IsReadAsTheProgramSpelledIt) {
   EXPECT_EQ(trace.losses[Loss::kRepairedCommas], 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Damage, RawName,
-                         testing::Values(NameCase{"two_quotes", "a \"quoted\" name"},
-                                         NameCase{"one_quote", "5\" disk"},
-                                         NameCase{"only_a_quote", "\""},
-                                         NameCase{"newline", "line\nline"}, NameCase{"tab", "a\tb"},
-                                         NameCase{"backslash", "C:\\users\\x"},
-                                         NameCase{"backslash_at_end", "dir\\"},
-                                         NameCase{"json", R"({"a": [1, "}"], "b": 2})"},
-                                         NameCase{"looks_like_a_list", R"(x", "y)"},
-                                         NameCase{"all_of_it", "\"\\\n\"{[\""}),
-                         [](const testing::TestParamInfo<NameCase>& given) { return given.param.what; });
+INSTANTIATE_TEST_SUITE_P(
+    Damage, RawName,
+    testing::Values(NameCase{"two_quotes", "a \"quoted\" name"}, NameCase{"one_quote", "5\" disk"},
+                    NameCase{"only_a_quote", "\""}, NameCase{"newline", "line\nline"},
+                    NameCase{"tab", "a\tb"}, NameCase{"backslash", "C:\\users\\x"},
+                    NameCase{"backslash_at_end", "dir\\"},
+                    NameCase{"json", R"({"a": [1, "}"], "b": 2})"},
+                    NameCase{"looks_like_a_list", R"(x", "y)"},
+                    NameCase{"all_of_it", "\"\\\n\"{[\""}),
+    [](const testing::TestParamInfo<NameCase>& given) { return given.param.what; });
 
 TEST(Damage, NameThatIsEscapedRightIsLeftAlone) {
   const Trace trace = parse(two_nodes(R"(a \"b\" \\ \n \u00e9)", "x\"y"));

@@ -324,24 +324,6 @@ TEST(Values, ScanLooksAtWhatIsThere) {
   EXPECT_EQ(scan(sparse), (ValueHealth{.nan = true}));
 }
 
-TEST(Values, SnapshotGivesBackTheFirstContent) {
-  const ValueRule rule = reals(ValueRuleKind::kNormal, 0, 1);
-  const at::Tensor copied = filled({4, 5}, at::kFloat, rule);
-  const at::Tensor remade = filled({100}, at::kFloat, rule).view({10, 10}).t();
-  fill_tensor(remade, rule, kKey);
-  const at::Tensor copied_first = copied.clone();
-  const at::Tensor remade_first = remade.clone();
-  ExternalSnapshot snapshot(/*budget_bytes=*/100);
-  snapshot.add(copied, rule, kKey);
-  snapshot.add(remade, rule, kKey);
-  EXPECT_EQ(snapshot.copied_bytes(), 80);
-  copied.add_(1);
-  remade.mul_(3);
-  snapshot.restore();
-  EXPECT_TRUE(at::equal(copied, copied_first));
-  EXPECT_TRUE(at::equal(remade, remade_first));
-}
-
 TEST(Values, SeededRowsAreThoseOfTheWholeTable) {
   const ValueRule rule = reals(ValueRuleKind::kNormal, 0, 1);
   const at::Tensor whole = filled({1000, 16}, at::kFloat, rule);

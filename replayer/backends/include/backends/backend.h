@@ -66,6 +66,10 @@ class Work {
 /// their order of issue; calls of different groups, and sends and receives, do not wait for each
 /// other, so that ranks may issue them in different orders.
 ///
+/// The ranks' calls must fit each other, which understudy_matching makes sure of before a run. A
+/// size that differs is reported when it is seen, but a message that is larger than its buffer may
+/// be written whole before that (Open MPI 4.1.4 does so where processes copy from each other).
+///
 /// Failures throw et_schema::Error: a group or buffer that does not fit the call, the transport's
 /// own errors with its text, a call that did not complete within the time limit (who waits for
 /// whom). After one the job cannot go on: print it and call abort(), or end the process with a
