@@ -9,6 +9,7 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::size_t kMostMismatches = 100;
+constexpr std::size_t kMostFindings = 20;
 
 // The larger of two figures of which either may be unknown.
 void raise_to(std::optional<double>& figure, const std::optional<double>& other) {
@@ -131,6 +132,11 @@ void add_rank(RankReport& total, const RankReport& rank) {
   for (const OutputMismatch& mismatch : rank.mismatches) {
     if (total.mismatches.size() < kMostMismatches) {
       total.mismatches.push_back(mismatch);
+    }
+  }
+  for (const ValueFinding& finding : rank.value_findings) {
+    if (total.value_findings.size() < kMostFindings) {
+      total.value_findings.push_back(finding);
     }
   }
   total.values.nan += rank.values.nan;

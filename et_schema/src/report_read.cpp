@@ -84,6 +84,15 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
   return collectives;
 }
 
+std::vector<ValueFinding> read_findings(const JsonField& field) {
+  std::vector<ValueFinding> findings;
+  for (const JsonField& item : field.items()) {
+    findings.push_back(
+        {item.at("node").as_uint(), item.at("name").as_text(), item.at("kind").as_text()});
+  }
+  return findings;
+}
+
 RankReport read_figures(const JsonField& field) {
   RankReport report;
   report.iteration_ms = read_iteration(field.at("iteration_ms"));
@@ -102,6 +111,7 @@ RankReport read_figures(const JsonField& field) {
     report.losses[name] = count.as_uint();
   }
   report.mismatches = read_mismatches(field.at("mismatches"));
+  report.value_findings = read_findings(field.at("value_findings"));
   report.operators = read_operators(field.at("operators"));
   report.collectives = read_collectives(field.at("collectives"));
   report.startup_ms = field.at("startup_ms").as_double_or_null();

@@ -94,6 +94,14 @@ Json collectives_json(const std::vector<CollectiveTime>& collectives) {
   return list;
 }
 
+Json findings_json(const std::vector<ValueFinding>& findings) {
+  Json list = Json::array();
+  for (const ValueFinding& finding : findings) {
+    list.push_back(Json{{"node", finding.node}, {"name", finding.name}, {"kind", finding.kind}});
+  }
+  return list;
+}
+
 void add_figures(Json& json, const RankReport& report) {
   json["iteration_ms"] = iteration_json(report.iteration_ms);
   json["coverage"] = coverage_json(report.coverage);
@@ -108,6 +116,7 @@ void add_figures(Json& json, const RankReport& report) {
   json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
   json["losses"] = Json(report.losses);
   json["mismatches"] = mismatches_json(report.mismatches);
+  json["value_findings"] = findings_json(report.value_findings);
   json["operators"] = operators_json(report.operators);
   json["collectives"] = collectives_json(report.collectives);
   json["startup_ms"] = number(report.startup_ms);

@@ -71,7 +71,7 @@ Demands::Demands(et_schema::Program& program)
 
 void Demands::ask(SlotId id, const ValueRule& rule) {
   const Slot& slot = program_.slots[id];
-  if (!slot.sparse && !slot.wrapped_number) {
+  if (!slot.wrapped_number) {
     add(slot.storage, {slot.offset, element_count(slot), slot.dtype, rule});
   }
 }
@@ -95,7 +95,9 @@ void Demands::write() {
     }
   }
   for (StorageId storage = 0; storage < by_storage_.size(); ++storage) {
-    if (!program_.storages[storage].external) {
+    const auto is_sparse = [&](SlotId id) { return program_.slots[id].sparse; };
+    if (!program_.storages[storage].external ||
+        std::ranges::any_of(external_slots[storage], is_sparse)) {
       continue;
     }
     for (const Demand& demand : by_storage_[storage]) {

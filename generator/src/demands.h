@@ -26,7 +26,8 @@ class Demands {
  public:
   explicit Demands(et_schema::Program& program);
 
-  /// Asks for the elements of a slot; sparse tensors and Python scalars are left as they are.
+  /// Asks for the elements of a slot; Python scalars are left as they are. What is asked of a
+  /// sparse tensor only passes through it.
   void ask(et_schema::SlotId slot, const et_schema::ValueRule& rule);
   /// Of two demands on the same elements the stricter holds; one on order is stricter than one on a
   /// range.

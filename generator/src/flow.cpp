@@ -159,7 +159,7 @@ class FlowBuilder {
 
   LifetimeId begin_lifetime(const Tensor& tensor, NodeIndex birth) {
     const auto id = static_cast<LifetimeId>(flow_.lifetimes.size());
-    flow_.lifetimes.push_back({birth});
+    flow_.lifetimes.push_back({.birth = birth});
     lives_.emplace_back();
     current_[memory_key(tensor)] = id;
     return id;
@@ -189,7 +189,7 @@ class FlowBuilder {
       lifetime = begin_lifetime(tensor, kNoNode);
     } else if (foreign || (stale && is_scalar_operand(reader, tensor))) {
       lifetime = begin_lifetime(tensor, kNoNode);
-      ++flow_.reused_addresses;
+      flow_.lifetimes[lifetime].at_reused_address = true;
     }
     if (flow_.lifetimes[lifetime].birth == kNoNode) {
       lives_[lifetime].add_layout(tensor);
@@ -234,7 +234,8 @@ class FlowBuilder {
   void leave(NodeIndex node) {
     for (const Tensor* tensor : flow_.outputs[node]) {
       LifetimeId lifetime = current(*tensor);
-      if (!is_in_place(node, *tensor) && !began_within(lifetime, node)) {
+      if (!is_in_place(node, *tensor) && !began_within(lifetime, node) &&
+          !shows_known_part(node, lifetime)) {
         lifetime = begin_lifetime(*tensor, node);
       }
       UNDERSTUDY_ASSERT(lifetime != kNoLifetime);
@@ -249,6 +250,18 @@ class FlowBuilder {
            std::ranges::any_of(flow_.inputs[node], [&](const Tensor* input) {
              return memory_key(*input) == memory_key(output);
            });
+  }
+
+  /// The indices or values of a sparse tensor, which has no storage itself: memory that is known
+  /// outside of the operators that have ended is not begun anew by looking at it.
+  [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
+    constexpr auto kParts = std::to_array<std::string_view>(
+        {"aten::_indices", "aten::_values", "aten::indices", "aten::values"});
+    if (lifetime == kNoLifetime ||
+        std::ranges::find(kParts, trace_.nodes[node].name) == kParts.end()) {
+      return false;
+    }
+    return flow_.lifetimes[lifetime].birth == kNoNode || left_its_operator(lifetime, node);
   }
 
   [[nodiscard]] bool began_within(LifetimeId lifetime, NodeIndex ancestor) const {

@@ -23,6 +23,7 @@ struct IdRange {
 
 /// One life of a storage: ids are addresses, and an address comes back after a free.
 struct Lifetime {
+  bool at_reused_address = false;  ///< another one ended there, which no operator shows
   et_schema::NodeIndex birth =
       et_schema::kNoNode;  ///< innermost operator that made it; kNoNode: outside of the step
 };
@@ -42,7 +43,6 @@ struct Flow {
       reads;  ///< parallel to inputs; kNoLifetime for a Python scalar
   std::vector<std::vector<LifetimeId>> writes;  ///< parallel to outputs
   std::vector<Lifetime> lifetimes;
-  std::uint64_t reused_addresses = 0;  ///< Loss::kReusedAddresses
 };
 
 /// Computes the flow of a step. Linear in the trace, but for the depth of its tree.

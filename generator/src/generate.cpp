@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "captured_ranges.h"
 #include "et_schema/version.h"
@@ -35,6 +36,19 @@ std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const Id
   return outside;
 }
 
+/// Lifetimes at reused addresses that a replayed operator reads.
+std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
+  std::set<LifetimeId> reused;
+  for (const et_schema::NodeIndex node : selected.operators) {
+    for (const LifetimeId id : flow.reads[node]) {
+      if (id != kNoLifetime && flow.lifetimes[id].at_reused_address) {
+        reused.insert(id);
+      }
+    }
+  }
+  return reused.size();
+}
+
 Program compile(const Trace& trace, const GenerateOptions& options, Groups& groups) {
   const CommCalls calls = et_schema::communication_calls(trace);
   const Step step = choose_step(trace, options.step);
@@ -53,7 +67,7 @@ Program compile(const Trace& trace, const GenerateOptions& options, Groups& grou
   program.selection.rounds = selected.rounds;
   program.selection.opened = std::move(selected.opened);
   program.losses += trace.losses;
-  program.losses.add(Loss::kReusedAddresses, flow.reused_addresses);
+  program.losses.add(Loss::kReusedAddresses, count_reused(flow, selected));
   program.losses.add(Loss::kLabelsThatWorked, labels.size());
   program.losses.add(Loss::kFilteredOperators, filtered);
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));

@@ -82,8 +82,8 @@ constexpr auto kMovers = std::to_array<ValueMover>({
 /// way from its second moments to a denominator).
 constexpr auto kKeepPositive = std::to_array<std::string_view>(
     {"aten::_foreach_add", "aten::_foreach_div", "aten::_foreach_maximum", "aten::_foreach_mul",
-     "aten::_foreach_sqrt", "aten::add", "aten::addcmul", "aten::clamp_min", "aten::div",
-     "aten::maximum", "aten::mul", "aten::sqrt"});
+     "aten::_foreach_sqrt", "aten::_values", "aten::add", "aten::addcmul", "aten::clamp_min",
+     "aten::div", "aten::maximum", "aten::mul", "aten::sparse_mask", "aten::sqrt", "aten::values"});
 
 class ValueAssigner {
  public:
@@ -332,8 +332,8 @@ class ValueAssigner {
       return;
     }
     if (op == "aten::addcmul") {
-      positive->a = 0.5;
-      positive->b = 1.5;
+      positive->a = 64;
+      positive->b = 128;
     }
     demand_of(*self, *positive);
   }

@@ -1,6 +1,7 @@
 #include "replayer/device.h"
 
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -89,6 +90,20 @@ c10::Device open_device(const std::string& text) {
 void synchronize(c10::Device device) {
   if (!device.is_cpu()) {
     c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+  }
+}
+
+std::uint64_t device_peak_bytes(c10::Device device) {
+  if (device.is_cpu()) {
+    return 0;
+  }
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);
+}
+
+void reset_device_peak(c10::Device device) {
+  if (!device.is_cpu()) {
+    at::getDeviceAllocator(device.type())->resetPeakStats(device.index());
   }
 }
 

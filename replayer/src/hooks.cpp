@@ -1,5 +1,7 @@
 #include "hooks.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -53,43 +55,79 @@ double clock_cost_ns() {
 ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device)
     : first_(program.steps.data()),
       device_(device),
-      steps_(program.steps.size()),
-      calls_(program.steps.size()) {}
+      calls_(program.steps.size()),
+      around_(program.steps.size()),
+      bare_copies_(program.steps.size()),
+      ready_(program.steps.size()) {
+  // One tensor stands for all: a copy costs the same, and nothing is kept alive.
+  const at::Tensor tensor = at::empty({0});
+  for (const Step& step : program.steps) {
+    for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+      const StackEntry& entry = program.entries[i];
+      const bool constant = entry.from == StackEntry::From::kConstant;
+      const bool list = entry.from == StackEntry::From::kList;
+      ready_[index(step)].push_back(constant ? program.constants[entry.index]
+                                    : list   ? program.lists[entry.index].boxed
+                                             : c10::IValue(tensor));
+    }
+  }
+}
+
+void ProfileHook::begin_iteration(bool bare) {
+  bare_ = bare;
+  if (bare_ && !ready_.empty()) {
+    copy_ready_stack(0);
+  }
+  last_ = Clock::now();
+}
+
+void ProfileHook::copy_ready_stack(std::size_t step) {
+  const Clock::time_point begin = Clock::now();
+  stack_ = ready_[step];
+  bare_copies_[step].push_back(Nanoseconds(Clock::now() - begin).count());
+  stack_.clear();
+}
 
 void ProfileHook::built(const Step&) {
   const Clock::time_point now = Clock::now();
-  around_ns_ += Nanoseconds(now - last_).count();
+  building_ns_ = Nanoseconds(now - last_).count();
   last_ = now;
 }
 
 void ProfileHook::called(const Step& step, const torch::jit::Stack&) {
   synchronize(device_);
   const Clock::time_point now = Clock::now();
-  calls_[static_cast<std::size_t>(&step - first_)].push_back(Seconds(now - last_).count());
+  calls_[index(step)].push_back(Seconds(now - last_).count());
   last_ = Clock::now();
 }
 
-void ProfileHook::stored(const Step&) {
-  const Clock::time_point now = Clock::now();
-  around_ns_ += Nanoseconds(now - last_).count();
+void ProfileHook::stored(const Step& step) {
+  const double storing_ns = Nanoseconds(Clock::now() - last_).count();
+  if (!bare_) {
+    around_[index(step)].push_back(building_ns_ + storing_ns);
+  }
 }
 
 void ProfileHook::dropped(const Step& step) {
-  if (&step == first_ + steps_ - 1) {
-    around_.push_back(around_ns_);
-    around_ns_ = 0;
+  const std::size_t next = index(step) + 1;
+  if (bare_ && next < ready_.size()) {
+    copy_ready_stack(next);
   }
   last_ = Clock::now();
 }
 
-std::vector<double> ProfileHook::overheads_ns() const {
-  constexpr double kIntervals = 2;  // before the call and after it
-  const double clock = kIntervals * clock_cost_ns();
-  std::vector<double> overheads;
-  for (const double around : around_) {
-    overheads.push_back(std::max(0.0, around / static_cast<double>(steps_) - clock));
+double ProfileHook::overhead_ns() const {
+  const auto median = [](std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return et_schema::percentile(values, 0.5).value_or(0);
+  };
+  // The run loop's part is two intervals, before the call and after it; the bare one's is one.
+  const double clock = clock_cost_ns();
+  double sum = 0;
+  for (std::size_t i = 0; i < around_.size(); ++i) {
+    sum += median(around_[i]) - median(bare_copies_[i]) - clock;
   }
-  return overheads;
+  return around_.empty() ? 0 : std::max(0.0, sum / static_cast<double>(around_.size()));
 }
 
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
@@ -101,17 +139,27 @@ void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
   for (std::size_t i = 0; i < std::min(results.size(), stack.size()); ++i) {
     if (const auto* slot = std::get_if<Argument::SlotRef>(&results[i].value)) {
       if (stack[i].isTensor()) {
-        look(slot->id, stack[i].toTensor());
+        find(step, slot->id, stack[i].toTensor());
       }
     } else if (const auto* list = std::get_if<Argument::List>(&results[i].value);
                list != nullptr && stack[i].isTensorList()) {
       const auto tensors = stack[i].toTensorList();
       for (std::size_t k = 0; k < std::min(list->size(), tensors.size()); ++k) {
         if (const auto* element = std::get_if<Argument::SlotRef>(&(*list)[k].value)) {
-          look(element->id, tensors.get(k));
+          find(step, element->id, tensors.get(k));
         }
       }
     }
+  }
+}
+
+void ScanHook::find(const Step& step, SlotId slot, const at::Tensor& tensor) {
+  const std::uint8_t before = health_[slot];
+  look(slot, tensor);
+  const auto added = static_cast<std::uint8_t>(health_[slot] & ~before);
+  if (added != 0 && findings_.size() < kMostFindings) {
+    const char* kind = (added & kNan) != 0 ? "nan" : (added & kInf) != 0 ? "inf" : "subnormal";
+    findings_.push_back({step.source->node_id, step.source->name, kind});
   }
 }
 

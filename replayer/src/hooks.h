@@ -17,13 +17,16 @@ namespace understudy::replayer {
 /// Nanoseconds that one reading of the clock adds to an interval.
 [[nodiscard]] double clock_cost_ns();
 
-/// Times each step: the call itself, and what the loop does around it. Frees are neither: the bare
-/// loop that the loop is compared with frees as well.
+/// Times each step: the call itself, and what the loop does around it. What a bare loop would do
+/// around the same call is timed as well, in iterations of its own and at the same places, so that
+/// both meet the caches as the operator before has left them: copying a ready stack. Frees count
+/// for neither, since both loops free the same.
 class ProfileHook {
  public:
   ProfileHook(const BoundProgram& program, c10::Device device);
 
-  void begin_iteration() { last_ = Clock::now(); }
+  /// Iterations with `bare` time the bare loop's part, the others the run loop's.
+  void begin_iteration(bool bare);
   void built(const Step&);
   void called(const Step& step, const torch::jit::Stack&);
   void stored(const Step&);
@@ -31,19 +34,28 @@ class ProfileHook {
 
   /// Seconds of each step's calls, one entry an iteration.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
-  /// The loop's own nanoseconds an instruction, of the iterations so far, one entry each.
-  [[nodiscard]] std::vector<double> overheads_ns() const;
+  /// Nanoseconds an instruction that the run loop takes above the bare one: the mean over the
+  /// instructions of the difference of their medians.
+  [[nodiscard]] double overhead_ns() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void copy_ready_stack(std::size_t step);
+  [[nodiscard]] std::size_t index(const Step& step) const {
+    return static_cast<std::size_t>(&step - first_);
+  }
+
   const Step* first_;
   c10::Device device_;
-  std::size_t steps_;
+  bool bare_ = false;
   Clock::time_point last_;
-  double around_ns_ = 0;
-  std::vector<std::vector<double>> calls_;  ///< by step
-  std::vector<double> around_;              ///< by iteration, nanoseconds
+  double building_ns_ = 0;                        ///< of the step at hand
+  std::vector<std::vector<double>> calls_;        ///< by step
+  std::vector<std::vector<double>> around_;       ///< by step, the run loop's, nanoseconds
+  std::vector<std::vector<double>> bare_copies_;  ///< by step, the bare loop's, nanoseconds
+  std::vector<torch::jit::Stack> ready_;          ///< by step: as a bare loop would hold it
+  torch::jit::Stack stack_;
 };
 
 /// Looks for NaN, Inf and subnormals in the floating results of operators that write.
@@ -54,7 +66,10 @@ class ScanHook {
   static constexpr std::uint8_t kSubnormal = 4;
 
   /// `health`: by slot, flags are added.
-  explicit ScanHook(std::vector<std::uint8_t>& health) : health_(health) {}
+  /// `findings`: the operators that flags come from first are added, up to kMostFindings.
+  ScanHook(std::vector<std::uint8_t>& health, std::vector<et_schema::ValueFinding>& findings)
+      : health_(health), findings_(findings) {}
+  static constexpr std::size_t kMostFindings = 20;
 
   void built(const Step&) {}
   void called(const Step& step, const torch::jit::Stack& stack);
@@ -64,7 +79,10 @@ class ScanHook {
   void look(et_schema::SlotId slot, const at::Tensor& tensor);
 
  private:
+  void find(const Step& step, et_schema::SlotId slot, const at::Tensor& tensor);
+
   std::vector<std::uint8_t>& health_;
+  std::vector<et_schema::ValueFinding>& findings_;
 };
 
 }  // namespace understudy::replayer

@@ -26,8 +26,10 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 /// Externals get their first content back after so many iterations: a step that learns from the
 /// same batch for ever drifts to zero gradients or to infinity.
 constexpr std::size_t kRestoreEvery = 16;
-constexpr int kProfilePasses = 3;
-constexpr double kLongIterationMs = 1000;  ///< above it one profile pass is enough
+constexpr int kProfilePasses = 3;          ///< of each kind
+constexpr double kLongIterationMs = 2000;  ///< above it one pass of each kind is enough
+
+constexpr double kMilli = 1000;
 
 bool is_power_of_two(std::size_t number) {
   return number > 0 && (number & (number - 1)) == 0;
@@ -72,6 +74,7 @@ double Measurement::iterate() {
 
 void Measurement::measure_iterations(RankReport& report) {
   reset_cpu_peak();
+  reset_device_peak(options_.device);
   std::vector<double> samples;
   double spent_ms = 0;
   std::uint64_t peak = 0;
@@ -79,8 +82,8 @@ void Measurement::measure_iterations(RankReport& report) {
   while (!last) {
     samples.push_back(iterate());
     spent_ms += samples.back();
-    peak = std::max(peak, cpu_allocations().peak_bytes);
-    last = is_last(samples.size(), spent_ms / 1000);
+    peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
+    last = is_last(samples.size(), spent_ms / kMilli);
     if (last || is_power_of_two(samples.size())) {
       scan_values(report);
     }
@@ -88,6 +91,7 @@ void Measurement::measure_iterations(RankReport& report) {
       externals_.restore();
     }
     reset_cpu_peak();
+    reset_device_peak(options_.device);
   }
   report.iteration_ms = et_schema::iteration_stats(std::move(samples));
   report.memory.peak_bytes = peak + externals_.touched_mapped_bytes();
@@ -104,7 +108,7 @@ bool Measurement::is_last(std::size_t done, double spent_s) {
 
 /// One more iteration, in which every result is looked at as soon as it is there.
 void Measurement::scan_values(RankReport& report) {
-  ScanHook hook(health_);
+  ScanHook hook(health_, report.value_findings);
   machine_.run(bound_, hook);
   for (const SlotId slot : bound_.written) {
     if (!externals_.is_mapped(slot)) {
@@ -123,16 +127,14 @@ void Measurement::profile(RankReport& report) {
   const int passes = is_long ? 1 : kProfilePasses;
   ProfileHook hook(bound_, options_.device);
   machine_.set_blocking(true);
-  for (int i = 0; i < passes; ++i) {
+  for (int i = 0; i < 2 * passes; ++i) {
     backend_.barrier();
-    hook.begin_iteration();
+    hook.begin_iteration(i % 2 == 1);
     machine_.run(bound_, hook);
   }
   machine_.set_blocking(false);
 
-  std::vector<double> overheads = hook.overheads_ns();
-  std::sort(overheads.begin(), overheads.end());
-  report.host_overhead_ns_per_operator = et_schema::percentile(overheads, 0.5);
+  report.host_overhead_ns_per_operator = hook.overhead_ns();
 
   std::map<std::string, et_schema::OperatorTime> operators;
   CollectiveTimes collectives;
@@ -147,7 +149,7 @@ void Measurement::profile(RankReport& report) {
     time.op_class = step.kind == StepKind::kStart ? "communication" : op_class(name);
     ++time.count;
     for (const double seconds : hook.calls()[i]) {
-      time.ms += seconds * 1000 / passes;
+      time.ms += seconds * kMilli / (2 * passes);
     }
     if (step.kind == StepKind::kStart) {
       collectives.add(name, bound_.comms[step.index], hook.calls()[i]);

@@ -28,6 +28,11 @@ void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tenso
   }
 }
 
+/// Backends work on host memory: what lives on a device is moved there and back.
+at::Tensor host_contiguous(const at::Tensor& tensor) {
+  return tensor.cpu().contiguous();
+}
+
 void complete(OpenComm& open) {
   for (auto& [to, from] : open.copies) {
     to.copy_(from);
@@ -122,20 +127,22 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   slots_[step.index] = std::move(view);
 }
 
-at::Tensor Machine::make_fresh(SlotId slot) const {
+at::Tensor Machine::make_fresh(SlotId slot, const BoundComm& comm) const {
   const Slot& layout = program_.slots[slot];
+  const c10::Device device =
+      comm.inputs.empty() ? c10::Device(c10::kCPU) : slots_[comm.inputs.front()].device();
   return at::empty_strided(layout.sizes, layout.strides,
-                           c10::TensorOptions().dtype(to_scalar_type(layout.dtype)));
+                           c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype)));
 }
 
 void Machine::start(BoundComm& comm) {
   OpenComm& open = comm.open;
   for (const SlotId slot : comm.fresh) {
-    slots_[slot] = make_fresh(slot);
+    slots_[slot] = make_fresh(slot, comm);
   }
   for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
     const at::Tensor& output = slots_[comm.outputs[i]];
-    open.outputs.push_back(output.contiguous());
+    open.outputs.push_back(host_contiguous(output));
     if (!open.outputs.back().is_same(output)) {
       open.copies.emplace_back(output, open.outputs.back());
     }
@@ -146,7 +153,7 @@ void Machine::start(BoundComm& comm) {
     const auto same = std::find(comm.outputs.begin(), comm.outputs.end(), comm.inputs[i]);
     open.inputs.push_back(
         same == comm.outputs.end()
-            ? slots_[comm.inputs[i]].contiguous()
+            ? host_contiguous(slots_[comm.inputs[i]])
             : open.outputs[static_cast<std::size_t>(same - comm.outputs.begin())]);
     comm.call.inputs[i].data = open.inputs.back().data_ptr();
   }

@@ -15,23 +15,34 @@ constexpr const char* kExamples =
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n";
 
+/// A range that --help does not spell out.
+template <typename Number>
+CLI::Validator between(Number least, Number most) {
+  return CLI::Range(least, most).description("");
+}
+
+constexpr int kMostIterations = 1'000'000'000;
+constexpr double kMostSeconds = 1e6;
+constexpr int kMostThreads = 4096;
+constexpr int kMostRanks = 1'000'000;
+
 void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, kMostIterations))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--iterations", options.iterations, "Measured iterations, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(between(1, kMostIterations))
       ->type_name("N");
   app.add_option("--seconds", options.seconds, "Seconds of measured iterations, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(between(0.001, kMostSeconds))
       ->type_name("S");
   app.add_option("--threads", options.threads,
                  "Threads of an operator; 0: this host's cores, shared by its ranks")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, kMostThreads))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the tensors' content")
@@ -70,11 +81,11 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_run_options(*app, arguments.options);
   add_only_option(*app, arguments);
   app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, kMostRanks))
       ->type_name("K");
   app->add_option("--min-coverage", arguments.min_coverage,
                   "Fail if less than this share of the operators is replayed")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->type_name("X");
   app->add_option("--op-library", arguments.op_libraries,
                   "Custom operators: a library, or a folder of them; may be given again")

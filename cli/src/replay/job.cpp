@@ -70,15 +70,19 @@ int ReplayJob::run() {
   join_launcher();
   try {
     together([&] { load(); });
+  } catch (const Error& error) {
+    throw is_alone() ? error : error.with_rank(bench_rank());
+  }
+  try {
     run_ranks();
   } catch (const Error& error) {
-    throw error.with_rank(bench_rank());
+    throw is_alone() && !arguments_.rank ? error : error.with_rank(bench_rank());
   }
   return kStatusOk;
 }
 
 void ReplayJob::end_others(int status) {
-  if (backend_ != nullptr && backend_->world_size() > 1) {
+  if (!is_alone()) {
     backend_->abort(status);
   }
 }
@@ -139,7 +143,8 @@ void ReplayJob::check_world_size() const {
        .rank = {},
        .node = {},
        .field = "world size",
-       .expected = fmt::format("{} ranks, one process each", ranks),
+       .expected =
+           ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
        .got = world == 1 ? "1 process" : fmt::format("{} processes", world),
        .hint = ranks == 1 ? "Start replay without mpirun."
                           : fmt::format("mpirun -np {} replay …, or --rank K for one rank alone.",
@@ -154,7 +159,7 @@ void ReplayJob::together(Part part) {
   } catch (const Error& error) {
     failure = error;
   }
-  if (backend_ == nullptr || backend_->world_size() == 1) {
+  if (is_alone()) {
     if (failure) {
       throw *failure;
     }
@@ -183,7 +188,7 @@ void ReplayJob::run_ranks() {
   const int rank = bench_rank();
   const auto& program = bench_.programs[static_cast<std::size_t>(rank)];
   const bool communicates = arguments_.options.only != replayer::Only::kCompute;
-  if (backend_->world_size() > 1 && communicates) {
+  if (!is_alone() && communicates) {
     std::vector<matching::RankComms> comms;
     const std::string mine =
         matching::to_text(matching::comms_of(program, rank, bench_.groups, bench_.world_size()));

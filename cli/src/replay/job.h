@@ -35,6 +35,7 @@ class ReplayJob {
   /// for the end.
   template <typename Part>
   void together(Part part);
+  [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
   [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
   [[nodiscard]] int bench_rank() const;
 

@@ -87,6 +87,13 @@ struct OutputMismatch {
   std::string got;
 };
 
+/// An operator whose result a scan found to hold NaN, Inf or subnormal numbers first.
+struct ValueFinding {
+  std::uint64_t node = 0;
+  std::string name;
+  std::string kind;  ///< "nan", "inf", "subnormal"
+};
+
 struct RankReport {
   int rank = 0;
   IterationStats iteration_ms;
@@ -95,6 +102,8 @@ struct RankReport {
   std::uint64_t outputs_checked = 0;
   std::vector<OutputMismatch> mismatches;  ///< the first 100
   ValueHealth values;
+  std::vector<ValueFinding>
+      value_findings;  ///< the first 20, in program order of the scan that found them
   MemoryUse memory;
   std::optional<double> host_overhead_ns_per_operator;
   std::map<std::string, std::uint64_t> losses;

@@ -2,6 +2,7 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <string>
 
 namespace understudy::replayer {
@@ -14,7 +15,12 @@ namespace understudy::replayer {
 /// Waits until everything issued to the device is done. Nothing to wait for on the CPU.
 void synchronize(c10::Device device);
 
-/// "cpu", or "cuda:0" and what the driver calls it.
+/// Highest sum of live tensor bytes at the device's allocator since reset_device_peak(); 0 for the
+/// CPU, whose tensors memory.h counts.
+[[nodiscard]] std::uint64_t device_peak_bytes(c10::Device device);
+void reset_device_peak(c10::Device device);
+
+/// "cpu", "cuda:0".
 [[nodiscard]] std::string device_text(c10::Device device);
 
 }  // namespace understudy::replayer

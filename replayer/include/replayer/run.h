@@ -70,7 +70,7 @@ class Machine {
   void join(BoundComm& comm);
   void fill_list(BoundProgram& program, const StackEntry& entry);
   void empty_list(SlotList& list);
-  [[nodiscard]] at::Tensor make_fresh(et_schema::SlotId slot) const;
+  [[nodiscard]] at::Tensor make_fresh(et_schema::SlotId slot, const BoundComm& comm) const;
 
   const et_schema::Program& program_;
   backends::Backend& backend_;

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(All, Captures,
                                            "dropout", "fft_complex", "gru", "ignore_index",
                                            "index_ops", "label_with_quote", "lstm", "offsets",
                                            "sdpa", "sparse_grad", "wrapped_number"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& capture) { return std::string(capture.param); });
 
 }  // namespace
 }  // namespace understudy::replayer

@@ -20,6 +20,8 @@ add_library(understudy_test_twice MODULE op_library_twice.cpp)
 target_link_libraries(understudy_test_twice PRIVATE understudy_options understudy::torch)
 add_library(understudy_test_undefined MODULE op_library_undefined.cpp)
 target_link_libraries(understudy_test_undefined PRIVATE understudy_options)
+set_target_properties(understudy_test_twice understudy_test_undefined PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
 understudy_test(replayer_op_library_test
   SOURCES op_library_test.cpp
   LIBS understudy::replayer)

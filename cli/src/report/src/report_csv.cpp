@@ -51,6 +51,9 @@ class CsvWriter {
              fmt::format("node {}, {}: expected {}", row.node, row.field, row.expected)},
             "got", row.got);
     }
+    for (const et_schema::ValueFinding& row : report.value_findings) {
+      value({"value_finding", row.name, fmt::format("node {}", row.node)}, "kind", row.kind);
+    }
     const Place memory{"memory", "", ""};
     count(memory, "peak_bytes", report.memory.peak_bytes);
     count(memory, "live_peak_bytes", report.memory.live_peak_bytes);

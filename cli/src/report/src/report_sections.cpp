@@ -181,6 +181,14 @@ Section mismatches_section(const RankReport& total) {
           table.empty() ? "" : table.to_text()};
 }
 
+Section findings_section(const RankReport& total) {
+  TextTable table({{"node", kRight}, {"operator"}, {"first result with"}});
+  for (const et_schema::ValueFinding& finding : total.value_findings) {
+    table.add({std::to_string(finding.node), finding.name, finding.kind});
+  }
+  return {"Where such numbers were found first", table.empty() ? "" : table.to_text()};
+}
+
 Section overhead_section(const RankReport& total) {
   TextTable table({{"", kRight}, {""}});
   if (total.host_overhead_ns_per_operator) {
@@ -280,6 +288,7 @@ std::vector<Section> report_sections(const Report& report, const ReportTextOptio
           memory_section(report),
           checks_section(report.total),
           mismatches_section(report.total),
+          findings_section(report.total),
           overhead_section(report.total),
           losses_section(report.total),
           ranks_section(report),
