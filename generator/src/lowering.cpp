@@ -66,6 +66,11 @@ et_schema::ValueRule scalar_rule(const Trace& trace, const Node& reader) {
   return rule;
 }
 
+bool allocates(std::string_view name) {
+  return name.find("::empty") != std::string_view::npos ||
+         name.find("::new_empty") != std::string_view::npos;
+}
+
 class Lowering {
  public:
   Lowering(const Trace& trace, const CommCalls& calls, const Flow& flow, const Selected& selected,
@@ -127,7 +132,7 @@ class Lowering {
     for (const Value& value : node.inputs) {
       instruction.args.push_back(read_value(value, reads, into));
     }
-    if (!selected_.is_open[index]) {
+    if (!selected_.is_open[index] && body_can_stand_for(index)) {
       instruction.body = lower_body(node);
     }
     LifetimeCursor writes(flow_.writes[index]);
@@ -135,6 +140,33 @@ class Lowering {
       instruction.results.push_back(define_value(value, writes, index));
     }
     into.push_back(std::move(instruction));
+  }
+
+  /// Whether the operators below make each result: below a kernel that calls no operators stand its
+  /// allocations alone.
+  [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
+    std::vector<const Tensor*> made = flow_.inputs[index];
+    bool computes = false;
+    std::vector<NodeIndex> pending(trace_.nodes[index].children.begin(),
+                                   trace_.nodes[index].children.end());
+    while (!pending.empty()) {
+      const NodeIndex below = pending.back();
+      pending.pop_back();
+      if (flow_.is_operator[below] && !allocates(trace_.nodes[below].name)) {
+        computes = true;
+        made.insert(made.end(), flow_.outputs[below].begin(), flow_.outputs[below].end());
+      }
+      pending.insert(pending.end(), trace_.nodes[below].children.begin(),
+                     trace_.nodes[below].children.end());
+    }
+    return computes && std::ranges::all_of(flow_.outputs[index], [&](const Tensor* result) {
+             return std::ranges::any_of(made, [&](const Tensor* tensor) {
+               return tensor->tensor_id == result->tensor_id &&
+                      tensor->storage_id == result->storage_id &&
+                      tensor->storage_offset == result->storage_offset &&
+                      std::ranges::equal(tensor->sizes, result->sizes);
+             });
+           });
   }
 
   std::vector<Instruction> lower_body(const Node& node) {

@@ -31,6 +31,7 @@ enum class Meaning : std::uint8_t {
   kProbability,    ///< in (0, 1)
   kPositive,       ///< well above zero: a variance, what a root or a logarithm is taken of
   kSecondMoment,   ///< non-negative and small: an optimizer's squared gradients
+  kSmall,          ///< near zero: a bias, a running mean, an optimizer's first moment
   kScale,          ///< around one: the weight of a normalization
   kKeepMask,       ///< true with the probability that a dropout keeps
   kStepCount       ///< an optimizer's step counter: one or more

@@ -1,23 +1,17 @@
 #include "replayer/bind.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/csrc/jit/frontend/function_schema_parser.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 
 #include "bind_comms.h"
-#include "et_schema/assert.h"
-#include "find_stand_in.h"
 #include "liveness.h"
+#include "operator_plan.h"
 #include "replayer/arguments.h"
-#include "replayer/schema_map.h"
 
 namespace understudy::replayer {
 namespace {
@@ -102,119 +96,29 @@ class Binder {
 
   void add_operator(const Instruction& instruction) {
     try {
-      if (decisions_.of(instruction).how == How::kDirect) {
-        add_call(instruction);
-      } else {
-        add_equivalent(instruction);
+      const bool direct = decisions_.of(instruction).how == How::kDirect;
+      OperatorPlan plan =
+          direct ? planner_.plan_call(instruction) : planner_.plan_equivalent(instruction);
+      Step step;
+      step.source = &instruction;
+      step.kind = direct ? StepKind::kCall : StepKind::kEquivalent;
+      step.handle = plan.handle;
+      if (plan.equivalent) {
+        step.index = static_cast<std::uint32_t>(bound_.equivalents.size());
+        bound_.equivalents.push_back(std::move(*plan.equivalent));
       }
+      for (const SlotId slot : plan.written) {
+        if (program_.slots[slot].external) {
+          written_.insert(slot);
+        }
+      }
+      add_stack_step(std::move(step), std::move(plan.arguments));
     } catch (const BoxFailure& failure) {
       if (!decisions_.step_down(instruction)) {
         decisions_.drop(instruction, failure.reason);
       }
       add(instruction);
     }
-  }
-
-  void add_call(const Instruction& instruction) {
-    const MatchResult& result = match(instruction);
-    UNDERSTUDY_ASSERT(result.match.has_value());
-    const auto& target = result.match->handle.schema().arguments();
-    std::vector<PlannedArgument> plan;
-    const BoxContext context{decisions_.options().device, base_name(instruction.name),
-                             &bound_.losses};
-    for (std::size_t i = 0; i < target.size(); ++i) {
-      const std::optional<std::size_t> source = result.match->sources[i];
-      plan.push_back(source ? plan_argument(instruction.args[*source], target[i], context)
-                            : PlannedArgument(*target[i].default_value()));
-      const c10::AliasInfo* alias = target[i].alias_info();
-      if (source && alias != nullptr && alias->isWrite()) {
-        note_written(instruction.args[*source]);
-      }
-    }
-    Step step;
-    step.kind = StepKind::kCall;
-    step.handle = result.match->handle;
-    step.source = &instruction;
-    add_stack_step(std::move(step), std::move(plan));
-  }
-
-  void add_equivalent(const Instruction& instruction) {
-    std::vector<PlannedArgument> plan;
-    const BoxContext context{decisions_.options().device, base_name(instruction.name),
-                             &bound_.losses};
-    if (instruction.kind == InstructionKind::kNative) {
-      // The gradients, the forward operator's arguments, and what was allocated below the label.
-      const auto& gradients = std::get<Argument::List>(instruction.args[0].value);
-      for (const Argument& gradient : gradients) {
-        plan.push_back(plan_untyped(gradient, context));
-      }
-      if (instruction.args.size() > 1) {
-        const auto* forward = std::get_if<Argument::List>(&instruction.args[1].value);
-        plan_recorded(instruction, forward == nullptr ? Argument::List{} : *forward, context, plan);
-      }
-      if (instruction.args.size() > 2) {
-        if (const auto* made = std::get_if<Argument::List>(&instruction.args[2].value)) {
-          for (const Argument& tensor : *made) {
-            plan.push_back(plan_untyped(tensor, context));
-          }
-        }
-      }
-    } else {
-      plan_recorded(instruction, instruction.args, context, plan);
-    }
-    auto equivalent = find_stand_in(program_, instruction, decisions_.options().device.type());
-    UNDERSTUDY_ASSERT(equivalent.has_value());
-    Step step;
-    step.kind = StepKind::kEquivalent;
-    step.index = static_cast<std::uint32_t>(bound_.equivalents.size());
-    step.source = &instruction;
-    bound_.equivalents.push_back(std::move(*equivalent));
-    add_stack_step(std::move(step), std::move(plan));
-  }
-
-  void note_written(const Argument& argument) {
-    for (const SlotId slot : slots_of({argument})) {
-      if (program_.slots[slot].external) {
-        written_.insert(slot);
-      }
-    }
-  }
-
-  /// Boxes arguments by the recorded schema, which an equivalent expects.
-  void plan_recorded(const Instruction& instruction, const std::vector<Argument>& arguments,
-                     const BoxContext& context, std::vector<PlannedArgument>& plan) {
-    const c10::FunctionSchema* schema = recorded_schema(schema_text(program_, instruction));
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const bool typed = schema != nullptr && i < schema->arguments().size();
-      plan.push_back(typed ? plan_argument(arguments[i], schema->arguments()[i], context)
-                           : plan_untyped(arguments[i], context));
-    }
-  }
-
-  /// Null where this LibTorch cannot read the text.
-  const c10::FunctionSchema* recorded_schema(const std::string& text) {
-    auto [found, added] = schemas_.try_emplace(text);
-    if (added) {
-      try {
-        found->second = torch::jit::parseSchema(text);
-      } catch (const c10::Error&) {
-        found->second.reset();
-      }
-    }
-    return found->second ? &*found->second : nullptr;
-  }
-
-  const MatchResult& match(const Instruction& instruction) {
-    const std::string text = schema_text(program_, instruction);
-    // The match depends on which arguments hold tensors; calls of one schema almost always agree.
-    auto [found, added] = matches_.try_emplace(text);
-    if (added || !found->second.match ||
-        std::any_of(
-            found->second.match->sources.begin(), found->second.match->sources.end(),
-            [&](const auto& source) { return source && *source >= instruction.args.size(); })) {
-      found->second = match_operator(parse_recorded_schema(text), instruction.args);
-    }
-    return found->second;
   }
 
   void add_stack_step(Step step, std::vector<PlannedArgument> plan) {
@@ -449,12 +353,11 @@ class Binder {
   std::vector<bool> available_;                ///< by slot: holds a tensor at this point
   std::vector<std::optional<SlotId>> holder_;  ///< by storage: a slot that holds it, the latest
   BoundProgram bound_;
+  OperatorPlanner planner_{decisions_, bound_.losses};
   std::vector<SlotUse> uses_;
   std::set<SlotId> externals_;
   std::set<SlotId> given_;
   std::set<SlotId> written_;
-  std::unordered_map<std::string, MatchResult> matches_;
-  std::unordered_map<std::string, std::optional<c10::FunctionSchema>> schemas_;
 };
 
 }  // namespace
