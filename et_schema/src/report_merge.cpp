@@ -142,6 +142,7 @@ void add_rank(RankReport& total, const RankReport& rank) {
   total.values.nan += rank.values.nan;
   total.values.inf += rank.values.inf;
   total.values.subnormal += rank.values.subnormal;
+  total.values.recorded_inf += rank.values.recorded_inf;
   total.memory.peak_bytes = std::max(total.memory.peak_bytes, rank.memory.peak_bytes);
   total.memory.live_peak_bytes =
       std::max(total.memory.live_peak_bytes, rank.memory.live_peak_bytes);

@@ -101,7 +101,7 @@ RankReport read_figures(const JsonField& field) {
   report.outputs_checked = field.at("outputs_checked").as_uint();
   const JsonField values = field.at("values");
   report.values = {values.at("nan").as_uint(), values.at("inf").as_uint(),
-                   values.at("subnormal").as_uint()};
+                   values.at("subnormal").as_uint(), values.at("recorded_inf").as_uint()};
   const JsonField memory = field.at("memory");
   report.memory = {memory.at("peak_bytes").as_uint(), memory.at("live_peak_bytes").as_uint(),
                    memory.at("external_bytes").as_uint()};

@@ -109,7 +109,8 @@ void add_figures(Json& json, const RankReport& report) {
   json["outputs_checked"] = report.outputs_checked;
   json["values"] = Json{{"nan", report.values.nan},
                         {"inf", report.values.inf},
-                        {"subnormal", report.values.subnormal}};
+                        {"subnormal", report.values.subnormal},
+                        {"recorded_inf", report.values.recorded_inf}};
   json["memory"] = Json{{"peak_bytes", report.memory.peak_bytes},
                         {"live_peak_bytes", report.memory.live_peak_bytes},
                         {"external_bytes", report.memory.external_bytes}};

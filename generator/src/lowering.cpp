@@ -43,13 +43,21 @@ class LifetimeCursor {
   std::vector<LifetimeId>::const_iterator end_;
 };
 
+/// What is multiplied in place by a Python number is most often an average that decays (momentum),
+/// and would grow without; else a number that leaves magnitudes as they are.
+double likely_scalar(std::string_view operator_name) {
+  if (operator_name.starts_with("aten::add") || operator_name.starts_with("aten::sub")) {
+    return 0.5;
+  }
+  return operator_name == "aten::mul_" ? 0.9 : 1;
+}
+
 /// The value of a Python number, which the trace does not hold. The operator above, of the same
 /// name, took it as a scalar and recorded it; else one that leaves magnitudes as they are.
 et_schema::ValueRule scalar_rule(const Trace& trace, const Node& reader) {
   et_schema::ValueRule rule;
   rule.kind = et_schema::ValueRuleKind::kConstant;
-  const bool adds = reader.name.starts_with("aten::add") || reader.name.starts_with("aten::sub");
-  rule.a = adds ? 0.5 : 1;
+  rule.a = likely_scalar(reader.name);
   rule.why = "a Python number";
   const Node* above = reader.parent == kNoNode ? nullptr : &trace.nodes[reader.parent];
   if (above == nullptr || above->name.substr(0, reader.name.size()) != reader.name) {

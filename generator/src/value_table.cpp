@@ -174,8 +174,8 @@ std::span<const ArgumentRule> argument_rules(std::string_view op) {
     op = "fbgemm::dense_embedding_codegen_lookup_function";  // one name for each optimizer, the
                                                              // same tables
   }
-  const auto range = std::ranges::equal_range(kRules, op, {}, &ArgumentRule::op);
-  return {range.begin(), range.end()};
+  return {std::ranges::lower_bound(kRules, op, {}, &ArgumentRule::op),
+          std::ranges::upper_bound(kRules, op, {}, &ArgumentRule::op)};
 }
 
 bool has_pinned_results(std::string_view op) {

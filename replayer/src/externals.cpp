@@ -1,6 +1,7 @@
 #include "replayer/externals.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 #include <fmt/format.h>
@@ -18,6 +19,12 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 using et_schema::ValueRule;
+
+namespace {
+
+constexpr std::uint64_t kRememberedBytes = std::uint64_t{1} << 30U;
+
+}  // namespace
 
 Externals::Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed)
     : program_(program),
@@ -74,13 +81,60 @@ void Externals::place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& g
 }
 
 void Externals::restore() {
-  fill_in_order(externals_);
+  std::vector<Tensor> made_anew;
+  for (const Tensor& external : externals_) {
+    const StorageId storage = program_.slots[external.slot].storage;
+    if (changes_.empty() || (changes_[storage] && copies_[storage].empty())) {
+      made_anew.push_back(external);
+    }
+  }
+  fill_in_order(made_anew);
+  for (StorageId storage = 0; storage < copies_.size(); ++storage) {
+    if (!copies_[storage].empty()) {
+      at::Tensor bytes = bytes_of(storage);
+      bytes.copy_(at::from_blob(copies_[storage].data(), bytes.sizes(), at::kByte));
+    }
+  }
   for (const Tensor& tensor : given_) {
     fill(tensor);
   }
   for (const auto& [table, seeder] : seeders_) {
     seeder->restore();
   }
+}
+
+void Externals::remember(const BoundProgram& bound) {
+  changes_.assign(memory_.size(), false);
+  copies_.assign(memory_.size(), {});
+  std::uint64_t left = kRememberedBytes;
+  const auto keep = [&](SlotId slot) {
+    const StorageId storage = program_.slots[slot].storage;
+    if (changes_[storage] || !memory_[storage]) {
+      return;
+    }
+    changes_[storage] = true;
+    const std::size_t bytes = memory_[storage]->storage.nbytes();
+    if (!memory_[storage]->mapped && bytes > 0 && bytes <= left) {
+      left -= bytes;
+      copies_[storage].resize(bytes);
+      at::from_blob(copies_[storage].data(), {static_cast<int64_t>(bytes)}, at::kByte)
+          .copy_(bytes_of(storage));
+    }
+  };
+  std::for_each(bound.written.begin(), bound.written.end(), keep);
+  for (const Step& step : bound.steps) {
+    // What a function of ours or a communication writes is not told by a schema.
+    if (step.kind == StepKind::kEquivalent || step.kind == StepKind::kStart) {
+      for_each_slot(step.source->args, keep);
+    }
+  }
+}
+
+at::Tensor Externals::bytes_of(StorageId storage) const {
+  const c10::Storage& memory = memory_[storage]->storage;
+  at::Tensor bytes = at::empty({0}, at::TensorOptions().device(memory.device()).dtype(at::kByte));
+  bytes.set_(memory, 0, {static_cast<int64_t>(memory.nbytes())}, {1});
+  return bytes;
 }
 
 void Externals::seed(const std::vector<TableReach>& reach) {

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <variant>
@@ -127,12 +128,20 @@ double ProfileHook::overhead_ns() const {
   for (std::size_t i = 0; i < around_.size(); ++i) {
     sum += median(around_[i]) - median(bare_copies_[i]) - clock;
   }
-  return around_.empty() ? 0 : std::max(0.0, sum / static_cast<double>(around_.size()));
+  return around_.empty() ? 0 : sum / static_cast<double>(around_.size());
 }
 
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
-  if ((step.kind != StepKind::kCall && step.kind != StepKind::kEquivalent) ||
-      !writes_results(step)) {
+  if (step.kind != StepKind::kCall && step.kind != StepKind::kEquivalent) {
+    return;
+  }
+  if (!writes_results(step)) {
+    // A view, or the copy that stands for one where strides allow none.
+    const bool passes_on = is_asked_for_inf(*step.source);
+    for_each_slot(step.source->results, [&](SlotId slot) {
+      const et_schema::StorageId storage = program_.slots[slot].storage;
+      holds_recorded_inf_[storage] = holds_recorded_inf_[storage] || passes_on;
+    });
     return;
   }
   const auto& results = step.source->results;
@@ -154,9 +163,11 @@ void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
 }
 
 void ScanHook::find(const Step& step, SlotId slot, const at::Tensor& tensor) {
-  const std::uint8_t before = health_[slot];
-  look(slot, tensor);
-  const auto added = static_cast<std::uint8_t>(health_[slot] & ~before);
+  holds_recorded_inf_[program_.slots[slot].storage] = is_asked_for_inf(*step.source);
+  const std::uint8_t flags = flags_of(slot, tensor);
+  holds_recorded_inf_[program_.slots[slot].storage] = (flags & kRecordedInf) != 0;
+  const auto added = static_cast<std::uint8_t>(flags & ~health_[slot] & kUnhealthy);
+  health_[slot] = static_cast<std::uint8_t>(health_[slot] | flags);
   if (added != 0 && findings_.size() < kMostFindings) {
     const char* kind = (added & kNan) != 0 ? "nan" : (added & kInf) != 0 ? "inf" : "subnormal";
     findings_.push_back({step.source->node_id, step.source->name, kind});
@@ -164,13 +175,29 @@ void ScanHook::find(const Step& step, SlotId slot, const at::Tensor& tensor) {
 }
 
 void ScanHook::look(SlotId slot, const at::Tensor& tensor) {
+  health_[slot] = static_cast<std::uint8_t>(health_[slot] | flags_of(slot, tensor));
+}
+
+std::uint8_t ScanHook::flags_of(SlotId slot, const at::Tensor& tensor) const {
   if (!tensor.defined()) {
-    return;
+    return 0;
   }
   const ValueHealth found = scan(tensor);
-  const int flags =
-      (found.nan ? kNan : 0) | (found.inf ? kInf : 0) | (found.subnormal ? kSubnormal : 0);
-  health_[slot] = static_cast<std::uint8_t>(health_[slot] | flags);
+  const std::uint8_t inf = holds_recorded_inf_[program_.slots[slot].storage] ? kRecordedInf : kInf;
+  return static_cast<std::uint8_t>((found.nan ? kNan : 0) | (found.inf ? inf : 0) |
+                                   (found.subnormal ? kSubnormal : 0));
+}
+
+bool ScanHook::is_asked_for_inf(const et_schema::Instruction& instruction) const {
+  bool reads = false;
+  for_each_slot(instruction.args, [&](SlotId slot) {
+    reads = reads || holds_recorded_inf_[program_.slots[slot].storage];
+  });
+  return reads || std::any_of(instruction.args.begin(), instruction.args.end(),
+                              [](const Argument& argument) {
+                                const auto* number = std::get_if<double>(&argument.value);
+                                return number != nullptr && std::isinf(*number);
+                              });
 }
 
 }  // namespace understudy::replayer

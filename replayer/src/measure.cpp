@@ -23,9 +23,11 @@ using et_schema::RankReport;
 using et_schema::SlotId;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-/// Externals get their first content back after so many iterations: a step that learns from the
-/// same batch for ever drifts to zero gradients or to infinity.
-constexpr std::size_t kRestoreEvery = 16;
+/// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
+/// externals get their first content back after as many iterations as were seen to stay healthy: at
+/// most so many, looked for during at most so long.
+constexpr std::size_t kMostBetweenRestores = 16;
+constexpr double kProbeSeconds = 3;
 constexpr int kProfilePasses = 3;          ///< of each kind
 constexpr double kLongIterationMs = 2000;  ///< above it one pass of each kind is enough
 
@@ -51,6 +53,8 @@ void Measurement::run(RankReport& report) {
   externals_.restore();
   externals_.place(machine_.slots(), machine_.given());
   machine_.prime(bound_);
+  externals_.remember(bound_);
+  find_restore_interval();
   for (int i = 0; i < options_.warmup; ++i) {
     iterate();
   }
@@ -58,7 +62,32 @@ void Measurement::run(RankReport& report) {
   profile(report);
 }
 
+void Measurement::find_restore_interval() {
+  const Clock::time_point begin = Clock::now();
+  bool searching = true;
+  for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
+    std::vector<std::uint8_t> health(health_.size());
+    std::vector<et_schema::ValueFinding> findings;
+    const bool healthy = !any_rank(scan_once(health, findings));
+    restore_every_ = healthy ? n : restore_every_;
+    const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
+    searching = healthy && !any_rank(spent_s > kProbeSeconds);
+  }
+  externals_.restore();
+  since_restore_ = 0;
+}
+
+/// To be called before each iteration.
+void Measurement::advance() {
+  if (since_restore_ == restore_every_) {
+    externals_.restore();
+    since_restore_ = 0;
+  }
+  ++since_restore_;
+}
+
 double Measurement::iterate() {
+  advance();
   backend_.barrier();
   try {
     const Clock::time_point begin = Clock::now();
@@ -87,9 +116,6 @@ void Measurement::measure_iterations(RankReport& report) {
     if (last || is_power_of_two(samples.size())) {
       scan_values(report);
     }
-    if (samples.size() % kRestoreEvery == 0) {
-      externals_.restore();
-    }
     reset_cpu_peak();
     reset_device_peak(options_.device);
   }
@@ -106,20 +132,30 @@ bool Measurement::is_last(std::size_t done, double spent_s) {
   return options_.seconds && any_rank(spent_s >= *options_.seconds);
 }
 
-/// One more iteration, in which every result is looked at as soon as it is there.
-void Measurement::scan_values(RankReport& report) {
-  ScanHook hook(health_, report.value_findings);
+/// One iteration in which every result is looked at as soon as it is there. True if any number is
+/// not healthy.
+bool Measurement::scan_once(std::vector<std::uint8_t>& health,
+                            std::vector<et_schema::ValueFinding>& findings) {
+  ScanHook hook(program_, health, findings);
   machine_.run(bound_, hook);
   for (const SlotId slot : bound_.written) {
     if (!externals_.is_mapped(slot)) {
       hook.look(slot, machine_.slots()[slot]);
     }
   }
+  return std::any_of(health.begin(), health.end(),
+                     [](std::uint8_t flags) { return (flags & ScanHook::kUnhealthy) != 0; });
+}
+
+void Measurement::scan_values(RankReport& report) {
+  advance();
+  static_cast<void>(scan_once(health_, report.value_findings));
   const auto count = [&](std::uint8_t flag) {
     return static_cast<std::uint64_t>(std::count_if(
         health_.begin(), health_.end(), [&](std::uint8_t flags) { return (flags & flag) != 0; }));
   };
-  report.values = {count(ScanHook::kNan), count(ScanHook::kInf), count(ScanHook::kSubnormal)};
+  report.values = {count(ScanHook::kNan), count(ScanHook::kInf), count(ScanHook::kSubnormal),
+                   count(ScanHook::kRecordedInf)};
 }
 
 void Measurement::profile(RankReport& report) {
@@ -128,6 +164,7 @@ void Measurement::profile(RankReport& report) {
   ProfileHook hook(bound_, options_.device);
   machine_.set_blocking(true);
   for (int i = 0; i < 2 * passes; ++i) {
+    advance();
     backend_.barrier();
     hook.begin_iteration(i % 2 == 1);
     machine_.run(bound_, hook);

@@ -48,11 +48,14 @@ Arguments read_arguments(int argc, char** argv) {
                   "K of ProfilerStep#K, or all (default: the first complete step)");
   app->add_option("--subgraph", arguments.options.subgraphs,
                   "Only what runs below nodes whose name holds this");
-  const std::map<std::string, generator::Only> kinds = {{"compute", generator::Only::kCompute},
-                                                        {"comms", generator::Only::kComms}};
-  app->add_option("--only", arguments.options.only, "compute or comms: leave the other out")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->type_name("compute|comms");
+  static const std::map<std::string, generator::Only> kKinds = {
+      {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
+  app->add_option_function<std::string>(
+         "--only",
+         [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); },
+         "Only this part: compute or comms")
+      ->check(CLI::IsMember({"compute", "comms"}))
+      ->type_name("PART");
   app->add_option("--include", arguments.options.include,
                   "Only operators whose name matches this regular expression");
   app->add_option("--exclude", arguments.options.exclude,

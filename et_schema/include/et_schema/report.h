@@ -48,6 +48,8 @@ struct ValueHealth {
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
   std::uint64_t subnormal = 0;
+  std::uint64_t recorded_inf =
+      0;  ///< infinities that the trace itself writes (a mask), apart from inf
 };
 
 struct MemoryUse {

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/Storage.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,8 +33,12 @@ class Externals {
   /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
   void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
 
-  /// Gives everything its first content again.
+  /// Gives everything its first content again: all of it, or after remember() what `bound` changes.
   void restore();
+
+  /// Keeps a copy of what `bound` changes, up to kRememberedBytes, so that restore() is quick. Call
+  /// it right after restore(); the copies are no tensors and are not counted as such.
+  void remember(const BoundProgram& bound);
 
   /// Seeds the rows of mapped tables that a call is about to read.
   void seed(const std::vector<TableReach>& reach);
@@ -58,6 +63,7 @@ class Externals {
   };
 
   void allocate(et_schema::StorageId storage);
+  [[nodiscard]] at::Tensor bytes_of(et_schema::StorageId storage) const;
   void add_parts(std::vector<Tensor>& added);
   void refuse_what_does_not_fit(const std::vector<et_schema::SlotId>& slots) const;
   [[nodiscard]] at::Tensor view(et_schema::SlotId slot) const;
@@ -70,7 +76,9 @@ class Externals {
   c10::Device device_;
   std::uint64_t seed_;
   bool has_mapped_ = false;
-  std::vector<std::optional<Memory>> memory_;  ///< by storage
+  std::vector<std::optional<Memory>> memory_;   ///< by storage
+  std::vector<std::vector<std::byte>> copies_;  ///< by storage; empty: none
+  std::vector<bool> changes_;                   ///< by storage, after remember()
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_

@@ -33,6 +33,10 @@ class Measurement {
 
  private:
   double iterate();
+  void find_restore_interval();
+  void advance();
+  [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
+                               std::vector<et_schema::ValueFinding>& findings);
   void measure_iterations(et_schema::RankReport& report);
   [[nodiscard]] bool is_last(std::size_t done, double spent_s);
   void scan_values(et_schema::RankReport& report);
@@ -45,6 +49,8 @@ class Measurement {
   Externals& externals_;
   backends::Backend& backend_;
   MeasureOptions options_;
+  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals
+  std::size_t since_restore_ = 0;
   std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
 };
 

@@ -46,6 +46,7 @@ class CsvWriter {
     count(checks, "nan", report.values.nan);
     count(checks, "inf", report.values.inf);
     count(checks, "subnormal", report.values.subnormal);
+    count(checks, "recorded_inf", report.values.recorded_inf);
     for (const et_schema::OutputMismatch& row : report.mismatches) {
       value({"mismatch", row.name,
              fmt::format("node {}, {}: expected {}", row.node, row.field, row.expected)},

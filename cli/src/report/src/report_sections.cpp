@@ -167,6 +167,10 @@ Section checks_section(const RankReport& total) {
   table.add({with_commas(total.values.nan), "tensors with NaN"});
   table.add({with_commas(total.values.inf), "tensors with infinities"});
   table.add({with_commas(total.values.subnormal), "tensors with subnormal numbers"});
+  if (total.values.recorded_inf > 0) {
+    table.add({with_commas(total.values.recorded_inf),
+               "tensors with infinities that the trace itself writes (masks)"});
+  }
   return {"Checks", table.to_text()};
 }
 
