@@ -111,7 +111,7 @@ class Unpacker {
   }
 
  private:
-  const std::string& member(const std::string& name) const {
+  [[nodiscard]] const std::string& member(const std::string& name) const {
     const auto found = members_.find(name);
     if (found != members_.end()) {
       return found->second;

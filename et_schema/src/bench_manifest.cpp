@@ -7,12 +7,12 @@
 
 #include "json_fields.h"
 #include "json_text.h"
+#include "process_groups.h"
 
 namespace understudy::et_schema {
 namespace {
 
 constexpr const char* kFormat = "understudy-bench";
-constexpr int kMaxWorldSize = 1 << 20;
 constexpr std::size_t kHashDigits = 16;
 
 // ---- writing
@@ -46,24 +46,24 @@ class ManifestWriter {
   void write_source(const Source& source, std::size_t /*index*/) {
     out_ += "{\"file\":";
     append_json_string(out_, source.file);
-    out_ += fmt::format(",\"bytes\":{},\"content_hash\":\"{:016x}\",\"schema\":", source.bytes,
+    out_ += fmt::format(R"(,"bytes":{},"content_hash":"{:016x}","schema":)", source.bytes,
                         source.content_hash);
     append_json_string(out_, source.schema);
     out_ += '}';
   }
 
   void write_group(const ProcessGroup& group, std::size_t index) {
-    out_ += fmt::format("{{\"id\":{},\"name\":", index);
+    out_ += fmt::format(R"({{"id":{},"name":)", index);
     append_json_string(out_, group.name);
     text(",\"description\":", group.description);
     text(",\"backend\":", group.backend);
-    out_ += fmt::format(",\"size\":{},\"ranks\":", group.size);
+    out_ += fmt::format(R"(,"size":{},"ranks":)", group.size);
     append_json_ints(out_, group.ranks);
     out_ += '}';
   }
 
   void write_rank(const Manifest::Rank& rank, std::size_t index) {
-    out_ += fmt::format("{{\"rank\":{},\"program\":", index);
+    out_ += fmt::format(R"({{"rank":{},"program":)", index);
     append_json_string(out_, rank.program);
     write_selection(rank.selection);
     out_ += ",\"losses\":{";
@@ -80,12 +80,12 @@ class ManifestWriter {
   }
 
   void write_selection(const Selection& selection) {
-    text(",\"selection\":{\"step\":", selection.step);
+    text(R"(,"selection":{"step":)", selection.step);
     out_ += ",\"filters\":[";
     for (std::size_t i = 0; i < selection.filters.size(); ++i) {
       text(i == 0 ? "" : ",", selection.filters[i]);
     }
-    out_ += fmt::format("],\"operators\":{},\"labels\":{},\"rounds\":{},\"opened\":[",
+    out_ += fmt::format(R"(],"operators":{},"labels":{},"rounds":{},"opened":[)",
                         selection.operators, selection.labels, selection.rounds);
     for (std::size_t i = 0; i < selection.opened.size(); ++i) {
       const Opened& opened = selection.opened[i];
@@ -98,7 +98,7 @@ class ManifestWriter {
   }
 
   void write_differences(const ProgramDifferences& differences) {
-    out_ += ",\"differences\":{\"devices\":[";
+    out_ += R"(,"differences":{"devices":[)";
     for (std::size_t i = 0; i < differences.devices.size(); ++i) {
       text(i == 0 ? "[" : ",[", to_string(differences.devices[i].first));
       text(",", to_string(differences.devices[i].second));
@@ -112,7 +112,7 @@ class ManifestWriter {
     out_ += "],\"comms\":[";
     for (std::size_t i = 0; i < differences.comms.size(); ++i) {
       const ProgramDifferences::Comm& comm = differences.comms[i];
-      out_ += fmt::format("{}{{\"instruction\":{},\"group\":{},\"root_or_peer\":{},\"seq\":{}",
+      out_ += fmt::format(R"({}{{"instruction":{},"group":{},"root_or_peer":{},"seq":{})",
                           i == 0 ? "" : ",", comm.instruction, comm.group, comm.root_or_peer,
                           comm.seq ? std::to_string(*comm.seq) : "null");
       out_ += ",\"in_splits\":";
@@ -241,10 +241,10 @@ std::string manifest_to_json(const Manifest& manifest) {
   return ManifestWriter().write(manifest);
 }
 
-Manifest parse_manifest(std::string_view text, const std::string& file) {
+Manifest parse_manifest(std::string_view json, const std::string& file) {
   const JsonSource source{file + "/" + kManifestName, "the benchmark's manifest cannot be read",
                           "make the benchmark again with `generate`"};
-  const nlohmann::json document = parse_json(text, source);
+  const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
   const auto writer = root.find("tool_version");
   check_format(root, {"benchmark", kFormat, kBenchVersion}, file, writer ? writer->as_text() : "");

@@ -181,6 +181,18 @@ bool is_own_call(const Node& node, const Below& below) {
   return !below.recorded && (node.name.starts_with("c10d::") || !below.c10d);
 }
 
+/// Splits are rows of a tensor's first dimension: none is negative, and their sum has an end.
+void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
+  for (const std::vector<std::int64_t>* splits : {&call.in_splits, &call.out_splits}) {
+    std::int64_t sum = 0;
+    for (const std::int64_t split : *splits) {
+      if (split < 0 || __builtin_add_overflow(sum, split, &sum)) {
+        fail(trace, node, "splits of 0 or more, with a sum below 2^63", fmt::format("{}", split));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
@@ -195,7 +207,10 @@ std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
                          read_recorded(trace, node, groups));
     } else if (node_class == NodeClass::kC10d && is_own_call(node, below[i])) {
       calls.emplace_hint(calls.end(), static_cast<NodeIndex>(i), read_c10d_call(trace, node));
+    } else {
+      continue;
     }
+    check_splits(trace, node, calls.rbegin()->second);
   }
   return calls;
 }

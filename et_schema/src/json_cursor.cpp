@@ -69,7 +69,7 @@ std::optional<std::string_view> JsonCursor::read_key() {
   const std::string_view key = json_.substr(begin, end - begin);
   position_ = skip_space(json_, end + 1);
   if (position_ < json_.size() && json_[position_] != ':') {
-    fail("not JSON", fmt::format("\":\" after \"{}\"", quote(key)), quote(rest()));
+    fail("not JSON", fmt::format(R"(":" after "{}")", quote(key)), quote(rest()));
   }
   position_ = skip_space(json_, position_ + 1);
   if (position_ >= json_.size()) {

@@ -20,6 +20,8 @@ using simdjson::SUCCESS;
 using simdjson::dom::element;
 
 constexpr std::string_view kInitName = "## process_group:init ##";
+static_assert(kMaxWorldSize == 1'048'576);
+constexpr const char* kRanks = "ranks from 0 to 1048575, each once";
 
 [[noreturn]] void fail(std::uint64_t node, std::string expected, std::string got) {
   throw bad_input("the process groups cannot be read", {.file = {},
@@ -51,8 +53,8 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
   if (value.get_array().get(list) == SUCCESS) {
     for (const element item : list) {
       std::int64_t rank = 0;
-      if (item.get_int64().get(rank) != SUCCESS || rank < 0) {
-        fail(node, "ranks of 0 or more", describe(item));
+      if (item.get_int64().get(rank) != SUCCESS || rank < 0 || rank >= kMaxWorldSize) {
+        fail(node, kRanks, describe(item));
       }
       ranks.push_back(rank);
     }
@@ -68,7 +70,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     std::int64_t local = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), global);
     if (error != std::errc() || end != key.data() + key.size() || global < 0 ||
-        item.get_int64().get(local) != SUCCESS) {
+        global >= kMaxWorldSize || item.get_int64().get(local) != SUCCESS) {
       fail(node, "ranks as {\"global rank\": group rank}", describe(value));
     }
     by_group_rank.emplace_back(local, global);
@@ -78,6 +80,13 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     ranks.push_back(global);
   }
   return ranks;
+}
+
+void check_once(std::vector<std::int64_t> ranks, element list, std::uint64_t node) {
+  std::sort(ranks.begin(), ranks.end());
+  if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
+    fail(node, kRanks, describe(list));
+  }
 }
 
 ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t node) {
@@ -98,9 +107,11 @@ ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t n
       group.backend = text_or_number(value);
     } else if (key == "ranks") {
       group.ranks = read_ranks(value, node);
+      check_once(group.ranks, value, node);
     } else if (key == "group_size") {
-      if (value.get_int64().get(group.size) != SUCCESS || group.size < 0) {
-        fail(node, "a group_size of 0 or more", describe(value));
+      if (value.get_int64().get(group.size) != SUCCESS || group.size < 0 ||
+          group.size > kMaxWorldSize) {
+        fail(node, "a group_size from 0 to 1048576", describe(value));
       }
     }
   }

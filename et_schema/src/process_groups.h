@@ -10,6 +10,9 @@
 
 namespace understudy::et_schema {
 
+/// No job has more ranks: a higher number in a file is damage, and would be the size of lists.
+inline constexpr int kMaxWorldSize = 1 << 20;
+
 /// The process groups of a trace. Of two entries of one name the later one stays.
 struct RecordedGroups {
   std::vector<ProcessGroup> groups;

@@ -133,7 +133,7 @@ double ProgramLines::to_double(std::string_view field, element value) const {
   }
   double result = 0;
   if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "a number, \"inf\", \"-inf\" or \"nan\"", value);
+    fail(field, R"(a number, "inf", "-inf" or "nan")", value);
   }
   return result;
 }

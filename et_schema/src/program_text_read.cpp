@@ -231,7 +231,8 @@ class ProgramReader {
     return comm;
   }
 
-  std::vector<Argument> read_arguments(std::string_view field, element value, int depth) const {
+  [[nodiscard]] std::vector<Argument> read_arguments(std::string_view field, element value,
+                                                     int depth) const {
     if (depth > kMaxListDepth) {
       lines_.fail(field, "lists nested at most " + std::to_string(kMaxListDepth) + " deep",
                   "a deeper one");
@@ -245,7 +246,7 @@ class ProgramReader {
     return arguments;
   }
 
-  Argument read_argument(std::string_view field, element value, int depth) const {
+  [[nodiscard]] Argument read_argument(std::string_view field, element value, int depth) const {
     using simdjson::dom::element_type;
     switch (value.type()) {
       case element_type::NULL_VALUE:
@@ -265,7 +266,7 @@ class ProgramReader {
     }
   }
 
-  Argument read_marked(std::string_view field, element value) const {
+  [[nodiscard]] Argument read_marked(std::string_view field, element value) const {
     const std::string_view text = lines_.to_text(field, value);
     const char mark = text.empty() ? '\0' : text.front();
     const std::string_view rest = text.substr(std::min<std::size_t>(1, text.size()));
@@ -294,8 +295,8 @@ class ProgramReader {
         value);
   }
 
-  Argument::SlotRef read_slot_ref(std::string_view field, element value,
-                                  std::string_view digits) const {
+  [[nodiscard]] Argument::SlotRef read_slot_ref(std::string_view field, element value,
+                                                std::string_view digits) const {
     std::uint64_t id = 0;
     constexpr std::size_t kMostDigits = 10;
     const bool all_digits =

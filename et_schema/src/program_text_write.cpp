@@ -90,7 +90,7 @@ class ProgramWriter {
   }
 
   void write_rule(const ValueRule& rule) {
-    out_ += ",\"value\":{\"rule\":";
+    out_ += R"(,"value":{"rule":)";
     append_json_string(out_, to_string(rule.kind));
     double_field("a", rule.a);
     double_field("b", rule.b);
@@ -155,7 +155,7 @@ class ProgramWriter {
   }
 
   void write_comm(const CommInfo& comm) {
-    out_ += ",\"comm\":{\"kind\":";
+    out_ += R"(,"comm":{"kind":)";
     append_json_string(out_, to_string(comm.kind));
     text_field("reduce_op", comm.reduce_op);
     if (comm.is_async) {

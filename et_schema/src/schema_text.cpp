@@ -6,7 +6,9 @@
 namespace understudy::et_schema {
 namespace {
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 /// "int[1]? dim=None" → "dim"; "*" → "".
 std::string_view name_of(std::string_view argument) {
@@ -28,23 +30,20 @@ std::string_view name_of(std::string_view argument) {
   return argument.substr(begin, end - begin);
 }
 
-}  // namespace
-
-std::string_view operator_name(std::string_view schema) { return schema.substr(0, schema.find('(')); }
-
-std::vector<std::string_view> argument_names(std::string_view schema) {
-  std::vector<std::string_view> names;
+/// The texts between the commas: "Tensor(a!) self", "int[1]? dim=None"; a bare "*" is left out.
+std::vector<std::string_view> argument_texts(std::string_view schema) {
+  std::vector<std::string_view> texts;
   const std::size_t open = schema.find('(');
   if (open == std::string_view::npos) {
-    return names;
+    return texts;
   }
   int depth = 0;
   bool quoted = false;
   std::size_t begin = open + 1;
   const auto take = [&](std::size_t end) {
-    const std::string_view name = name_of(schema.substr(begin, end - begin));
-    if (!name.empty()) {
-      names.push_back(name);
+    const std::string_view text = schema.substr(begin, end - begin);
+    if (!name_of(text).empty()) {
+      texts.push_back(text);
     }
     begin = end + 1;
   };
@@ -67,7 +66,26 @@ std::vector<std::string_view> argument_names(std::string_view schema) {
       take(i);
     }
   }
+  return texts;
+}
+
+}  // namespace
+
+std::string_view operator_name(std::string_view schema) {
+  return schema.substr(0, schema.find('('));
+}
+
+std::vector<std::string_view> argument_names(std::string_view schema) {
+  std::vector<std::string_view> names;
+  for (const std::string_view text : argument_texts(schema)) {
+    names.push_back(name_of(text));
+  }
   return names;
+}
+
+bool argument_is_written(std::string_view schema, std::size_t index) {
+  const std::vector<std::string_view> texts = argument_texts(schema);
+  return index < texts.size() && texts[index].find('!') != std::string_view::npos;
 }
 
 int argument_index(std::string_view schema, std::string_view name) {

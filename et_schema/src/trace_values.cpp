@@ -286,17 +286,31 @@ void ValueReader::check_extent(const Tensor& tensor) const {
     if (size < 0) {
       fail("a tensor has a negative size", "shapes", "sizes of 0 or more", fmt::format("{}", size));
     }
-    if (__builtin_mul_overflow(product, size, &product)) {
+    // A size of zero does not make room for others that no memory could have.
+    if (__builtin_mul_overflow(product, std::max<std::int64_t>(size, 1), &product)) {
       fail("a tensor's sizes overflow", "shapes", "a product of the sizes below 2^63",
            fmt::format("[{}]", fmt::join(tensor.sizes, ", ")));
     }
   }
-  const std::int64_t elements = std::max(product, tensor.numel);
+  std::int64_t elements = std::max(product, tensor.numel);
+  bool overflows = false;
+  for (std::size_t i = 0; i < tensor.strides.size(); ++i) {
+    const std::int64_t stride = tensor.strides[i];
+    if (stride < 0) {
+      fail("a tensor has a negative stride", "strides", "strides of 0 or more",
+           fmt::format("{}", stride));
+    }
+    std::int64_t extent = 0;
+    overflows = overflows || __builtin_mul_overflow(tensor.sizes[i], stride, &extent) ||
+                __builtin_add_overflow(elements, extent, &elements);
+  }
+  const std::int64_t bytes =
+      std::max({tensor.item_bytes, item_size(tensor.dtype), std::int64_t{1}});
   std::int64_t end = 0;
-  if (__builtin_add_overflow(elements, tensor.storage_offset, &end) ||
-      __builtin_mul_overflow(end, std::max<std::int64_t>(tensor.item_bytes, 1), &end)) {
+  if (overflows || __builtin_add_overflow(elements, tensor.storage_offset, &end) ||
+      __builtin_mul_overflow(end, bytes, &end)) {
     fail("a tensor's extent overflows", "values", "a last byte below 2^63",
-         fmt::format("{} elements of {} bytes at offset {}", elements, tensor.item_bytes,
+         fmt::format("{} elements of {} bytes at offset {}", std::max(product, tensor.numel), bytes,
                      tensor.storage_offset));
   }
 }
@@ -319,8 +333,7 @@ Value ValueReader::read_double(element value) {
       return Value::of(std::numeric_limits<double>::quiet_NaN());
     }
   }
-  fail("a Double cannot be read", "values", "a number, \"inf\", \"-inf\" or \"nan\"",
-       describe(value));
+  fail("a Double cannot be read", "values", R"(a number, "inf", "-inf" or "nan")", describe(value));
 }
 
 Value ValueReader::read_scalar(element value, std::string_view type) {

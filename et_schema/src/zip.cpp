@@ -150,7 +150,7 @@ class Unpacker {
          std::move(got), "do not use this file unless you trust where it is from");
   }
 
-  std::string reason() const {
+  [[nodiscard]] std::string reason() const {
     const char* text = archive_error_string(handle_.get());
     return text == nullptr ? "no zip" : text;
   }

@@ -43,6 +43,10 @@ ValueRule intersect(const ValueRule& a, const ValueRule& b) {
 ValueRule stricter(const ValueRule& known, const ValueRule& asked) {
   const bool known_is_range = known.kind == ValueRuleKind::kIntegers;
   const bool asked_is_range = asked.kind == ValueRuleKind::kIntegers;
+  // What is drawn near zero runs everywhere: any other demand is stricter.
+  if (known.kind == ValueRuleKind::kNormal || asked.kind == ValueRuleKind::kNormal) {
+    return known.kind == ValueRuleKind::kNormal ? asked : known;
+  }
   if (known_is_range && asked_is_range) {
     return intersect(known, asked);
   }

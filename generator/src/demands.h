@@ -28,7 +28,7 @@ class Demands {
 
   /// Asks for the elements of a slot; Python scalars are left as they are. What is asked of a
   /// sparse tensor only passes through it.
-  void ask(et_schema::SlotId slot, const et_schema::ValueRule& rule);
+  void ask(et_schema::SlotId id, const et_schema::ValueRule& rule);
   /// Of two demands on the same elements the stricter holds; one on order is stricter than one on a
   /// range.
   void add(et_schema::StorageId storage, const Demand& demand);

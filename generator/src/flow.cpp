@@ -53,7 +53,7 @@ std::int64_t extent_bytes(const Tensor& tensor) {
   if (tensor.has_strides && tensor.numel > 0) {
     elements = 1;
     for (std::size_t i = 0; i < std::min(tensor.sizes.size(), tensor.strides.size()); ++i) {
-      elements += (tensor.sizes[i] - 1) * tensor.strides[i];
+      elements += std::max<std::int64_t>(tensor.sizes[i] - 1, 0) * tensor.strides[i];
     }
   }
   return (tensor.storage_offset + elements) * tensor.item_bytes;

@@ -81,6 +81,14 @@ GroupId Groups::add(ProcessGroup group) {
   return static_cast<GroupId>(groups_.size() - 1);
 }
 
+bool Groups::is_strided_group(const CommCall& call) const {
+  const std::int64_t start = call.global_rank_start;
+  const std::int64_t stride = call.global_rank_stride;
+  const std::int64_t others = call.group_size - 1;
+  return start >= 0 && start < world_size_ && call.group_size > 0 &&
+         (others == 0 || (stride > 0 && others <= (world_size_ - 1 - start) / stride));
+}
+
 GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
   // Ranks of one job can each have a group of the same name: the one that holds this rank is meant.
   for (const ProcessGroup& group : trace.process_groups) {
@@ -94,15 +102,12 @@ GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses
       }
     }
   }
-  if (call.global_rank_start >= 0 && call.group_size > 0 &&
-      (call.global_rank_stride > 0 || call.group_size == 1)) {
+  if (is_strided_group(call)) {
     ProcessGroup group{call.pg_name, call.pg_desc, "", {}, call.group_size};
     group.ranks =
         strided_ranks(call.global_rank_start, std::max<std::int64_t>(call.global_rank_stride, 1),
                       call.group_size);
-    if (group.ranks.back() < world_size_) {
-      return add(std::move(group));
-    }
+    return add(std::move(group));
   }
   if (call.kind != et_schema::CommKind::kWait) {
     losses.add(et_schema::Loss::kAssumedProcessGroups);

@@ -24,6 +24,8 @@ class Groups {
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }
 
  private:
+  /// Whether the call says its group as first rank, stride and size, and the world has these ranks.
+  [[nodiscard]] bool is_strided_group(const et_schema::CommCall& call) const;
   [[nodiscard]] et_schema::GroupId add(et_schema::ProcessGroup group);
 
   std::int64_t world_size_ = 1;

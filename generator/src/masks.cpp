@@ -68,7 +68,7 @@ class MaskMaker {
     }
     const std::int64_t from = element_count(program_.slots[selected->id]);
     const std::int64_t have = element_count(program_.slots[small->id]);
-    return have > 0 && from > have ? count * have / from : count;
+    return have > 0 && from > have ? count / (from / have) : count;
   }
 
   void visit_index_list(const Instruction& instruction, Argument::List& list,

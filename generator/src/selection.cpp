@@ -14,7 +14,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::kNoNode;
-using et_schema::Node;
 using et_schema::NodeIndex;
 using et_schema::Trace;
 

@@ -15,6 +15,7 @@
 #include "demands.h"
 #include "masks.h"
 #include "sparse_counts.h"
+#include "unwritten.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
@@ -80,10 +81,27 @@ constexpr auto kMovers = std::to_array<ValueMover>({
 
 /// Operators whose result is above zero where their first argument is well above it (an optimizer's
 /// way from its second moments to a denominator).
-constexpr auto kKeepPositive = std::to_array<std::string_view>(
-    {"aten::_foreach_add", "aten::_foreach_div", "aten::_foreach_maximum", "aten::_foreach_mul",
-     "aten::_foreach_sqrt", "aten::_values", "aten::add", "aten::addcmul", "aten::clamp_min",
-     "aten::div", "aten::maximum", "aten::mul", "aten::sparse_mask", "aten::sqrt", "aten::values"});
+constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_add",
+                                                                "aten::_foreach_div",
+                                                                "aten::_foreach_maximum",
+                                                                "aten::_foreach_mul",
+                                                                "aten::_foreach_sqrt",
+                                                                "aten::_values",
+                                                                "aten::add",
+                                                                "aten::add_",
+                                                                "aten::addcmul",
+                                                                "aten::bmm",
+                                                                "aten::clamp",
+                                                                "aten::clamp_min",
+                                                                "aten::div",
+                                                                "aten::matmul",
+                                                                "aten::maximum",
+                                                                "aten::mean",
+                                                                "aten::mm",
+                                                                "aten::mul",
+                                                                "aten::sparse_mask",
+                                                                "aten::sqrt",
+                                                                "aten::values"});
 
 class ValueAssigner {
  public:
@@ -91,9 +109,12 @@ class ValueAssigner {
       : program_(program), ranges_(ranges), demands_(program), sparse_counts_(program) {}
 
   void assign() {
-    for (auto instruction = program_.instructions.rbegin();
-         instruction != program_.instructions.rend(); ++instruction) {
-      visit(*instruction);
+    const std::vector<bool> unwritten = find_unwritten_allocations(program_);
+    for (std::size_t i = program_.instructions.size(); i-- > 0;) {
+      if (unwritten[i]) {
+        pin_results(program_.instructions[i]);
+      }
+      visit(program_.instructions[i]);
     }
     demands_.write();
   }
@@ -243,15 +264,18 @@ class ValueAssigner {
     }
   }
 
+  /// Integers of which nothing is asked are zero, which is valid everywhere; other numbers as by
+  /// default.
   void pin_results(Instruction& instruction) {
     instruction.pinned = true;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       Slot& slot = program_.slots[id];
-      ValueRule rule;  // zeros are valid everywhere
       for (const Demand& demand : demands_.on(slot.storage)) {
-        rule = demand.rule;
+        slot.value = demand.rule;
       }
-      slot.value = rule;
+      if (!slot.value && et_schema::is_integral(slot.dtype) && !slot.sizes.empty()) {
+        slot.value = ValueRule{};
+      }
     });
   }
 
@@ -316,8 +340,7 @@ class ValueAssigner {
   /// addcmul can subtract a square (centered RMSprop): its first argument is then taken from far
   /// above.
   void carry_positive(const Instruction& instruction, std::string_view op) {
-    const Argument* self = find_argument(program_, instruction, "self");
-    if (self == nullptr || std::ranges::find(kKeepPositive, op) == kKeepPositive.end()) {
+    if (std::ranges::find(kKeepPositive, op) == kKeepPositive.end()) {
       return;
     }
     std::optional<ValueRule> positive;
@@ -335,7 +358,17 @@ class ValueAssigner {
       positive->a = 64;
       positive->b = 128;
     }
-    demand_of(*self, *positive);
+    for (const char* name : {"self", "mat1", "mat2"}) {
+      if (const Argument* argument = find_argument(program_, instruction, name)) {
+        demand_of(*argument, *positive);
+      }
+    }
+    // A sum is above zero where both parts are; a quotient's or a product's sign can be the
+    // other's.
+    const Argument* other = find_argument(program_, instruction, "other");
+    if (other != nullptr && (op == "aten::add" || op == "aten::add_")) {
+      demand_of(*other, *positive);
+    }
   }
 
   // ---- jagged data: lengths, offsets and values that agree ----
@@ -364,7 +397,9 @@ class ValueAssigner {
 
   /// Offsets that end at N are running sums of lengths that add up to N.
   void offsets_to_lengths(const Instruction& instruction) {
-    const auto* result = std::get_if<Argument::SlotRef>(&instruction.results.at(0).value);
+    const auto* result = instruction.results.empty()
+                             ? nullptr
+                             : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
     const Argument* source = find_argument(program_, instruction, "t_in");
     const auto* lengths =
         source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);

@@ -101,6 +101,31 @@ ValueRule lengths(std::int64_t count, std::int64_t sum) {
   return rule;
 }
 
+/// Lengths of padded sequences: the first as long as the longest can be, the others as equal as
+/// their sum allows.
+std::optional<ValueRule> sorted_lengths(const Program& program, const Instruction& instruction,
+                                        const Slot& input, const Slot& self) {
+  const Argument* batch_first = find_argument(program, instruction, "batch_first");
+  const auto* flag = batch_first == nullptr ? nullptr : std::get_if<bool>(&batch_first->value);
+  const std::optional<std::int64_t> longest = size_at(&input, flag != nullptr && *flag ? 1 : 0);
+  const std::int64_t count = element_count(self);
+  const std::int64_t sum = size_at(first_result(program, instruction), 0).value_or(0);
+  constexpr std::int64_t kMostSequences = 1 << 20;  // each is an entry of the program
+  if (!longest || count < 1 || count > kMostSequences || sum < *longest) {
+    return std::nullopt;
+  }
+  ValueRule rule;
+  rule.kind = ValueRuleKind::kLengths;
+  rule.segments.push_back({1, *longest});
+  const std::int64_t others = std::max<std::int64_t>(count - 1, 1);
+  const std::int64_t each = (sum - *longest) / others;
+  const std::int64_t longer = (sum - *longest) % others;
+  for (std::int64_t i = 0; i + 1 < count; ++i) {
+    rule.segments.push_back({1, each + (i < longer ? 1 : 0)});
+  }
+  return rule;
+}
+
 /// Rows of each of the tables that share one weights tensor, taken as equal: an fbgemm lookup
 /// records only their sum.
 std::int64_t rows_per_table(const Program& program, const Instruction& instruction,
@@ -151,6 +176,23 @@ std::optional<ValueRule> class_rule(const Program& program, const Instruction& i
   rule.low = integer_of(find_argument(program, instruction, "ignore_index")).value_or(-100);
   rule.a = 0;
   return rule;
+}
+
+/// Where each table, or its optimizer's state, starts in the memory that all of them share.
+std::optional<ValueRule> table_offsets_rule(const Program& program, const Instruction& instruction,
+                                            std::string_view argument, const Slot& weights) {
+  const Slot* offsets = slot_of(program, find_argument(program, instruction, argument));
+  const std::optional<std::int64_t> columns =
+      integer_of(find_argument(program, instruction, "total_D"));
+  if (!columns) {
+    return std::nullopt;
+  }
+  const std::int64_t tables =
+      offsets == nullptr ? 1 : std::max<std::int64_t>(element_count(*offsets), 1);
+  const std::int64_t rows = rows_per_table(program, instruction, weights);
+  return arange(has_one_state_a_row(program, instruction, argument, weights)
+                    ? rows
+                    : rows * (*columns / tables));
 }
 
 /// True in as many places as the first result has rows.
@@ -213,6 +255,18 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
       }
       return lengths(element_count(*self),
                      size_at(first_result(program, instruction), row.dim).value_or(0));
+    case Meaning::kLabel: {
+      ValueRule rule = integers_below(size_at(of, row.dim).value_or(2));
+      rule.low = rule.high > 1 ? 1 : 0;
+      return rule;
+    }
+    case Meaning::kSizeOf: {
+      const std::optional<std::int64_t> size = size_at(of, row.dim);
+      return size ? std::optional(constant(static_cast<double>(*size))) : std::nullopt;
+    }
+    case Meaning::kSortedLengths:
+      return self != nullptr && of != nullptr ? sorted_lengths(program, instruction, *of, *self)
+                                              : std::nullopt;
     case Meaning::kSelectsResult:
       return mask_rule(program, instruction);
     case Meaning::kSelectsAll: {
@@ -223,27 +277,18 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
     }
     case Meaning::kPermutation:
       return arange(1);
-    case Meaning::kTableOffsets: {
-      const std::optional<std::int64_t> columns =
-          integer_of(find_argument(program, instruction, "total_D"));
-      const std::int64_t tables =
-          self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self), 1);
-      if (of == nullptr || !columns) {
-        return std::nullopt;
-      }
-      const std::int64_t rows = rows_per_table(program, instruction, *of);
-      return arange(has_one_state_a_row(program, instruction, row.argument, *of)
-                        ? rows
-                        : rows * (*columns / tables));
-    }
+    case Meaning::kTableOffsets:
+      return of != nullptr ? table_offsets_rule(program, instruction, row.argument, *of)
+                           : std::nullopt;
     case Meaning::kTableRows:
       return of != nullptr ? std::optional(arange(rows_per_table(program, instruction, *of)))
                            : std::nullopt;
     case Meaning::kTableColumns: {
-      const std::optional<std::int64_t> columns =
-          integer_of(find_argument(program, instruction, row.of));
+      // One offset a table, and the end.
       const std::int64_t tables =
           self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self) - 1, 1);
+      const std::optional<std::int64_t> columns =
+          integer_of(find_argument(program, instruction, row.of));
       return columns ? std::optional(arange(*columns / tables)) : std::nullopt;
     }
     case Meaning::kConstant: {

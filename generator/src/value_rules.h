@@ -20,6 +20,10 @@ enum class Meaning : std::uint8_t {
   kOffsets,     ///< monotone, ending at the number of elements of `of`
   kLengths,     ///< adds up to the number of elements of `of`
   kLengthsOfResult,  ///< adds up to dimension `dim` of the first result
+  kLabel,            ///< class numbers from 1 up to below dimension `dim` of `of`; 0 is the blank
+  kSizeOf,           ///< the size of dimension `dim` of `of`
+  kSortedLengths,    ///< falling, the first is the size of `of`, adding up to rows of the first
+                     ///< result
   kSelectsResult,  ///< non-zero in as many places as the first result has elements along dimension
                    ///< 0
   kSelectsAll,     ///< true in as many places as tensor `of` has elements

@@ -86,19 +86,24 @@ void Measurement::advance() {
   ++since_restore_;
 }
 
-double Measurement::iterate() {
-  advance();
-  backend_.barrier();
+template <typename Iteration>
+void Measurement::guarded(Iteration&& iteration) {
   try {
-    const Clock::time_point begin = Clock::now();
-    machine_.run(bound_);
-    synchronize(options_.device);
-    return Milliseconds(Clock::now() - begin).count();
+    iteration();
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& exception) {
     throw step_error(program_, *machine_.failed_step(), exception);
   }
+}
+
+double Measurement::iterate() {
+  advance();
+  backend_.barrier();
+  const Clock::time_point begin = Clock::now();
+  guarded([&] { machine_.run(bound_); });
+  synchronize(options_.device);
+  return Milliseconds(Clock::now() - begin).count();
 }
 
 void Measurement::measure_iterations(RankReport& report) {
@@ -137,7 +142,7 @@ bool Measurement::is_last(std::size_t done, double spent_s) {
 bool Measurement::scan_once(std::vector<std::uint8_t>& health,
                             std::vector<et_schema::ValueFinding>& findings) {
   ScanHook hook(program_, health, findings);
-  machine_.run(bound_, hook);
+  guarded([&] { machine_.run(bound_, hook); });
   for (const SlotId slot : bound_.written) {
     if (!externals_.is_mapped(slot)) {
       hook.look(slot, machine_.slots()[slot]);
@@ -167,7 +172,7 @@ void Measurement::profile(RankReport& report) {
     advance();
     backend_.barrier();
     hook.begin_iteration(i % 2 == 1);
-    machine_.run(bound_, hook);
+    guarded([&] { machine_.run(bound_, hook); });
   }
   machine_.set_blocking(false);
 

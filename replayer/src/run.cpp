@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "et_schema/assert.h"
 #include "replayer/layout.h"
@@ -43,6 +46,13 @@ void complete(OpenComm& open) {
 }
 
 }  // namespace
+
+OpenComm::~OpenComm() {
+  if (work != nullptr || !inputs.empty() || !outputs.empty()) {
+    static auto& abandoned = *std::make_unique<std::vector<OpenComm>>().release();
+    abandoned.push_back(std::move(*this));
+  }
+}
 
 Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
     : program_(program),

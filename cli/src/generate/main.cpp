@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "common/command_line.h"
+#include "common/output.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/bench.h"
@@ -77,13 +77,13 @@ int generate(const Arguments& arguments) {
   const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
   switch (arguments.format) {
     case Format::kText:
-      fmt::print("{}", generated_text(bench, arguments.output, bytes));
+      print_output(generated_text(bench, arguments.output, bytes));
       break;
     case Format::kJson:
-      fmt::print("{}", generated_json(bench, arguments.output, bytes));
+      print_output(generated_json(bench, arguments.output, bytes));
       break;
     case Format::kCsv:
-      fmt::print("{}", generated_csv(bench));
+      print_output(generated_csv(bench));
       break;
   }
   return kStatusOk;

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "common/command_line.h"
+#include "common/output.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/bench.h"
@@ -65,20 +65,6 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
-void print(const std::string& output) {
-  if (std::fwrite(output.data(), 1, output.size(), stdout) != output.size() ||
-      std::fflush(stdout) != 0) {
-    throw et_schema::run_failed("the output could not be written",
-                                {.file = "standard output",
-                                 .rank = {},
-                                 .node = {},
-                                 .field = {},
-                                 .expected = {},
-                                 .got = {},
-                                 .hint = "is the disk full, or the reader of the pipe gone?"});
-  }
-}
-
 std::string inspect_traces(const Arguments& arguments) {
   const et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
   std::vector<RankSummary> ranks;
@@ -110,7 +96,7 @@ int inspect(const Arguments& arguments) {
           ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
           : inspect_traces(arguments);
   progress.clear();
-  print(output);
+  print_output(output);
   return kStatusOk;
 }
 

@@ -1,13 +1,14 @@
 #include "replay/job.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "backends/launcher.h"
+#include "common/output.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/error.h"
@@ -64,15 +65,14 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
 
 }  // namespace
 
-ReplayJob::ReplayJob(ReplayArguments arguments) : arguments_(std::move(arguments)) {}
-
-int ReplayJob::run() {
+int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   join_launcher();
-  try {
-    together([&] { load(); });
-  } catch (const Error& error) {
-    throw is_alone() ? error : error.with_rank(bench_rank());
-  }
+  together([&] {
+    arguments_ = read_arguments();
+    check_rank();
+  });
+  check_alike();
+  together([&] { load(); });
   try {
     run_ranks();
   } catch (const Error& error) {
@@ -89,21 +89,47 @@ void ReplayJob::end_others(int status) {
 
 void ReplayJob::join_launcher() {
   const std::optional<int> launched = backends::launched_world_size();
-  const bool alone = !launched || *launched == 1;
-  if (!alone && arguments_.rank) {
-    throw et_schema::usage_error(
-        "--rank replays one rank alone, but a launcher has started several",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = "--rank",
-         .expected = "one process",
-         .got = *launched == 0 ? "a launcher" : fmt::format("{} processes", *launched),
-         .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
-  }
-  if (!alone) {
+  if (launched && *launched != 1) {
     backend_ = backends::load_backend("mpi", backends::module_directory(), {});
   }
+}
+
+void ReplayJob::check_rank() const {
+  if (is_alone() || !arguments_.rank) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "--rank replays one rank alone, but a launcher has started several",
+      {.file = {},
+       .rank = {},
+       .node = {},
+       .field = "--rank",
+       .expected = "one process",
+       .got = fmt::format("{} processes", backend_->world_size()),
+       .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
+}
+
+void ReplayJob::check_alike() {
+  if (is_alone()) {
+    return;
+  }
+  std::string mine = fmt::format("{}", fmt::join(arguments_.filters, " "));
+  for (const auto& [name, value] : settings_of(arguments_)) {
+    mine += fmt::format("{}{}: {}", mine.empty() ? "" : ", ", name, value);
+  }
+  const std::string theirs = backend_->all_gather_text(mine).front();
+  together([&] {
+    if (mine != theirs) {
+      throw et_schema::usage_error("the ranks were started with different arguments",
+                                   {.file = {},
+                                    .rank = {},
+                                    .node = {},
+                                    .field = "arguments",
+                                    .expected = theirs + ", as on rank 0",
+                                    .got = mine,
+                                    .hint = "Give all ranks the same."});
+    }
+  });
 }
 
 void ReplayJob::load() {
@@ -171,7 +197,7 @@ void ReplayJob::together(Part part) {
       continue;
     }
     if (rank == backend_->rank()) {
-      throw *failure;
+      throw failure->with_rank(rank);
     }
     backend_->barrier();  // until the rank that speaks ends the job
   }
@@ -245,8 +271,7 @@ void ReplayJob::print(const Report& report) const {
       text = report_to_csv(report);
       break;
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  print_output(text);
 }
 
 void ReplayJob::check_coverage(const Report& report) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,17 +16,18 @@ namespace understudy::cli {
 /// One process' part in a replay, alone or under a launcher.
 class ReplayJob {
  public:
-  explicit ReplayJob(ReplayArguments arguments);
-
   /// Runs to the end; the exit status. Throws et_schema::Error with this process' rank in it. What
-  /// all ranks have found alike is thrown by one of them.
-  int run();
+  /// all ranks have found alike, in their arguments too, is thrown by one of them.
+  int run(const std::function<ReplayArguments()>& read_arguments);
 
   /// After run() threw: takes the other ranks down, if there are any. Returns if there are none.
   void end_others(int status);
 
  private:
   void join_launcher();
+  void check_rank() const;
+  /// Ranks that were told to run different things would wait for each other in vain.
+  void check_alike();
   void load();
   void check_world_size() const;
   void run_ranks();

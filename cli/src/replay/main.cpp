@@ -3,7 +3,6 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <memory>
 #include <string>
 
 #include "common/run_main.h"
@@ -41,15 +40,17 @@ SteadyTime process_start() {
 
 int main(int argc, char** argv) {
   const SteadyTime started = process_start();
-  std::unique_ptr<understudy::cli::ReplayJob> job;
+  understudy::cli::ReplayJob job;
   const int status = understudy::cli::run_main("replay", argc, argv, [&] {
-    understudy::cli::ReplayArguments arguments = understudy::cli::read_replay_arguments(argc, argv);
-    arguments.options.started = started;
-    job = std::make_unique<understudy::cli::ReplayJob>(std::move(arguments));
-    return job->run();
+    return job.run([&] {
+      understudy::cli::ReplayArguments arguments =
+          understudy::cli::read_replay_arguments(argc, argv);
+      arguments.options.started = started;
+      return arguments;
+    });
   });
-  if (status != understudy::cli::kStatusOk && job != nullptr) {
-    job->end_others(status);
+  if (status != understudy::cli::kStatusOk) {
+    job.end_others(status);
   }
   return status;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace understudy::et_schema {
 /// Names of the schema's arguments in order, read tolerantly from the text:
 /// "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None)" → self, dim, dtype.
 [[nodiscard]] std::vector<std::string_view> argument_names(std::string_view schema);
+
+/// Whether the schema says that the argument at `index` is written: "Tensor(a!) self".
+[[nodiscard]] bool argument_is_written(std::string_view schema, std::size_t index);
 
 /// Position of a name among them; -1 if there is none.
 [[nodiscard]] int argument_index(std::string_view schema, std::string_view name);

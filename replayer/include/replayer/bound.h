@@ -63,8 +63,15 @@ struct Step {
   const et_schema::Instruction* source = nullptr;
 };
 
-/// A communication under way: what it works on stays alive until it is joined.
+/// A communication under way: what it works on stays alive until it is joined. One that is never
+/// joined, because of an exception, goes on in the backend until the process ends: its memory is
+/// then never freed.
 struct OpenComm {
+  OpenComm() = default;
+  OpenComm(OpenComm&&) noexcept = default;
+  OpenComm& operator=(OpenComm&&) noexcept = default;
+  ~OpenComm();
+
   std::unique_ptr<backends::Work> work;                   ///< null: complete
   std::vector<at::Tensor> inputs;                         ///< contiguous
   std::vector<at::Tensor> outputs;                        ///< contiguous

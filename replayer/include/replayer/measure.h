@@ -32,6 +32,9 @@ class Measurement {
   void run(et_schema::RankReport& report);
 
  private:
+  /// Runs `iteration`; what an operator throws becomes an Error that names it.
+  template <typename Iteration>
+  void guarded(Iteration&& iteration);
   double iterate();
   void find_restore_interval();
   void advance();

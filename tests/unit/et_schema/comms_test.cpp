@@ -334,6 +334,26 @@ TEST(CommsRefusal, TooFewInputs) {
             "  got:      1 inputs before \"allreduce\"");
 }
 
+TEST(CommsRefusal, SplitsThatNoTensorHas) {
+  const auto refused = [](const std::string& splits, const std::string& types) {
+    const Trace trace =
+        record({.values = R"([1, ["", ""], 0, "all_to_allv", [)" + splits + "], []]",
+                .shapes = "[[],[[],[]],[],[],[[],[]],[]]",
+                .types = R"(["Int","Tuple[String,String]","Int","String","GenericList[)" + types +
+                         R"(]","GenericList[]"])"});
+    return error_of([&trace] { static_cast<void>(communication_calls(trace)); });
+  };
+  const std::string start =
+      "a collective cannot be read\n"
+      "  file:     t.json\n"
+      "  rank:     0\n"
+      "  node:     3\n"
+      "  field:    inputs\n"
+      "  expected: splits of 0 or more, with a sum below 2^63\n";
+  EXPECT_EQ(refused("2, -3", "Int,Int"), start + "  got:      -3");
+  EXPECT_EQ(refused("9223372036854775807, 1", "Int,Int"), start + "  got:      1");
+}
+
 /// A trace with one process-group node that holds this JSON, quotes escaped.
 Trace with_groups(const std::string& json) {
   std::string escaped;
@@ -391,7 +411,13 @@ TEST(ProcessGroupsRefusal, WholeMessage) {
   EXPECT_EQ(error_of([] { static_cast<void>(with_groups("groups")); }),
             start + "  expected: a JSON list of groups\n  got:      groups");
   EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [-1]}])")); }),
-            start + "  expected: ranks of 0 or more\n  got:      -1");
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      -1");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [1048576]}])")); }),
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      1048576");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [3, 3]}])")); }),
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      [3,3]");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"group_size": 1048577}])")); }),
+            start + "  expected: a group_size from 0 to 1048576\n  got:      1048577");
   EXPECT_EQ(error_of([] { static_cast<void>(with_groups("[5]")); }),
             start + "  expected: an object for each group\n  got:      5");
 }

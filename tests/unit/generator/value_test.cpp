@@ -112,5 +112,60 @@ TEST(Values, UniqueHasPinnedResults) {
   EXPECT_EQ(values.value->high, 50);
 }
 
+constexpr const char* kEmpty =
+    "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor";
+constexpr const char* kFill = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
+constexpr const char* kAdd =
+    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
+
+void allocate(TraceBuilder& builder) {
+  builder.add(2, "aten::empty", kEmpty, {list({integer(6)})}, {tensor(10, 11, {6}, "long int")});
+}
+
+TEST(Values, MemoryThatIsReadBeforeItIsWrittenIsPinned) {
+  TraceBuilder builder;  // torch.tensor([…]) shows as empty and nothing more
+  allocate(builder);
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_EQ(argument(program, 1, 1).value->high, 50);
+}
+
+TEST(Values, MemoryThatIsWrittenFirstIsNotPinned) {
+  TraceBuilder builder;
+  allocate(builder);
+  builder.add(2, "aten::fill_", kFill, {tensor(10, 11, {6}, "long int"), integer(3)},
+              {tensor(10, 11, {6}, "long int")});
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
+TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
+  TraceBuilder builder;
+  builder.add(2, "aten::add", kAdd, {tensor(10, 11, {4}), tensor(12, 13, {4}), integer(1)},
+              {tensor(14, 15, {4})});
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(14, 15, {4})}, {tensor(16, 17, {4})});
+  const Program program = builder.program();
+  for (const std::size_t index : {0U, 1U}) {
+    ASSERT_TRUE(argument(program, 0, index).value.has_value());
+    EXPECT_GT(argument(program, 0, index).value->a, 0);
+  }
+}
+
+TEST(Values, LengthsOfPackedSequencesFallAndAddUp) {
+  TraceBuilder builder;
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(10, 11, {9, 4, 8}), tensor(12, 13, {4}, "long int"), integer(0)},
+              {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 1).value.has_value());
+  const auto& segments = argument(program, 0, 1).value->segments;
+  using Segment = et_schema::ValueRule::Segment;
+  EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
+}
+
 }  // namespace
 }  // namespace understudy::generator::test

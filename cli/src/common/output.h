@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace understudy::cli {
+
+/// Writes a program's result to standard output and flushes it. Throws et_schema::Error (failed)
+/// if it does not get there whole.
+void print_output(std::string_view text);
+
+}  // namespace understudy::cli
