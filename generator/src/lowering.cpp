@@ -74,9 +74,11 @@ et_schema::ValueRule scalar_rule(const Trace& trace, const Node& reader) {
   return rule;
 }
 
-bool allocates(std::string_view name) {
+/// Operators below a kernel that make none of its results: they allocate, or hand their input on.
+bool makes_nothing(std::string_view name) {
   return name.find("::empty") != std::string_view::npos ||
-         name.find("::new_empty") != std::string_view::npos;
+         name.find("::new_empty") != std::string_view::npos ||
+         name.find("::resolve_") != std::string_view::npos;
 }
 
 class Lowering {
@@ -160,7 +162,7 @@ class Lowering {
     while (!pending.empty()) {
       const NodeIndex below = pending.back();
       pending.pop_back();
-      if (flow_.is_operator[below] && !allocates(trace_.nodes[below].name)) {
+      if (flow_.is_operator[below] && !makes_nothing(trace_.nodes[below].name)) {
         computes = true;
         made.insert(made.end(), flow_.outputs[below].begin(), flow_.outputs[below].end());
       }

@@ -363,10 +363,9 @@ class ValueAssigner {
         demand_of(*argument, *positive);
       }
     }
-    // A sum is above zero where both parts are; a quotient's or a product's sign can be the
-    // other's.
+    // A sum, of products too, is above zero where both parts are.
     const Argument* other = find_argument(program_, instruction, "other");
-    if (other != nullptr && (op == "aten::add" || op == "aten::add_")) {
+    if (other != nullptr && (op == "aten::add" || op == "aten::add_" || op == "aten::matmul")) {
       demand_of(*other, *positive);
     }
   }

@@ -36,6 +36,7 @@ struct Arguments {
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
+  std::vector<std::string> profiles;
   const auto app = make_app(
       {.name = "generate",
        .description = "Compiles execution traces to one replay benchmark, which needs no model, "
@@ -61,7 +62,20 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_option("--exclude", arguments.options.exclude,
                   "Leave out operators whose name matches it");
   add_format_option(*app, arguments.format);
+  app->add_option("--profile", profiles,
+                  "Kineto profiles of the same step (refused: not in this version)");
   parse_arguments(*app, argc, argv);
+  if (!profiles.empty()) {
+    throw et_schema::usage_error(
+        "profiles cannot be linked in this version",
+        {.file = profiles.front(),
+         .rank = {},
+         .node = {},
+         .field = "--profile",
+         .expected = "no profile",
+         .got = fmt::format("{} files", profiles.size()),
+         .hint = "leave it out: the benchmark is the same, and coverage by time stays null"});
+  }
   return arguments;
 }
 
