@@ -43,9 +43,9 @@ def record(name, rank, world, out_dir):
                                 world_size=world)
         step = collectives.make_step(nccl_form)
     else:
-        import steps
+        import models
 
-        step = steps.BUILDERS[name]()
+        step = models.BUILDERS[name]()
     understudy_capture.capture_step(step, out_dir, warmup=WARMUP, timed=0, kineto_only=False,
                                     step_marker=False)
     if world > 1:
@@ -124,12 +124,12 @@ def main():
     arguments = parser.parse_args()
     python = ROOT / ".venv" / "bin" / "python"
     try:
-        import steps
+        import models
     except ImportError:
         if not python.exists():
             sys.exit("make_captures.py: this Python has no torch, and the project has no .venv")
         os.execv(python, [str(python), *sys.argv])
-    every = [*steps.BUILDERS, *SEVERAL_RANKS]
+    every = [*models.BUILDERS, *SEVERAL_RANKS]
     unknown = set(arguments.names) - set(every)
     if unknown:
         parser.error(f"no such trace: {', '.join(sorted(unknown))}; --list shows them")

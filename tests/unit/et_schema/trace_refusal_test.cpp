@@ -228,6 +228,14 @@ TEST(TraceRefusal, SizesThatOverflow) {
       "  expected: a product of the sizes below 2^63\n"
       "  got:      [4294967296, 4294967296]");
   EXPECT_EQ(
+      parse_error(with_input("[5,6,0,0,4,\"cpu\"]", "[0,4294967296,4294967296]", "Tensor(float)")),
+      "a tensor's sizes overflow\n"
+      "  file:     t.json\n"
+      "  node:     3\n"
+      "  field:    inputs.shapes\n"
+      "  expected: a product of the sizes below 2^63\n"
+      "  got:      [0, 4294967296, 4294967296]");
+  EXPECT_EQ(
       parse_error(with_input("[5,6,0,4611686018427387904,4,\"cpu\"]", "[4]", "Tensor(float)")),
       "a tensor's extent overflows\n"
       "  file:     t.json\n"
@@ -256,6 +264,31 @@ TEST(TraceRefusal, SizesThatOverflow) {
             "  field:    inputs.values\n"
             "  expected: an integer below 2^63\n"
             "  got:      18446744073709551615");
+}
+
+TEST(TraceRefusal, StridesThatNoMemoryHas) {
+  const auto with_strides = [](const std::string& sizes, const std::string& strides) {
+    return trace_of({.id = 3,
+                     .parent = 2,
+                     .inputs = {.values = "[[5,6,0,4,4,\"cpu\"]]",
+                                .shapes = "[" + sizes + "]",
+                                .types = "[\"Tensor(float)\"]",
+                                .strides = "[" + strides + "]"}});
+  };
+  EXPECT_EQ(parse_error(with_strides("[4]", "[-1]")),
+            "a tensor has a negative stride\n"
+            "  file:     t.json\n"
+            "  node:     3\n"
+            "  field:    inputs.strides\n"
+            "  expected: strides of 0 or more\n"
+            "  got:      -1");
+  EXPECT_EQ(parse_error(with_strides("[2,2]", "[4611686018427387904,1]")),
+            "a tensor's extent overflows\n"
+            "  file:     t.json\n"
+            "  node:     3\n"
+            "  field:    inputs.values\n"
+            "  expected: a last byte below 2^63\n"
+            "  got:      4 elements of 4 bytes at offset 0");
 }
 
 TEST(TraceRefusal, ValuesShapesAndTypesOfDifferentLengths) {

@@ -30,15 +30,20 @@ TEST_P(Captures, AreReplayedWhole) {
   EXPECT_GT(run.report.coverage.selected, 0U);
   EXPECT_EQ(run.report.output_mismatches, 0U);
   EXPECT_EQ(run.report.values.nan, 0U);
+  EXPECT_EQ(run.report.values.inf, 0U);
+  EXPECT_EQ(run.report.values.subnormal, 0U);
   EXPECT_EQ(run.report.iteration_ms.samples.size(), 20U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Captures,
                          ::testing::Values("adam_variants", "autocast", "batch_norm",
-                                           "checkpointing", "conv_variants", "data_dependent",
-                                           "dropout", "fft_complex", "gru", "ignore_index",
-                                           "index_ops", "label_with_quote", "lstm", "offsets",
-                                           "sdpa", "sparse_grad", "wrapped_number"),
+                                           "checkpointing", "contrastive", "conv_variants",
+                                           "data_dependent", "detection", "diffusion", "dropout",
+                                           "fft_complex", "graph", "gru", "ignore_index",
+                                           "index_ops", "label_with_quote", "lstm",
+                                           "mixture_of_experts", "offsets", "packed_sequences",
+                                           "sdpa", "sparse_grad", "speech_ctc", "translation",
+                                           "wrapped_number"),
                          [](const auto& capture) { return std::string(capture.param); });
 
 }  // namespace
