@@ -132,15 +132,15 @@ std::size_t check_start(std::string_view text) {
 
 void refuse_kineto_key(std::string_view key) {
   if (is_kineto_key(key)) {
-    throw bad_input("not a PyTorch execution trace: this is a Kineto trace",
-                    {.file = {},
-                     .rank = {},
-                     .node = {},
-                     .field = std::string(key),
-                     .expected = R"(a JSON object with "schema" and "nodes")",
-                     .got = "a Kineto (chrome) trace",
-                     .hint = "give the execution trace of the same run; a Kineto file goes to "
-                             "generate --profile"});
+    throw bad_input(
+        "not a PyTorch execution trace: this is a Kineto trace",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = std::string(key),
+         .expected = R"(a JSON object with "schema" and "nodes")",
+         .got = "a Kineto (chrome) trace",
+         .hint = "give the execution trace of the same run: a profile holds times, not arguments"});
   }
 }
 

@@ -1,10 +1,14 @@
 #include "generator/generate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
 
 #include "captured_ranges.h"
+#include "et_schema/error.h"
 #include "et_schema/version.h"
 #include "flow.h"
 #include "groups.h"
@@ -84,6 +88,21 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
     bench.sources.push_back(
         {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
     bench.programs.push_back(compile(trace, options, groups));
+  }
+  const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
+    return program.selection.operators + program.selection.labels == 0;
+  });
+  if (is_empty) {
+    et_schema::ErrorContext context;
+    context.file = traces.front().file;
+    context.expected = "an operator to replay";
+    const std::vector<std::string> filters = describe_filters(options);
+    context.got = filters.empty() ? "none in the trace"
+                                  : fmt::format("none with {}", fmt::join(filters, " "));
+    context.hint = "inspect --ops TRACE lists the operators";
+    const auto kind =
+        filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage;
+    throw et_schema::Error(kind, "nothing is selected", std::move(context));
   }
   bench.groups = groups.take();
   return bench;

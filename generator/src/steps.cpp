@@ -28,6 +28,9 @@ std::vector<const Node*> step_marks(const Trace& trace) {
 Step step_at(const std::vector<const Node*>& marks, std::size_t index) {
   Step step;
   step.name = std::string(marks[index]->name);
+  if (marks.size() == 1) {
+    return step;  // written when it ended: the file holds this one step
+  }
   step.ids.begin = marks[index]->id;
   if (index + 1 < marks.size()) {
     step.ids.end = marks[index + 1]->id;
@@ -45,7 +48,7 @@ Step choose_step(const Trace& trace, const std::optional<std::string>& asked) {
     return {{}, "all"};
   }
   if (!asked) {
-    return marks.size() < 2 ? Step{} : step_at(marks, 0);
+    return marks.empty() ? Step{} : step_at(marks, 0);
   }
   std::vector<std::string_view> known;
   for (std::size_t i = 0; i < marks.size(); ++i) {

@@ -203,6 +203,12 @@ void Measurement::profile(RankReport& report) {
   std::stable_sort(report.operators.begin(), report.operators.end(),
                    [](const auto& a, const auto& b) { return a.ms > b.ms; });
   report.collectives = collectives.rows();
+  if (backend_.world_size() == 1) {
+    for (et_schema::CollectiveTime& row : report.collectives) {
+      row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus
+      row.busbw_gb_per_s.reset();
+    }
+  }
 }
 
 bool Measurement::any_rank(bool mine) {

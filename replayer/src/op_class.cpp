@@ -43,6 +43,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"uniform_", "random"},
     {"empty", "allocation"},
     {"::zeros", "allocation"},
+    {"::new_", "allocation"},
     {"::ones", "allocation"},
     {"::full", "allocation"},
     {"resize_", "allocation"},

@@ -5,15 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "corpus.h"
+#include "random.h"
 
 namespace understudy::fuzz {
 namespace {
@@ -28,38 +26,6 @@ struct Target {
 void PrintTo(const Target& target, std::ostream* stream) {
   *stream << target.name;
 }
-
-std::vector<std::string> read_corpus(const std::string& folder) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(UNDERSTUDY_CORPUS) + "/" + folder)) {
-    paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  std::vector<std::string> inputs;
-  for (const auto& path : paths) {
-    std::ifstream stream(path, std::ios::binary);
-    inputs.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  }
-  return inputs;
-}
-
-/// SplitMix64: the same numbers everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
-
- private:
-  std::uint64_t state_;
-};
 
 std::string mutate(std::string input, const std::vector<std::string>& corpus, Random& random) {
   const std::size_t changes = 1 + random.below(4);

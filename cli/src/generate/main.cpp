@@ -7,6 +7,7 @@
 
 #include "common/command_line.h"
 #include "common/output.h"
+#include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/bench.h"
@@ -80,6 +81,7 @@ Arguments read_arguments(int argc, char** argv) {
 }
 
 int generate(const Arguments& arguments) {
+  refuse_output(arguments.output, arguments.paths, "--output");
   Progress progress;
   progress.show("reading");
   const std::vector<et_schema::Trace> traces = et_schema::read_traces(arguments.paths);

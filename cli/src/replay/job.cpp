@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "backends/launcher.h"
 #include "common/output.h"
+#include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/error.h"
@@ -137,12 +139,18 @@ void ReplayJob::load() {
     const replayer::OpLibrary library = replayer::load_op_library(path);
     libraries_.push_back(fmt::format("{} operators", library.operators.size()));
   }
+  if (!arguments_.report_path.empty()) {
+    refuse_output(arguments_.report_path, {arguments_.input}, "--report");
+  }
   bench_ = load_bench(arguments_.input, arguments_.options.only);
   check_world_size();
   if (backend_ == nullptr) {
     backends::BackendOptions options;
     options.rank = arguments_.rank.value_or(0);
-    options.world_size = bench_.world_size();
+    // One rank's trace of a larger job: its groups tell how large.
+    const auto recorded =
+        bench_.groups.empty() ? 1 : static_cast<int>(bench_.groups.front().ranks.size());
+    options.world_size = std::max(bench_.world_size(), recorded);
     backend_ = backends::make_single_backend(options);
   }
 }
@@ -256,9 +264,6 @@ void ReplayJob::run_ranks() {
 }
 
 void ReplayJob::print(const Report& report) const {
-  if (!arguments_.report_path.empty()) {
-    et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
-  }
   std::string text;
   switch (arguments_.format) {
     case Format::kText:
@@ -272,6 +277,9 @@ void ReplayJob::print(const Report& report) const {
       break;
   }
   print_output(text);
+  if (!arguments_.report_path.empty()) {
+    et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
+  }
 }
 
 void ReplayJob::check_coverage(const Report& report) const {

@@ -20,7 +20,7 @@ struct Float16 {
   }
 
   [[nodiscard]] static std::uint16_t from_float(float value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>((bits >> 16U) & 0x8000U);
     const std::uint32_t magnitude = bits & 0x7fffffffU;
     if (magnitude > 0x7f800000U) {
@@ -54,7 +54,7 @@ struct BFloat16 {
   }
 
   [[nodiscard]] static std::uint16_t from_float(float value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    const auto bits = std::bit_cast<std::uint32_t>(value);
     if ((bits & 0x7fffffffU) > 0x7f800000U) {
       return static_cast<std::uint16_t>((bits >> 16U) | 0x40U);
     }

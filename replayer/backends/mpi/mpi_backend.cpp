@@ -168,7 +168,7 @@ void MpiBackend::check_same_everywhere(const std::string& name, const std::vecto
   }
 }
 
-void MpiBackend::make_communicators(Group& group, GroupId id) {
+void MpiBackend::make_communicators(Group& group, GroupId id) const {
   group.id = id;
   group.sends.resize(group.ranks.size());
   group.receives.resize(group.ranks.size());

@@ -55,7 +55,7 @@ class MpiBackend : public Backend {
   [[nodiscard]] const Group* find_group(GroupId id) const;
   [[nodiscard]] std::unique_ptr<Group> whole_world(GroupId id, const std::string& name) const;
   void check_same_everywhere(const std::string& name, const std::vector<int>& ranks);
-  void make_communicators(Group& group, GroupId id);
+  void make_communicators(Group& group, GroupId id) const;
   static void free_communicators(Group& group);
 
   MpiSession session_;

@@ -30,6 +30,7 @@ struct Maximum {
 };
 
 template <typename Half, typename Operation>
+// NOLINTNEXTLINE(readability-non-const-parameter): MPI's signature
 void reduce_halves(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
   const auto* from = static_cast<const std::uint16_t*>(in);
   auto* into = static_cast<std::uint16_t*>(in_out);

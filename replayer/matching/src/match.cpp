@@ -220,6 +220,7 @@ class Matcher {
     et_schema::GroupId group = 0;
     int from = 0;
     int to = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's 0 for a pointer
     auto operator<=>(const Channel&) const = default;
   };
   struct Pair {

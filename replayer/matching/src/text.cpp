@@ -57,7 +57,7 @@ class Reader {
     if (end == std::string_view::npos) {
       fail("the end of a line");
     }
-    const std::string word(text_.substr(at_, end - at_));
+    std::string word(text_.substr(at_, end - at_));
     at_ = end + 1;
     return word;
   }

@@ -88,8 +88,8 @@ TEST(TraceRefusal, KinetoFile) {
             "  field:    schemaVersion\n"
             "  expected: a JSON object with \"schema\" and \"nodes\"\n"
             "  got:      a Kineto (chrome) trace\n"
-            "  hint:     give the execution trace of the same run; a Kineto file goes to generate "
-            "--profile");
+            "  hint:     give the execution trace of the same run: a profile holds times, "
+            "not arguments");
 }
 
 TEST(TraceRefusal, UnknownSchema) {

@@ -1,8 +1,11 @@
 #include "replayer/run.h"
 
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
+
+#include <utility>
 
 #include "fixture.h"
 
@@ -34,6 +37,17 @@ TEST_F(RunTest, DataFlowsThroughOperatorsViewsAndAliases) {
   expect_all(out, 81);
   EXPECT_FALSE(slot(a).defined());
   EXPECT_FALSE(slot(b).defined());
+}
+
+TEST(OpenComm, KeepsWhatItWorksOnIfItIsNeverJoined) {
+  const at::Tensor input = at::empty({4});
+  {
+    OpenComm open;
+    open.inputs.push_back(input);
+    const OpenComm moved(std::move(open));
+    EXPECT_EQ(input.use_count(), 2);
+  }
+  EXPECT_EQ(input.use_count(), 2);
 }
 
 TEST_F(RunTest, WritesThroughAViewReachTheTensor) {
