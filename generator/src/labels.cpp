@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "below.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -59,22 +61,16 @@ std::vector<WorkingLabel> find_working_labels(const Trace& trace, const Flow& fl
       continue;
     }
     WorkingLabel label{index, index, kNoNode, {}};
-    bool works = true;
-    std::vector<NodeIndex> pending(node.children.begin(), node.children.end());
-    while (works && !pending.empty()) {
-      const NodeIndex below = pending.back();
-      pending.pop_back();
-      if (flow.is_operator[below]) {
-        works = only_prepares_memory(trace.nodes[below].name);
-        label.after = std::max(label.after, below);
-        label.allocated.insert(label.allocated.end(), flow.outputs[below].begin(),
-                               flow.outputs[below].end());
-      } else {
-        pending.insert(pending.end(), trace.nodes[below].children.begin(),
-                       trace.nodes[below].children.end());
+    const bool is_shown = walk_below(trace, index, [&](NodeIndex below) {
+      if (!flow.is_operator[below]) {
+        return Walk::kInto;
       }
-    }
-    if (works) {
+      label.after = std::max(label.after, below);
+      label.allocated.insert(label.allocated.end(), flow.outputs[below].begin(),
+                             flow.outputs[below].end());
+      return only_prepares_memory(trace.nodes[below].name) ? Walk::kPast : Walk::kStop;
+    });
+    if (!is_shown) {
       label.forward = find_forward(trace, selected, node);
       labels.push_back(std::move(label));
     }

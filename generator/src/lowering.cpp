@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "below.h"
 #include "et_schema/assert.h"
 #include "et_schema/schema_text.h"
 #include "slots.h"
@@ -157,18 +158,13 @@ class Lowering {
   [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
     std::vector<const Tensor*> made = flow_.inputs[index];
     bool computes = false;
-    std::vector<NodeIndex> pending(trace_.nodes[index].children.begin(),
-                                   trace_.nodes[index].children.end());
-    while (!pending.empty()) {
-      const NodeIndex below = pending.back();
-      pending.pop_back();
+    walk_below(trace_, index, [&](NodeIndex below) {
       if (flow_.is_operator[below] && !makes_nothing(trace_.nodes[below].name)) {
         computes = true;
         made.insert(made.end(), flow_.outputs[below].begin(), flow_.outputs[below].end());
       }
-      pending.insert(pending.end(), trace_.nodes[below].children.begin(),
-                     trace_.nodes[below].children.end());
-    }
+      return Walk::kInto;
+    });
     return computes && std::ranges::all_of(flow_.outputs[index], [&](const Tensor* result) {
              return std::ranges::any_of(made, [&](const Tensor* tensor) {
                return tensor->tensor_id == result->tensor_id &&

@@ -8,6 +8,7 @@
 #include <regex>
 #include <unordered_set>
 
+#include "below.h"
 #include "et_schema/error.h"
 
 namespace understudy::generator {
@@ -77,21 +78,14 @@ class Selector {
   [[nodiscard]] bool computes_by_itself(NodeIndex node) const {
     const std::vector<LifetimeId>& made =
         flow_.writes[node].empty() ? flow_.reads[node] : flow_.writes[node];
-    std::vector<NodeIndex> pending(trace_.nodes[node].children.begin(),
-                                   trace_.nodes[node].children.end());
-    while (!pending.empty()) {
-      const NodeIndex below = pending.back();
-      pending.pop_back();
-      if (flow_.is_operator[below] && !only_prepares_memory(trace_.nodes[below].name) &&
-          std::ranges::any_of(flow_.writes[below], [&](LifetimeId id) {
-            return std::ranges::find(made, id) != made.end();
-          })) {
-        return false;
-      }
-      pending.insert(pending.end(), trace_.nodes[below].children.begin(),
-                     trace_.nodes[below].children.end());
-    }
-    return true;
+    return !walk_below(trace_, node, [&](NodeIndex below) {
+      const bool computes_it = flow_.is_operator[below] &&
+                               !only_prepares_memory(trace_.nodes[below].name) &&
+                               std::ranges::any_of(flow_.writes[below], [&](LifetimeId id) {
+                                 return std::ranges::find(made, id) != made.end();
+                               });
+      return computes_it ? Walk::kStop : Walk::kInto;
+    });
   }
 
   bool open_some() {
@@ -146,19 +140,11 @@ class Selector {
   }
 
   [[nodiscard]] bool holds_its_own_schema(NodeIndex node) const {
-    std::vector<NodeIndex> pending(trace_.nodes[node].children.begin(),
-                                   trace_.nodes[node].children.end());
-    while (!pending.empty()) {
-      const NodeIndex below = pending.back();
-      pending.pop_back();
-      if (flow_.is_operator[below] &&
-          trace_.nodes[below].op_schema == trace_.nodes[node].op_schema) {
-        return true;
-      }
-      pending.insert(pending.end(), trace_.nodes[below].children.begin(),
-                     trace_.nodes[below].children.end());
-    }
-    return false;
+    return walk_below(trace_, node, [&](NodeIndex below) {
+      const bool is_same =
+          flow_.is_operator[below] && trace_.nodes[below].op_schema == trace_.nodes[node].op_schema;
+      return is_same ? Walk::kStop : Walk::kInto;
+    });
   }
 
   void open(NodeIndex node, const char* reason) {

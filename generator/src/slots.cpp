@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "below.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -229,14 +231,10 @@ std::vector<std::int64_t> SlotTable::result_strides(LifetimeId lifetime, const T
     });
   };
   take_from(trace_.nodes[producer]);
-  std::vector<NodeIndex> pending(trace_.nodes[producer].children.begin(),
-                                 trace_.nodes[producer].children.end());
-  while (!pending.empty()) {
-    const et_schema::Node& below = trace_.nodes[pending.back()];
-    pending.pop_back();
-    take_from(below);
-    pending.insert(pending.end(), below.children.begin(), below.children.end());
-  }
+  walk_below(trace_, producer, [&](NodeIndex below) {
+    take_from(trace_.nodes[below]);
+    return Walk::kInto;
+  });
   return strides;
 }
 
