@@ -291,10 +291,6 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
           integer_of(find_argument(program, instruction, row.of));
       return columns ? std::optional(arange(*columns / tables)) : std::nullopt;
     }
-    case Meaning::kConstant: {
-      const std::optional<double> value = number_of(find_argument(program, instruction, row.of));
-      return value ? std::optional(constant(*value)) : std::nullopt;
-    }
     case Meaning::kProbability:
       return uniform(0.05, 0.95);
     case Meaning::kPositive:

@@ -31,7 +31,6 @@ enum class Meaning : std::uint8_t {
   kTableOffsets,   ///< fbgemm: where each table starts in the weights `of`
   kTableRows,      ///< fbgemm: running sum of the rows of the tables in the weights `of`
   kTableColumns,   ///< fbgemm: running sum of the columns; the last is argument `of`
-  kConstant,       ///< the number in argument `of`
   kProbability,    ///< in (0, 1)
   kPositive,       ///< well above zero: a variance, what a root or a logarithm is taken of
   kSecondMoment,   ///< non-negative and small: an optimizer's squared gradients
@@ -50,9 +49,7 @@ struct ArgumentRule {
   std::int64_t dim = 0;  ///< negative: argument `dim` of the operator tells it
 };
 
-/// The whole table, in order of operators; docs/formats.md says how it is used.
-[[nodiscard]] std::span<const ArgumentRule> argument_rules();
-/// Its rows for one operator's name without overload.
+/// The table's rows for one operator's name without overload.
 [[nodiscard]] std::span<const ArgumentRule> argument_rules(std::string_view op);
 
 /// The value rule that a row asks for in one call; none where the call has no such argument or

@@ -171,10 +171,6 @@ static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
 
 }  // namespace
 
-std::span<const ArgumentRule> argument_rules() {
-  return kRules;
-}
-
 std::span<const ArgumentRule> argument_rules(std::string_view op) {
   if (op.starts_with("fbgemm::split_embedding_codegen_lookup_")) {
     op = "fbgemm::dense_embedding_codegen_lookup_function";  // one name for each optimizer, the
