@@ -23,7 +23,7 @@ install(FILES
   DESTINATION "${_package_dir}")
 
 # LibTorch stays where it is, so that the programs find it there. It is no part of the package.
-foreach(_program inspect generate replay)
+foreach(_program inspect generate replay compare)
   if(TARGET understudy_cli_${_program})
     if(UNDERSTUDY_BUILD_REPLAYER)
       set_property(TARGET understudy_cli_${_program}

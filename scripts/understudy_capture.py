@@ -8,8 +8,9 @@
             c.step()                # ends a step; returns False once the capture is whole
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
-the ground truth for a replay; one step that wakes the profiler up and is thrown away; one step
-under the Kineto profiler alone; one step under the execution trace observer and Kineto together.
+the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
+steps under the Kineto profiler alone, in one profile; one step whose index values are looked at
+(understudy_indices.py); one step under the execution trace observer and Kineto together.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
 """
@@ -17,6 +18,7 @@ docs/capture.md says what is written and what to watch for.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gzip
 import json
 import os
@@ -24,12 +26,16 @@ import platform
 import re
 import resource
 import shutil
+import statistics
 import sys
 import time
 from pathlib import Path
 
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
+
+from understudy_indices import IndexRecorder
+from understudy_observer import observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
@@ -47,33 +53,44 @@ class CaptureDone(BaseException):
 class Capture:
     """Drives the phases of one capture; use it through capture(), capture_step() or step()."""
 
-    def __init__(self, out_dir, *, warmup=3, timed=10, kineto_only=True, tensor_range=True,
-                 step_marker=True, stop_when_done=False):
+    def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
+                 tensor_range=True, step_marker=True, stop_when_done=False, allocations=None):
         """
         out_dir       folder to write to; made if it is not there
         warmup        steps that are run and not looked at
         timed         steps that are timed with nothing attached
-        kineto_only   also keep a profile taken without the observer (its times are the honest ones)
+        profiled      steps that are profiled without the observer (their times are the honest ones)
+        trace         record the execution trace; without it only times are taken
+        indices       record how index values come again, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
+        allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
         """
-        if warmup < 0 or timed < 0:
-            raise ValueError(f"warmup and timed must not be negative, got {warmup} and {timed}")
+        if min(warmup, timed, profiled) < 0:
+            raise ValueError("warmup, timed and profiled must not be negative, "
+                             f"got {warmup}, {timed} and {profiled}")
+        if not trace and timed + profiled == 0:
+            raise ValueError("nothing to capture: no trace, no timed and no profiled steps")
         self.out_dir = Path(out_dir)
         self.tensor_range = tensor_range
         self.step_marker = step_marker
         self.stop_when_done = stop_when_done
+        self._allocations = allocations
+        self._peak_tensor_bytes = None
         self._phases = ["warmup"] * warmup + ["timed"] * timed
-        if kineto_only:
-            self._phases += ["profiler_warmup", "kineto_only"]
-        self._phases.append("et")
+        if profiled:
+            self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
+        if trace:
+            self._phases += (["indices"] if indices else []) + ["et"]
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
         self._peak_rss = None
-        self._timed_faults = 0
+        self._faults = {phase: [] for phase in self._phases}
+        self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
-        self._open = contextlib.ExitStack()  # what the current step's phase has switched on
+        self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
+        self._open = contextlib.ExitStack()  # what the current step has switched on by itself
 
     @property
     def steps_needed(self):
@@ -109,9 +126,15 @@ class Capture:
         now = self._clock()
         self._open.close()
         self._times[phase].append(now - self._started)
+        self._faults[phase].append(_minor_faults() - self._faults_at_start)
         if phase == "timed":
-            self._timed_faults += _minor_faults() - self._faults_at_start
+            self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
+            if self._allocations is not None:
+                self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
+                                              self._allocations.understudy_peak_bytes())
         self._index += 1
+        if self.done or self._phases[self._index] != phase:
+            self._profile.close()
         if self.done:
             self._finish()
             if self.stop_when_done:
@@ -139,14 +162,37 @@ class Capture:
         phase = self._phases[self._index]
         if phase not in ("warmup", "timed") and self._peak_rss is None:
             self._peak_rss = _peak_rss()  # before the profilers add their own
+        is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
             self._open.enter_context(_kineto())
-        elif phase == "kineto_only":
+        elif phase == "kineto_only" and is_first:
             self._enter_profile("kineto_only", None)
+        elif phase == "indices":
+            self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
+        if phase in ("kineto_only", "et") and self.step_marker:
+            self._open.callback(_synchronize)  # device work of the step belongs to its marker
+            self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
+        if self._allocations is not None:
+            self._allocations.understudy_reset_peak()
         self._faults_at_start = _minor_faults()
+        self._cpu_at_start = time.process_time_ns()
         self._started = self._clock()
+
+    def _enter_index_recorder(self):
+        """Closing writes what the step's index values are like, where it had any."""
+        target = self._path("indices")
+        raw = _beside(target, ".raw")
+        recorder = IndexRecorder()
+
+        def write():
+            if recorder.uses:
+                raw.write_text(json.dumps(recorder.document(_rank())), encoding="utf-8")
+                self._keep(raw, target)
+
+        self._open.callback(write)
+        self._open.enter_context(recorder)
 
     def _enter_observer(self):
         """Registers the observer; closing writes the trace, after the profile has stopped it."""
@@ -155,8 +201,8 @@ class Capture:
         observer = ExecutionTraceObserver()
         with _environment(TENSOR_RANGE_SWITCH, "1" if self.tensor_range else None):
             observer.register_callback(str(raw))
-        self._open.callback(self._keep, raw, target)
-        self._open.callback(observer.unregister_callback)
+        self._profile.callback(self._keep, raw, target)
+        self._profile.callback(observer.unregister_callback)
         return observer
 
     def _enter_profile(self, kind, observer):
@@ -172,11 +218,9 @@ class Capture:
             raw.write_text(text, encoding="utf-8", errors="surrogateescape")
             self._keep(raw, target)
 
-        self._open.callback(export)
-        self._open.enter_context(profiler)
-        self._open.callback(_synchronize)  # device work of the step belongs to the profile
-        if self.step_marker:
-            self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
+        self._profile.callback(export)
+        self._profile.enter_context(profiler)
+        self._profile.callback(_synchronize)
 
     def _path(self, kind):
         return self.out_dir / f"rank-{_rank()}.{kind}.json.gz"
@@ -199,7 +243,8 @@ class Capture:
             return
         with contextlib.suppress(Exception):
             self._open.close()
-        for kind in ("et", "kineto", "kineto_only"):
+            self._profile.close()
+        for kind in ("et", "kineto", "kineto_only", "indices"):
             for suffix in (".raw", ".partial"):
                 _beside(self._path(kind), suffix).unlink(missing_ok=True)
 
@@ -215,12 +260,17 @@ class Capture:
             "files": sorted(target.name for target in self._targets),
             "step_ns": self._times.get("timed", []),
             "warmup_step_ns": self._times.get("warmup", []),
-            "kineto_only_step_ns": (self._times.get("kineto_only") or [None])[0],
-            "et_step_ns": self._times["et"][0],
-            "minor_faults_in_timed_steps": self._timed_faults,
+            "kineto_only_step_ns": _median(self._times.get("kineto_only")),
+            "kineto_only_steps_ns": self._times.get("kineto_only", []),
+            "et_step_ns": (self._times.get("et") or [None])[0],
+            "observer_ns": observer_cost("et" in self._times) if self._targets else None,
+            "cpu_ns_in_timed_steps": self._timed_cpu_ns,
+            "step_minor_faults": self._faults.get("timed", []),
+            "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
             "peak_device_bytes": _peak_device_bytes(),
+            "peak_tensor_bytes": self._peak_tensor_bytes,
             "process_groups": _process_groups(),
             "environment": _describe_environment(),
         }
@@ -257,6 +307,18 @@ def capture_step(step_fn, out_dir, **options):
             step_fn()
             c.step()
     return c
+
+
+def count_allocations(library):
+    """Counts the bytes of live tensors from here on, with the replay's own allocator.
+
+    library: libunderstudy_allocations.so, built against the torch that runs here. To be called
+    before the first tensor is made; tensors that are older do not count.
+    """
+    native = ctypes.CDLL(str(library))
+    native.understudy_peak_bytes.restype = ctypes.c_uint64
+    native.understudy_count_allocations()
+    return native
 
 
 _of_command = None  # the capture that scripts/capture has set up for the script it runs
@@ -316,7 +378,9 @@ def _kineto(observer=None):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    return profile(activities=activities, execution_trace_observer=observer, acc_events=True)
+    # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
+    return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
+                   profile_memory=observer is not None)
 
 
 def _beside(target, suffix):
@@ -335,6 +399,10 @@ def _environment(name, value):
         os.environ.pop(name, None)
         if before is not None:
             os.environ[name] = before
+
+
+def _median(times):
+    return int(statistics.median(times)) if times else None
 
 
 def _synchronize():

@@ -2,8 +2,10 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "bench_manifest.h"
@@ -12,6 +14,7 @@
 #include "et_schema/report.h"
 #include "program_check.h"
 #include "program_text.h"
+#include "program_timings.h"
 #include "quote.h"
 #include "read_file.h"
 #include "zip.h"
@@ -52,6 +55,7 @@ class Packer {
       manifest.ranks.push_back(pack_rank(rank));
     }
     members_.front() = {kManifestName, manifest_to_json(manifest)};
+    std::ranges::move(timings_, std::back_inserter(members_));
     for (const ZipMember& member : members_) {
       check_utf8(member.data, file_ + "/" + member.name);
     }
@@ -71,8 +75,17 @@ class Packer {
       members_.push_back({name, program_to_text(program)});
     }
     const Shared& where = shared->second;
-    return {members_[where.member].name, differences(bench_.programs[where.first_rank], program),
-            program.selection, program.losses};
+    Manifest::Rank packed{members_[where.member].name,
+                          differences(bench_.programs[where.first_rank], program),
+                          program.selection,
+                          program.losses,
+                          program.profile,
+                          {}};
+    if (program.profile) {
+      packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
+      timings_.push_back({packed.timings, timings_to_text(program)});
+    }
+    return packed;
   }
 
   struct Shared {
@@ -83,6 +96,7 @@ class Packer {
   const std::string& file_;
   std::map<std::string, Shared> shared_;         // by behaviour
   std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
+  std::vector<ZipMember> timings_;               // stand last
 };
 
 class Unpacker {
@@ -102,6 +116,10 @@ class Unpacker {
       apply(rank.differences, program, file_ + "/" + kManifestName, number);
       program.selection = rank.selection;
       program.losses = rank.losses;
+      program.profile = rank.profile;
+      if (program.profile) {
+        apply_timings(member(rank.timings), file_ + "/" + rank.timings, program);
+      }
       check_program(
           program, bench.groups.size(),
           {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});

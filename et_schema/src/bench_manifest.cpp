@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "bench_profile.h"
 #include "json_fields.h"
 #include "json_text.h"
 #include "process_groups.h"
@@ -13,7 +13,6 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr const char* kFormat = "understudy-bench";
-constexpr std::size_t kHashDigits = 16;
 
 // ---- writing
 
@@ -76,6 +75,11 @@ class ManifestWriter {
     if (!rank.differences.empty()) {
       write_differences(rank.differences);
     }
+    if (rank.profile) {
+      text(",\"timings\":", rank.timings);
+      out_ += ",\"profile\":";
+      append_profile(out_, *rank.profile);
+    }
     out_ += '}';
   }
 
@@ -92,6 +96,9 @@ class ManifestWriter {
       text(i == 0 ? "{\"name\":" : ",{\"name\":", opened.name);
       out_ += fmt::format(",\"count\":{}", opened.count);
       text(",\"reason\":", opened.reason);
+      if (opened.own_ns != 0) {
+        out_ += fmt::format(",\"own_ns\":{}", opened.own_ns);
+      }
       out_ += '}';
     }
     out_ += "]}";
@@ -138,13 +145,7 @@ Source read_source(const JsonField& field) {
   Source source;
   source.file = field.at("file").as_text();
   source.bytes = field.at("bytes").as_uint();
-  const std::string& digits = field.at("content_hash").as_text();
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), source.content_hash, 16);
-  if (digits.size() != kHashDigits || error != std::errc() ||
-      end != digits.data() + digits.size()) {
-    field.at("content_hash").fail("16 hexadecimal digits");
-  }
+  source.content_hash = field.at("content_hash").as_hash();
   source.schema = field.at("schema").as_text();
   return source;
 }
@@ -178,6 +179,9 @@ Selection read_selection(const JsonField& field) {
   for (const JsonField& opened : field.at("opened").items()) {
     selection.opened.push_back(
         {opened.at("name").as_text(), opened.at("count").as_uint(), opened.at("reason").as_text()});
+    if (const auto own_ns = opened.find("own_ns")) {
+      selection.opened.back().own_ns = own_ns->as_int();
+    }
   }
   return selection;
 }
@@ -231,6 +235,10 @@ Manifest::Rank read_rank(const JsonField& field, std::size_t index) {
   }
   if (const auto differences = field.find("differences")) {
     rank.differences = read_differences(*differences);
+  }
+  if (const auto profile = field.find("profile")) {
+    rank.profile = read_profile(*profile);
+    rank.timings = field.at("timings").as_text();
   }
   return rank;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct Manifest {
     ProgramDifferences differences;
     Selection selection;
     Losses losses;
+    std::optional<RecordedProfile> profile;
+    std::string timings;  ///< name of the member that holds them, where there is a profile
   };
   std::string tool_version;
   std::vector<Source> sources;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <limits>
 
 #include "et_schema/error.h"
@@ -161,6 +162,18 @@ const std::string& JsonField::as_text() const {
     fail("a text");
   }
   return value_->get_ref<const std::string&>();
+}
+
+std::uint64_t JsonField::as_hash() const {
+  constexpr std::size_t kHashDigits = 16;
+  const std::string& digits = as_text();
+  const char* end = digits.data() + digits.size();
+  std::uint64_t hash = 0;
+  const auto [parsed, error] = std::from_chars(digits.data(), end, hash, 16);
+  if (digits.size() != kHashDigits || error != std::errc() || parsed != end) {
+    fail("16 hexadecimal digits");
+  }
+  return hash;
 }
 
 std::vector<std::int64_t> JsonField::as_ints() const {

@@ -42,6 +42,8 @@ class JsonField {
   [[nodiscard]] double as_double() const;
   [[nodiscard]] std::optional<double> as_double_or_null() const;
   [[nodiscard]] const std::string& as_text() const;
+  /// 16 hexadecimal digits.
+  [[nodiscard]] std::uint64_t as_hash() const;
   [[nodiscard]] std::vector<std::int64_t> as_ints() const;
   [[nodiscard]] std::vector<std::string> as_texts() const;
 

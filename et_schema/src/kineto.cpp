@@ -123,6 +123,7 @@ class KinetoParser {
   void read_events();
   void read_event();
   void add_event(element value);
+  void add_memory(simdjson::dom::object object);
   void read_arguments(KinetoEvent& event, element value);
   void add_base_time();
   [[nodiscard]] std::string_view intern(std::string_view text);
@@ -284,6 +285,7 @@ void KinetoParser::add_event(element value) {
     if (key == "ph") {
       phase = field.is_string() ? std::string_view(field) : std::string_view();
       if (phase != "X") {
+        add_memory(object);
         ++profile_.other_events[std::string(phase.substr(0, 1))];
         return;
       }
@@ -315,7 +317,28 @@ void KinetoParser::add_event(element value) {
       break;
     }
   }
+  if (event.category == KinetoCategory::kOther &&
+      (category.ends_with("_runtime") || category.ends_with("_driver"))) {
+    event.category = KinetoCategory::kRuntime;  // of other accelerators
+  }
   profile_.events.push_back(event);
+}
+
+/// Of the instant events those named "[memory]" are kept.
+void KinetoParser::add_memory(simdjson::dom::object object) {
+  std::string_view name;
+  element time;
+  element arguments;
+  element bytes;
+  element address;
+  if (object["name"].get(name) != SUCCESS || name != "[memory]" ||
+      object["ts"].get(time) != SUCCESS || object["args"].get(arguments) != SUCCESS ||
+      arguments["Bytes"].get(bytes) != SUCCESS || arguments["Addr"].get(address) != SUCCESS) {
+    return;
+  }
+  profile_.memory.push_back({read_time(time, "ts"),
+                             static_cast<std::uint64_t>(lenient_integer(address)),
+                             lenient_integer(bytes)});
 }
 
 void KinetoParser::read_arguments(KinetoEvent& event, element value) {
@@ -342,11 +365,17 @@ void KinetoParser::read_arguments(KinetoEvent& event, element value) {
 
 void KinetoParser::add_base_time() {
   // The base time may stand behind the events.
-  for (KinetoEvent& event : profile_.events) {
-    if (__builtin_add_overflow(event.ts_ns, profile_.base_time_ns, &event.ts_ns)) {
+  const auto add = [&](std::int64_t& ts_ns) {
+    if (__builtin_add_overflow(ts_ns, profile_.base_time_ns, &ts_ns)) {
       fail("an event's time overflows", "ts", "nanoseconds below 2^63 with the base time",
            fmt::format("base time {}", profile_.base_time_ns));
     }
+  };
+  for (KinetoEvent& event : profile_.events) {
+    add(event.ts_ns);
+  }
+  for (KinetoMemory& event : profile_.memory) {
+    add(event.ts_ns);
   }
 }
 

@@ -36,6 +36,16 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Labels without operators below them that did work, replayed through an equivalent if known."},
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
     {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
+    {"repaired_parents",
+     "Nodes hung from another parent than recorded, which the profile's intervals show to be "
+     "wrong."},
+    {"unjoined_nodes", "Nodes of the step without an event in the profile; they have no times."},
+    {"unjoined_events", "Operators of a profiled step without a node in the trace."},
+    {"unlinked_device_events",
+     "Device events that no operator can be told to have launched; bench.et lists them by name."},
+    {"unjoined_indices",
+     "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
+     "rule."},
 }};
 
 constexpr bool every_loss_is_described() {

@@ -1,11 +1,16 @@
 #include "program_check.h"
 
+#include <algorithm>
+
 #include "et_schema/error.h"
 #include "program_names.h"
 #include "program_text.h"
 
 namespace understudy::et_schema {
 namespace {
+
+/// Later than any step ends, and far enough from overflows.
+constexpr std::int64_t kLatestNs = std::int64_t{1} << 60U;
 
 class Checker {
  public:
@@ -18,11 +23,15 @@ class Checker {
         fail("storage " + std::to_string(i) + ", bytes", "a size that is not negative",
              std::to_string(program_.storages[i].bytes));
       }
+      check_hold("storage " + std::to_string(i) + ", held_until", program_.storages[i]);
     }
     for (std::size_t i = 0; i < program_.slots.size(); ++i) {
       check_slot("slot " + std::to_string(i), program_.slots[i]);
     }
     check_instructions(program_.instructions, 0);
+    if (program_.profile) {
+      check_profile(*program_.profile);
+    }
   }
 
  private:
@@ -37,6 +46,24 @@ class Checker {
     context.got = std::move(got);
     context.hint = origin_.hint;
     throw bad_input("the program of a rank does not hold together", std::move(context));
+  }
+
+  void check_profile(const RecordedProfile& profile) const {
+    if (profile.step_ns < 0 || profile.operators_ns < 0 || profile.operators_device_ns < 0) {
+      fail("profile", "times that are not negative",
+           std::to_string(
+               std::min({profile.step_ns, profile.operators_ns, profile.operators_device_ns})));
+    }
+  }
+
+  void check_hold(const std::string& name, const Storage& storage) const {
+    const std::size_t count = program_.instructions.size();
+    if (storage.held_until && (storage.external || *storage.held_until > count)) {
+      fail(name,
+           storage.external ? "nothing for an external storage"
+                            : "at most " + std::to_string(count) + ", the number of instructions",
+           std::to_string(*storage.held_until));
+    }
   }
 
   void check_slot(const std::string& name, const Slot& slot) const {
@@ -114,6 +141,14 @@ class Checker {
       fail(name + ".high", "at least `low`, " + std::to_string(rule.low),
            std::to_string(rule.high));
     }
+    if (rule.kind == ValueRuleKind::kDominant && rule.high < 1) {
+      fail(name + ".high", "at least one row", std::to_string(rule.high));
+    }
+    if (rule.kind == ValueRuleKind::kReuse) {
+      if (const auto problem = find_problem(rule.reuse)) {
+        fail(name + "." + problem->field, problem->expected, problem->got);
+      }
+    }
   }
 
   void check_instructions(const std::vector<Instruction>& instructions, std::uint64_t depth) const {
@@ -123,6 +158,9 @@ class Checker {
     }
     for (const Instruction& instruction : instructions) {
       check_instruction(instruction);
+      if (instruction.timing) {
+        check_timing(*instruction.timing, depth, instruction.node_id);
+      }
       check_instructions(instruction.body, depth + 1);
     }
   }
@@ -147,6 +185,21 @@ class Checker {
     }
     if (instruction.comm) {
       check_comm(*instruction.comm, node);
+    }
+  }
+
+  void check_timing(const Timing& timing, std::uint64_t depth, std::uint64_t node) const {
+    if (!program_.profile || depth > 0) {
+      fail("timing", "none without a profile, and none in a body", "one", node);
+    }
+    const std::int64_t least =
+        std::min({timing.start_ns, timing.host_ns, timing.gap_ns, timing.device_ns});
+    if (least < 0) {
+      fail("timing", "times that are not negative", std::to_string(least), node);
+    }
+    const std::int64_t most = std::max({timing.start_ns, timing.host_ns, timing.gap_ns});
+    if (most > kLatestNs) {
+      fail("timing", "times of at most 2^60 ns", std::to_string(most), node);
     }
   }
 

@@ -9,11 +9,11 @@ namespace {
 // In the order of the enumerators.
 constexpr std::array<std::string_view, 8> kInstructionKinds = {
     "op", "alias", "native", "collective", "p2p", "wait", "kernel", "marker"};
-constexpr std::array<std::string_view, 11> kValueRuleKinds = {
-    "zeros",   "constant", "uniform",   "normal", "integers", "offsets",
-    "lengths", "arange",   "bernoulli", "mask",   "targets"};
+constexpr std::array<std::string_view, 13> kValueRuleKinds = {
+    "zeros",  "constant",  "uniform", "normal",  "integers", "offsets", "lengths",
+    "arange", "bernoulli", "mask",    "targets", "reuse",    "dominant"};
 static_assert(kInstructionKinds.size() == static_cast<std::size_t>(InstructionKind::kMarker) + 1);
-static_assert(kValueRuleKinds.size() == static_cast<std::size_t>(ValueRuleKind::kTargets) + 1);
+static_assert(kValueRuleKinds.size() == static_cast<std::size_t>(ValueRuleKind::kDominant) + 1);
 
 template <typename Enum, std::size_t kSize>
 std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,

@@ -70,6 +70,12 @@ class ProgramReader {
     if (element external; line["external"].get(external) == simdjson::SUCCESS) {
       storage.external = lines_.to_bool("external", external);
     }
+    if (element held; line["held_until"].get(held) == simdjson::SUCCESS) {
+      storage.held_until = lines_.to_index("held_until", held);
+    }
+    if (element state; line["state"].get(state) == simdjson::SUCCESS) {
+      storage.state = lines_.to_bool("state", state);
+    }
     return storage;
   }
 
@@ -129,6 +135,12 @@ class ProgramReader {
         rule.include_last = lines_.to_bool("value.include_last", value);
       } else if (key == "segments") {
         rule.segments = read_segments(lines_.to_array("value.segments", value));
+      } else if (key == "reuse") {
+        rule.reuse.bins = read_bins(lines_.to_array("value.reuse", value));
+      } else if (key == "run") {
+        rule.reuse.run = lines_.to_int("value.run", value);
+      } else if (key == "sorted") {
+        rule.reuse.sorted = lines_.to_bool("value.sorted", value);
       } else if (key == "why") {
         rule.why = lines_.to_text("value.why", value);
       }
@@ -147,6 +159,22 @@ class ProgramReader {
       segments.push_back({pair[0], pair[1]});
     }
     return segments;
+  }
+
+  std::vector<ReuseBin> read_bins(array items) {
+    std::vector<ReuseBin> bins;
+    bins.reserve(items.size());
+    for (const element item : items) {
+      const std::vector<std::int64_t> numbers = lines_.to_ints("value.reuse", item);
+      if (numbers.size() < 4 || numbers.size() % 2 != 0) {
+        lines_.fail("value.reuse", "a list of [low, high, times, numbers, …]", item);
+      }
+      ReuseBin& bin = bins.emplace_back(ReuseBin{numbers[0], numbers[1], {}});
+      for (std::size_t i = 2; i < numbers.size(); i += 2) {
+        bin.repeats.push_back({numbers[i], numbers[i + 1]});
+      }
+    }
+    return bins;
   }
 
   void read_instruction(object line) {

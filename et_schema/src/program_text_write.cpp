@@ -64,6 +64,10 @@ class ProgramWriter {
     write_device(storage.device);
     int_field("bytes", storage.bytes);
     flag("external", storage.external);
+    if (storage.held_until) {
+      uint_field("held_until", *storage.held_until);
+    }
+    flag("state", storage.state);
     out_ += "}\n";
   }
 
@@ -112,10 +116,35 @@ class ProgramWriter {
       }
       out_ += ']';
     }
+    if (rule.kind == ValueRuleKind::kReuse) {
+      write_reuse(rule.reuse);
+    }
     if (!rule.why.empty()) {
       text_field("why", rule.why);
     }
     out_ += '}';
+  }
+
+  void write_reuse(const Reuse& reuse) {
+    out_ += ",\"reuse\":[";
+    for (const ReuseBin& bin : reuse.bins) {
+      out_ += &bin == reuse.bins.data() ? "[" : ",[";
+      append_json_int(out_, bin.low);
+      out_ += ',';
+      append_json_int(out_, bin.high);
+      for (const Repeat& repeat : bin.repeats) {
+        out_ += ',';
+        append_json_int(out_, repeat.times);
+        out_ += ',';
+        append_json_int(out_, repeat.numbers);
+      }
+      out_ += ']';
+    }
+    out_ += ']';
+    if (reuse.run != 1) {
+      int_field("run", reuse.run);
+    }
+    flag("sorted", reuse.sorted);
   }
 
   void write_instruction(std::size_t index, std::uint64_t depth, const Instruction& instruction) {

@@ -18,16 +18,18 @@ void raise_to(std::optional<double>& figure, const std::optional<double>& other)
   }
 }
 
-std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
-  std::size_t iterations = ranks.front().iteration_ms.samples.size();
-  for (const RankReport& rank : ranks) {
-    iterations = std::min(iterations, rank.iteration_ms.samples.size());
+// Keeps of each sample the slower rank's, for as many samples as both have.
+void slow_down(std::vector<double>& samples, const std::vector<double>& others) {
+  samples.resize(std::min(samples.size(), others.size()));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = std::max(samples[i], others[i]);
   }
-  std::vector<double> slowest(iterations, 0.0);
+}
+
+std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
+  std::vector<double> slowest = ranks.front().iteration_ms.samples;
   for (const RankReport& rank : ranks) {
-    for (std::size_t i = 0; i < iterations; ++i) {
-      slowest[i] = std::max(slowest[i], rank.iteration_ms.samples[i]);
-    }
+    slow_down(slowest, rank.iteration_ms.samples);
   }
   return slowest;
 }
@@ -54,12 +56,18 @@ std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
 Coverage merge_coverage(const std::vector<RankReport>& ranks) {
   Coverage total;
   total.time = ranks.front().coverage.time;
+  total.substituted_time = ranks.front().coverage.substituted_time;
+  total.dropped_time = ranks.front().coverage.dropped_time;
   for (const RankReport& rank : ranks) {
     total.selected += rank.coverage.selected;
     total.replayed += rank.coverage.replayed;
     total.exact += rank.coverage.exact;
     const bool both_known = total.time && rank.coverage.time;
     total.time = both_known ? std::min(total.time, rank.coverage.time) : std::nullopt;
+    for (const auto share : {&Coverage::substituted_time, &Coverage::dropped_time}) {
+      const bool is_known = total.*share && rank.coverage.*share;
+      total.*share = is_known ? std::max(total.*share, rank.coverage.*share) : std::nullopt;
+    }
   }
   if (total.selected != 0) {
     total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
@@ -75,11 +83,16 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
   std::map<std::pair<std::string, std::string>, OperatorTime> rows;
   for (const RankReport& rank : ranks) {
     for (const OperatorTime& row : rank.operators) {
-      OperatorTime& sum = rows[{row.name, row.op_class}];
-      sum.name = row.name;
-      sum.op_class = row.op_class;
-      sum.count += row.count;
-      sum.ms = std::max(sum.ms, row.ms);
+      const auto [place, is_new] = rows.try_emplace({row.name, row.op_class}, row);
+      if (is_new) {
+        continue;
+      }
+      OperatorTime& merged = place->second;
+      merged.count += row.count;
+      merged.ms = std::max(merged.ms, row.ms);
+      slow_down(merged.samples_ms, row.samples_ms);
+      raise_to(merged.recorded_ms, row.recorded_ms);
+      raise_to(merged.device_ms, row.device_ms);
     }
   }
   std::vector<OperatorTime> merged;
@@ -115,6 +128,7 @@ std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ran
         merged.median_us = row.median_us;
         merged.algbw_gb_per_s = row.algbw_gb_per_s;
         merged.busbw_gb_per_s = row.busbw_gb_per_s;
+        merged.samples_us = row.samples_us;
       }
     }
   }
@@ -124,6 +138,38 @@ std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ran
     merged.push_back(std::move(row));
   }
   return merged;
+}
+
+PaceUse merge_pace(const std::vector<RankReport>& ranks) {
+  PaceUse total = ranks.front().pace;
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const PaceUse& pace = ranks[i].pace;
+    total.paced += pace.paced;
+    total.on_time += pace.on_time;
+    total.late += pace.late;
+    raise_to(total.late_ms, pace.late_ms);
+    raise_to(total.error_median_us, pace.error_median_us);
+    raise_to(total.error_p99_us, pace.error_p99_us);
+    total.own_threads += pace.own_threads;
+  }
+  return total;
+}
+
+SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
+  SystemCounters total = ranks.front().counters;
+  const auto add = [](std::optional<double>& sum, const std::optional<double>& figure) {
+    sum = sum && figure ? std::optional(*sum + *figure) : std::nullopt;
+  };
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const SystemCounters& counters = ranks[i].counters;
+    for (const auto figure :
+         {&SystemCounters::cpu_ms, &SystemCounters::minor_faults, &SystemCounters::major_faults,
+          &SystemCounters::involuntary_switches, &SystemCounters::instructions,
+          &SystemCounters::cycles, &SystemCounters::cache_misses}) {
+      add(total.*figure, counters.*figure);
+    }
+  }
+  return total;
 }
 
 void add_rank(RankReport& total, const RankReport& rank) {
@@ -147,6 +193,9 @@ void add_rank(RankReport& total, const RankReport& rank) {
   total.memory.live_peak_bytes =
       std::max(total.memory.live_peak_bytes, rank.memory.live_peak_bytes);
   total.memory.external_bytes = std::max(total.memory.external_bytes, rank.memory.external_bytes);
+  raise_to(total.original.step_ms, rank.original.step_ms);
+  raise_to(total.original.operators_ms, rank.original.operators_ms);
+  raise_to(total.original.unprofiled_ms, rank.original.unprofiled_ms);
   for (const auto& [name, count] : rank.losses) {
     total.losses[name] += count;
   }
@@ -195,6 +244,12 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.coverage = merge_coverage(ranks);
   for (const RankReport& rank : ranks) {
     add_rank(report.total, rank);
+  }
+  report.total.pace = merge_pace(ranks);
+  report.total.counters = merge_counters(ranks);
+  report.total.gap_samples_ms = ranks.front().gap_samples_ms;
+  for (const RankReport& rank : ranks) {
+    slow_down(report.total.gap_samples_ms, rank.gap_samples_ms);
   }
   report.total.operators = merge_operators(ranks);
   report.total.collectives = merge_collectives(ranks);

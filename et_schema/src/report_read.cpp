@@ -5,6 +5,7 @@
 #include "et_schema/report.h"
 #include "json_fields.h"
 #include "report_format.h"
+#include "report_gpu.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -18,6 +19,24 @@ JsonSource source_of(const std::string& file) {
   return {file, "the report cannot be read", "make the report again with `replay --report`"};
 }
 
+std::vector<double> numbers(const JsonField& field) {
+  std::vector<double> values;
+  for (const JsonField& item : field.items()) {
+    values.push_back(number(item));
+  }
+  return values;
+}
+
+// Reports of releases before a key was written lack it: then it holds nothing.
+std::vector<double> numbers_if_there(const JsonField& field, const char* key) {
+  const auto list = field.find(key);
+  return list ? numbers(*list) : std::vector<double>{};
+}
+std::optional<double> number_if_there(const JsonField& field, const char* key) {
+  const auto value = field.find(key);
+  return value ? value->as_double_or_null() : std::nullopt;
+}
+
 IterationStats read_iteration(const JsonField& field) {
   IterationStats stats;
   stats.min = field.at("min").as_double_or_null();
@@ -25,9 +44,7 @@ IterationStats read_iteration(const JsonField& field) {
   stats.p10 = field.at("p10").as_double_or_null();
   stats.p90 = field.at("p90").as_double_or_null();
   stats.p99 = field.at("p99").as_double_or_null();
-  for (const JsonField& sample : field.at("samples").items()) {
-    stats.samples.push_back(number(sample));
-  }
+  stats.samples = numbers(field.at("samples"));
   return stats;
 }
 
@@ -35,6 +52,12 @@ Coverage read_coverage(const JsonField& field) {
   Coverage coverage;
   coverage.count = field.at("count").as_double_or_null();
   coverage.time = field.at("time").as_double_or_null();
+  if (const auto share = field.find("substituted_time")) {
+    coverage.substituted_time = share->as_double_or_null();
+  }
+  if (const auto share = field.find("dropped_time")) {
+    coverage.dropped_time = share->as_double_or_null();
+  }
   coverage.selected = field.at("selected").as_uint();
   coverage.replayed = field.at("replayed").as_uint();
   coverage.exact = field.at("exact").as_uint();
@@ -62,7 +85,10 @@ std::vector<OperatorTime> read_operators(const JsonField& field) {
   std::vector<OperatorTime> operators;
   for (const JsonField& item : field.items()) {
     operators.push_back({item.at("name").as_text(), item.at("class").as_text(),
-                         item.at("count").as_uint(), number(item.at("ms"))});
+                         item.at("count").as_uint(), number(item.at("ms")),
+                         numbers_if_there(item, "samples_ms"),
+                         number_if_there(item, "recorded_ms"),
+                         number_if_there(item, "device_ms")});
   }
   return operators;
 }
@@ -79,6 +105,7 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
     row.median_us = item.at("median_us").as_double_or_null();
     row.algbw_gb_per_s = item.at("algbw_gb_per_s").as_double_or_null();
     row.busbw_gb_per_s = item.at("busbw_gb_per_s").as_double_or_null();
+    row.samples_us = numbers_if_there(item, "samples_us");
     collectives.push_back(std::move(row));
   }
   return collectives;
@@ -93,6 +120,37 @@ std::vector<ValueFinding> read_findings(const JsonField& field) {
   return findings;
 }
 
+PaceUse read_pace(const JsonField& field) {
+  PaceUse pace;
+  pace.mode = field.at("mode").as_text();
+  pace.paced = field.at("paced").as_uint();
+  pace.on_time = field.at("on_time").as_uint();
+  pace.late = field.at("late").as_uint();
+  pace.late_ms = field.at("late_ms").as_double_or_null();
+  pace.error_median_us = field.at("error_median_us").as_double_or_null();
+  pace.error_p99_us = field.at("error_p99_us").as_double_or_null();
+  pace.own_threads = field.at("own_threads").as_uint();
+  return pace;
+}
+
+SystemCounters read_counters(const JsonField& field) {
+  SystemCounters counters;
+  counters.cpu_ms = field.at("cpu_ms").as_double_or_null();
+  counters.minor_faults = field.at("minor_faults").as_double_or_null();
+  counters.major_faults = field.at("major_faults").as_double_or_null();
+  counters.involuntary_switches = field.at("involuntary_switches").as_double_or_null();
+  counters.instructions = field.at("instructions").as_double_or_null();
+  counters.cycles = field.at("cycles").as_double_or_null();
+  counters.cache_misses = field.at("cache_misses").as_double_or_null();
+  counters.hardware = field.at("hardware").as_text();
+  return counters;
+}
+
+OriginalStep read_original(const JsonField& field) {
+  return {field.at("step_ms").as_double_or_null(), field.at("operators_ms").as_double_or_null(),
+          field.at("unprofiled_ms").as_double_or_null()};
+}
+
 RankReport read_figures(const JsonField& field) {
   RankReport report;
   report.iteration_ms = read_iteration(field.at("iteration_ms"));
@@ -102,9 +160,22 @@ RankReport read_figures(const JsonField& field) {
   const JsonField values = field.at("values");
   report.values = {values.at("nan").as_uint(), values.at("inf").as_uint(),
                    values.at("subnormal").as_uint(), values.at("recorded_inf").as_uint()};
+  if (const auto gpu = field.find("gpu")) {
+    report.gpu = read_gpu(*gpu);
+  }
   const JsonField memory = field.at("memory");
   report.memory = {memory.at("peak_bytes").as_uint(), memory.at("live_peak_bytes").as_uint(),
                    memory.at("external_bytes").as_uint()};
+  if (const auto pace = field.find("pace")) {
+    report.pace = read_pace(*pace);
+  }
+  if (const auto counters = field.find("counters")) {
+    report.counters = read_counters(*counters);
+  }
+  if (const auto original = field.find("original")) {
+    report.original = read_original(*original);
+  }
+  report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
   report.host_overhead_ns_per_operator =
       field.at("host_overhead_ns_per_operator").as_double_or_null();
   for (const auto& [name, count] : field.at("losses").members()) {
@@ -137,6 +208,9 @@ Environment read_environment(const JsonField& field) {
   Environment environment;
   environment.tool_version = field.at("tool_version").as_text();
   environment.benchmark = field.at("benchmark").as_text();
+  if (const auto hash = field.find("benchmark_hash")) {
+    environment.benchmark_hash = hash->as_text();
+  }
   environment.date_utc = field.at("date_utc").as_text();
   environment.device = field.at("device").as_text();
   environment.cpu_model = field.at("cpu_model").as_text();

@@ -3,6 +3,7 @@
 
 #include "et_schema/report.h"
 #include "report_format.h"
+#include "report_gpu.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -17,6 +18,14 @@ Json number(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
 
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) {
+    list.push_back(number(value));
+  }
+  return list;
+}
+
 Json iteration_json(const IterationStats& stats) {
   Json json;
   json["min"] = number(stats.min);
@@ -24,10 +33,7 @@ Json iteration_json(const IterationStats& stats) {
   json["p10"] = number(stats.p10);
   json["p90"] = number(stats.p90);
   json["p99"] = number(stats.p99);
-  Json& samples = json["samples"] = Json::array();
-  for (const double sample : stats.samples) {
-    samples.push_back(number(sample));
-  }
+  json["samples"] = numbers(stats.samples);
   return json;
 }
 
@@ -49,6 +55,8 @@ Json coverage_json(const Coverage& coverage) {
   Json json;
   json["count"] = number(coverage.count);
   json["time"] = number(coverage.time);
+  json["substituted_time"] = number(coverage.substituted_time);
+  json["dropped_time"] = number(coverage.dropped_time);
   json["selected"] = coverage.selected;
   json["replayed"] = coverage.replayed;
   json["exact"] = coverage.exact;
@@ -73,8 +81,15 @@ Json mismatches_json(const std::vector<OutputMismatch>& mismatches) {
 Json operators_json(const std::vector<OperatorTime>& operators) {
   Json list = Json::array();
   for (const OperatorTime& row : operators) {
-    list.push_back(Json{
-        {"name", row.name}, {"class", row.op_class}, {"count", row.count}, {"ms", number(row.ms)}});
+    list.push_back(Json{{"name", row.name},
+                        {"class", row.op_class},
+                        {"count", row.count},
+                        {"ms", number(row.ms)},
+                        {"recorded_ms", number(row.recorded_ms)},
+                        {"samples_ms", numbers(row.samples_ms)}});
+    if (row.device_ms) {
+      list.back()["device_ms"] = number(row.device_ms);
+    }
   }
   return list;
 }
@@ -89,7 +104,8 @@ Json collectives_json(const std::vector<CollectiveTime>& collectives) {
                         {"bytes", row.bytes},
                         {"median_us", number(row.median_us)},
                         {"algbw_gb_per_s", number(row.algbw_gb_per_s)},
-                        {"busbw_gb_per_s", number(row.busbw_gb_per_s)}});
+                        {"busbw_gb_per_s", number(row.busbw_gb_per_s)},
+                        {"samples_us", numbers(row.samples_us)}});
   }
   return list;
 }
@@ -100,6 +116,34 @@ Json findings_json(const std::vector<ValueFinding>& findings) {
     list.push_back(Json{{"node", finding.node}, {"name", finding.name}, {"kind", finding.kind}});
   }
   return list;
+}
+
+Json pace_json(const PaceUse& pace) {
+  return {{"mode", pace.mode},
+          {"paced", pace.paced},
+          {"on_time", pace.on_time},
+          {"late", pace.late},
+          {"late_ms", number(pace.late_ms)},
+          {"error_median_us", number(pace.error_median_us)},
+          {"error_p99_us", number(pace.error_p99_us)},
+          {"own_threads", pace.own_threads}};
+}
+
+Json counters_json(const SystemCounters& counters) {
+  return {{"cpu_ms", number(counters.cpu_ms)},
+          {"minor_faults", number(counters.minor_faults)},
+          {"major_faults", number(counters.major_faults)},
+          {"involuntary_switches", number(counters.involuntary_switches)},
+          {"instructions", number(counters.instructions)},
+          {"cycles", number(counters.cycles)},
+          {"cache_misses", number(counters.cache_misses)},
+          {"hardware", counters.hardware}};
+}
+
+Json original_json(const OriginalStep& original) {
+  return {{"step_ms", number(original.step_ms)},
+          {"operators_ms", number(original.operators_ms)},
+          {"unprofiled_ms", number(original.unprofiled_ms)}};
 }
 
 void add_figures(Json& json, const RankReport& report) {
@@ -114,6 +158,13 @@ void add_figures(Json& json, const RankReport& report) {
   json["memory"] = Json{{"peak_bytes", report.memory.peak_bytes},
                         {"live_peak_bytes", report.memory.live_peak_bytes},
                         {"external_bytes", report.memory.external_bytes}};
+  if (report.gpu) {
+    json["gpu"] = gpu_json(*report.gpu);
+  }
+  json["pace"] = pace_json(report.pace);
+  json["counters"] = counters_json(report.counters);
+  json["original"] = original_json(report.original);
+  json["gap_samples_ms"] = numbers(report.gap_samples_ms);
   json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
   json["losses"] = Json(report.losses);
   json["mismatches"] = mismatches_json(report.mismatches);
@@ -135,6 +186,7 @@ Json environment_json(const Environment& environment) {
   Json json;
   json["tool_version"] = environment.tool_version;
   json["benchmark"] = environment.benchmark;
+  json["benchmark_hash"] = environment.benchmark_hash;
   json["date_utc"] = environment.date_utc;
   json["device"] = environment.device;
   json["cpu_model"] = environment.cpu_model;

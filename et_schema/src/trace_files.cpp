@@ -7,9 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "et_schema/error.h"
+#include "et_schema/index_uses.h"
 #include "et_schema/trace_reader.h"
 #include "trace_sniff.h"
 #include "unpack.h"
@@ -172,6 +174,30 @@ void check_ranks(const std::vector<Trace>& traces) {
   }
 }
 
+using UsesByStem = std::map<std::string, IndexUses>;
+
+/// The file that scripts/capture wrote beside a trace which was named alone.
+void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, UsesByStem& uses) {
+  for (const char* ending : {".indices.json.gz", ".indices.json"}) {
+    const std::string stem = stem_of_trace(trace);
+    std::error_code error;
+    if (fs::is_regular_file(stem + ending, error)) {
+      read_one_file(stem + ending, budget, [&](InputFile&& file) {
+        uses.insert_or_assign(stem, parse_index_uses(file.data, stem + ending));
+      });
+      return;
+    }
+  }
+}
+
+void attach_index_uses(std::vector<Trace>& traces, UsesByStem& uses) {
+  for (Trace& trace : traces) {
+    if (const auto found = uses.find(stem_of_trace(trace.file)); found != uses.end()) {
+      trace.index_uses = std::move(found->second);
+    }
+  }
+}
+
 }  // namespace
 
 void read_input_files(const std::string& path, const ReadLimits& limits,
@@ -194,10 +220,15 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
 
 TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits) {
   TraceSet set;
+  UsesByStem uses;
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
     const std::size_t before = set.traces.size();
     read_path(path, budget, [&](InputFile&& file) {
+      if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
+        uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
+        return;
+      }
       // What the user names is a trace, or an error that says what it is instead.
       const JsonKind kind = file.name == path ? JsonKind::kTrace : classify_json(file.data);
       if (kind == JsonKind::kKineto) {
@@ -206,12 +237,16 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         set.others.push_back(file.name);
       } else {
         set.traces.push_back(parse_trace(file.data, file.name));
+        if (file.name == path) {
+          read_index_uses_beside(path, budget, uses);
+        }
       }
     });
     if (set.traces.size() == before) {
       throw no_traces(path, set);
     }
   }
+  attach_index_uses(set.traces, uses);
   if (set.traces.size() > 1) {
     std::vector<std::string> names;
     for (const Trace& trace : set.traces) {

@@ -12,6 +12,7 @@
 
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
+#include "et_schema/trace_parents.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -267,6 +268,30 @@ void set_subtrees(Trace& trace, Arena& arena) {
 }
 
 }  // namespace
+
+NodeIndex thread_root(const Trace& trace, std::uint64_t tid) {
+  for (const NodeIndex child : trace.nodes.front().children) {
+    if (trace.nodes[child].tid == tid && is_thread_root(trace.nodes[child])) {
+      return child;
+    }
+  }
+  return kNoNode;
+}
+
+void set_parents(Trace& trace, std::span<const NodeIndex> parents) {
+  UNDERSTUDY_ASSERT(parents.size() == trace.nodes.size());
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    Node& node = trace.nodes[i];
+    node.last_descendant = kNoNode;
+    if (parents[i] != kNoNode) {
+      UNDERSTUDY_ASSERT(parents[i] < i);
+      node.parent = parents[i];
+      node.parent_id = trace.nodes[parents[i]].id;
+    }
+  }
+  Arena arena(*trace.arena);
+  set_subtrees(trace, arena);
+}
 
 void link_nodes(Trace& trace, Arena& arena) {
   UNDERSTUDY_ASSERT(!trace.nodes.empty());

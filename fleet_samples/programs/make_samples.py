@@ -35,6 +35,8 @@ OWN = {
     "gpt_adamw_fused": "The same GPT, AdamW as one fused operator",
     "dlrm_dense": "Recommendation model, 8 embedding bags, dense gradients, Adagrad",
     "dlrm_sparse": "The same model with sparse gradients, Adagrad on the tables, SGD elsewhere",
+    "embedding_uniform": "Embedding bags over 512 MB of tables, all rows met equally often, SGD",
+    "embedding_zipf": "The same, rows met in proportion to rank^-1.05",
     "speech_encoder": "Convolutions and 3 transformer layers on padded spectrograms, AdamW",
     "gpt_ddp": "The GPT under DistributedDataParallel, collectives in the NCCL form",
     "gpt_ddp_gloo": "The same, collectives as Gloo records them (wrong parents included)",

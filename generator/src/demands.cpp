@@ -1,7 +1,9 @@
 #include "demands.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "reuse_rules.h"
 #include "slots.h"
 #include "value_rules.h"
 
@@ -40,9 +42,15 @@ ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   return both;
 }
 
-ValueRule stricter(const ValueRule& known, const ValueRule& asked) {
+ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t count) {
   const bool known_is_range = known.kind == ValueRuleKind::kIntegers;
   const bool asked_is_range = asked.kind == ValueRuleKind::kIntegers;
+  if (known_is_range && asked.kind == ValueRuleKind::kReuse) {
+    return narrow_reuse(asked, known, count);
+  }
+  if (known.kind == ValueRuleKind::kReuse && asked_is_range) {
+    return narrow_reuse(known, asked, count);
+  }
   // What is drawn near zero runs everywhere: any other demand is stricter.
   if (known.kind == ValueRuleKind::kNormal || asked.kind == ValueRuleKind::kNormal) {
     return known.kind == ValueRuleKind::kNormal ? asked : known;
@@ -56,27 +64,73 @@ ValueRule stricter(const ValueRule& known, const ValueRule& asked) {
   if (known_is_range && asked.kind == ValueRuleKind::kTargets) {
     return narrow_targets(asked, known);
   }
+  if (known.kind == ValueRuleKind::kReuse && asked.kind == ValueRuleKind::kTargets) {
+    return asked;
+  }
   if (known.kind == ValueRuleKind::kLengths && asked.kind == ValueRuleKind::kLengths) {
     return asked.segments.size() > known.segments.size() ? asked : known;
   }
   return is_order_free(known.kind) && !is_order_free(asked.kind) ? asked : known;
 }
 
+/// What a rule says of a slot's elements, said of the `count` elements of storage that it has.
+void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
+  if (rule.kind == ValueRuleKind::kMask) {
+    const std::int64_t left_out = element_count(slot) - rule.high;
+    rule.high = rule.high <= left_out ? std::min(rule.high, count)
+                                      : std::max<std::int64_t>(count - left_out, 0);
+  } else if (rule.kind == ValueRuleKind::kReuse) {
+    for (std::size_t dim = slot.sizes.size(); dim-- > 0;) {
+      const bool repeats = dim < slot.strides.size() && slot.strides[dim] == 0;
+      if (!repeats || slot.sizes[dim] < 1 || rule.reuse.run % slot.sizes[dim] != 0) {
+        break;
+      }
+      rule.reuse.run /= slot.sizes[dim];
+    }
+  }
+}
+
 }  // namespace
+
+std::int64_t extent(const Slot& slot) {
+  std::int64_t last = 0;
+  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
+    if (slot.sizes[dim] == 0) {
+      return 0;
+    }
+    last += (slot.sizes[dim] - 1) * (dim < slot.strides.size() ? slot.strides[dim] : 0);
+  }
+  return last + 1;
+}
 
 bool is_order_free(ValueRuleKind kind) {
   return kind == ValueRuleKind::kIntegers || kind == ValueRuleKind::kUniform ||
          kind == ValueRuleKind::kConstant || kind == ValueRuleKind::kTargets ||
-         kind == ValueRuleKind::kBernoulli;
+         kind == ValueRuleKind::kBernoulli || kind == ValueRuleKind::kReuse;
 }
 
 Demands::Demands(et_schema::Program& program)
     : program_(program), by_storage_(program.storages.size()) {}
 
-void Demands::ask(SlotId id, const ValueRule& rule) {
+void Demands::ask(SlotId id, ValueRule rule, bool through_arithmetic) {
   const Slot& slot = program_.slots[id];
-  if (!slot.wrapped_number) {
-    add(slot.storage, {slot.offset, element_count(slot), slot.dtype, rule});
+  if (slot.wrapped_number) {
+    return;
+  }
+  const bool anywhere = is_order_free(rule.kind) || rule.kind == ValueRuleKind::kMask;
+  const std::int64_t count = anywhere ? extent(slot) : element_count(slot);
+  fit_to_layout(rule, slot, count);
+  add(slot.storage, {slot.offset, count, slot.dtype, std::move(rule), through_arithmetic});
+}
+
+void Demands::ask(const et_schema::Argument& argument, const ValueRule& rule,
+                  bool through_arithmetic) {
+  if (const auto* slot = std::get_if<et_schema::Argument::SlotRef>(&argument.value)) {
+    ask(slot->id, rule, through_arithmetic);
+  } else if (const auto* list = std::get_if<et_schema::Argument::List>(&argument.value)) {
+    for (const et_schema::Argument& item : *list) {
+      ask(item, rule, through_arithmetic);
+    }
   }
 }
 
@@ -84,14 +138,27 @@ void Demands::add(StorageId storage, const Demand& demand) {
   for (Demand& known : by_storage_[storage]) {
     if (known.offset == demand.offset && known.count == demand.count &&
         known.dtype == demand.dtype) {
-      known.rule = stricter(known.rule, demand.rule);
+      known.through_arithmetic = known.through_arithmetic || demand.through_arithmetic;
+      known.rule = stricter(known.rule, demand.rule, demand.count);
       return;
     }
   }
   by_storage_[storage].push_back(demand);
 }
 
-void Demands::write() {
+/// A range of some elements says less than the reuse recorded of all of them.
+bool Demands::is_met_by_a_reuse(StorageId storage, const Demand& demand) const {
+  return demand.rule.kind == ValueRuleKind::kIntegers && demand.rule.a == 0 &&
+         std::ranges::any_of(by_storage_[storage], [&](const Demand& other) {
+           return other.rule.kind == ValueRuleKind::kReuse && other.dtype == demand.dtype &&
+                  other.offset <= demand.offset &&
+                  demand.offset + demand.count <= other.offset + other.count &&
+                  (demand.rule.why == kCapturedRange ||
+                   (demand.rule.low <= other.rule.low && other.rule.high <= demand.rule.high));
+         });
+}
+
+void Demands::write(const IndexSpread& spread) {
   std::vector<std::vector<SlotId>> external_slots(program_.storages.size());
   for (SlotId id = 0; id < program_.slots.size(); ++id) {
     if (program_.slots[id].external) {
@@ -105,8 +172,12 @@ void Demands::write() {
       continue;
     }
     for (const Demand& demand : by_storage_[storage]) {
-      if (demand.count > 0) {
-        write(storage, external_slots[storage], demand);
+      if (demand.count > 0 && !is_met_by_a_reuse(storage, demand)) {
+        Demand wanted = demand;
+        if (demand.rule.kind == ValueRuleKind::kIntegers && demand.rule.why != kCapturedRange) {
+          wanted.rule = spread_indices(demand.rule, spread, demand.count, storage);
+        }
+        write(storage, external_slots[storage], wanted);
       }
     }
   }

@@ -8,15 +8,18 @@
 #include <set>
 
 #include "captured_ranges.h"
+#include "et_schema/assert.h"
 #include "et_schema/error.h"
 #include "et_schema/version.h"
 #include "flow.h"
 #include "groups.h"
+#include "holds.h"
 #include "labels.h"
 #include "lowering.h"
 #include "masks.h"
 #include "selection.h"
 #include "steps.h"
+#include "timings.h"
 #include "value_flow.h"
 
 namespace understudy::generator {
@@ -53,7 +56,8 @@ std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   return reused.size();
 }
 
-Program compile(const Trace& trace, const GenerateOptions& options, Groups& groups) {
+Program compile(const Trace& trace, const Link* link, const GenerateOptions& options,
+                Groups& groups) {
   const CommCalls calls = et_schema::communication_calls(trace);
   const Step step = choose_step(trace, options.step);
   const Flow flow = analyze_flow(trace, calls, step.ids);
@@ -62,32 +66,42 @@ Program compile(const Trace& trace, const GenerateOptions& options, Groups& grou
   const std::uint64_t filtered = apply_filters(trace, calls, options, selected, labels);
 
   Program program = lower(trace, calls, flow, selected, labels, groups);
+  hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
   make_masks(program);
-  assign_values(program, captured_ranges(trace));
+  const CapturedValues captured{captured_ranges(trace), join_index_uses(trace, step.ids)};
+  assign_values(program, captured, options.indices);
+  program.losses.add(Loss::kUnjoinedIndices, captured.reuses.unjoined);
   program.selection.step = step.name;
   program.selection.filters = describe_filters(options);
   program.selection.operators = selected.operators.size();
   program.selection.labels = labels.size();
   program.selection.rounds = selected.rounds;
-  program.selection.opened = std::move(selected.opened);
+  program.selection.opened = selected.opened;
   program.losses += trace.losses;
   program.losses.add(Loss::kReusedAddresses, count_reused(flow, selected));
   program.losses.add(Loss::kLabelsThatWorked, labels.size());
   program.losses.add(Loss::kFilteredOperators, filtered);
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
+  if (link != nullptr) {
+    set_timings(trace, *link, selected, program);
+  }
   return program;
 }
 
 }  // namespace
 
-et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOptions& options) {
+et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOptions& options,
+                          const std::vector<Link>& links) {
+  UNDERSTUDY_ASSERT(links.empty() || links.size() == traces.size());
   et_schema::Bench bench;
   bench.tool_version = et_schema::kToolVersion;
   Groups groups(traces);
-  for (const Trace& trace : traces) {
+  for (std::size_t rank = 0; rank < traces.size(); ++rank) {
+    const Trace& trace = traces[rank];
     bench.sources.push_back(
         {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
-    bench.programs.push_back(compile(trace, options, groups));
+    bench.programs.push_back(
+        compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
   }
   const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
     return program.selection.operators + program.selection.labels == 0;

@@ -43,7 +43,7 @@ class MaskMaker {
     }
     Argument& argument =
         instruction.args[static_cast<std::size_t>(found - instruction.args.data())];
-    if (row.meaning == Meaning::kSelectsResult || row.meaning == Meaning::kSelectsAll) {
+    if (decides_a_shape(row, instruction)) {
       if (std::optional<ValueRule> rule = make_rule(row, program_, instruction)) {
         rule->high = unbroadcast(instruction, argument, rule->high);
         rule->why = std::string(row.op) + "." + std::string(row.argument);

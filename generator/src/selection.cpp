@@ -25,6 +25,7 @@ class Selector {
  public:
   Selector(const Trace& trace, const Flow& flow) : trace_(trace), flow_(flow) {
     selected_.is_open.resize(trace.nodes.size());
+    selected_.opened_as.resize(trace.nodes.size());
   }
 
   Selected select() {
@@ -153,6 +154,7 @@ class Selector {
     const auto known = std::ranges::find_if(selected_.opened, [&](const et_schema::Opened& opened) {
       return opened.name == name && opened.reason == reason;
     });
+    selected_.opened_as[node] = static_cast<std::uint32_t>(known - selected_.opened.begin());
     if (known == selected_.opened.end()) {
       selected_.opened.push_back({std::string(name), 1, reason});
     } else {

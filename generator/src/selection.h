@@ -18,6 +18,7 @@ struct Selected {
       owner;                  ///< by node: the whole operator it runs in, kNoNode outside of all
   std::vector<bool> is_open;  ///< by node: its children are replayed, and are no body of it
   std::vector<et_schema::Opened> opened;  ///< by name and reason, in order of first occurrence
+  std::vector<std::uint32_t> opened_as;   ///< by node: position in `opened`, of those that are open
   std::uint64_t rounds = 0;               ///< to the fixpoint
 };
 

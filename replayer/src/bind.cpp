@@ -22,6 +22,7 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
+using et_schema::SlotUse;
 
 std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
   std::vector<SlotId> slots;
@@ -51,9 +52,19 @@ class Binder {
   }
 
   BoundProgram bind_all(const BindScope& scope) {
-    add_all(scope.instructions);
+    const bool is_whole = scope.instructions.data() == program_.instructions.data() &&
+                          scope.instructions.size() == program_.instructions.size();
+    for (const Instruction& instruction : scope.instructions) {
+      if (is_whole) {
+        begins_.push_back(bound_.steps.size());
+      }
+      add(instruction);
+    }
     add_joins(open_.take_all());
-    apply_liveness(program_, uses_, scope.needed, bound_);
+    if (is_whole) {
+      find_states();
+    }
+    apply_liveness(program_, uses_, {std::move(begins_), scope.needed}, bound_);
     bound_.externals.assign(externals_.begin(), externals_.end());
     bound_.given.assign(given_.begin(), given_.end());
     bound_.written.assign(written_.begin(), written_.end());
@@ -61,6 +72,22 @@ class Binder {
   }
 
  private:
+  /// What optimizers made in the first step, and where the first of it is read.
+  void find_states() {
+    for (const SlotId slot : externals_) {
+      if (program_.storages[program_.slots[slot].storage].state) {
+        bound_.states.push_back(slot);
+      }
+    }
+    const auto reads_state = [&](const SlotUse& use) {
+      return std::any_of(use.reads.begin(), use.reads.end(), [&](SlotId slot) {
+        return program_.storages[program_.slots[slot].storage].state;
+      });
+    };
+    const auto first = std::find_if(uses_.begin(), uses_.end(), reads_state);
+    bound_.states_at = static_cast<std::size_t>(first - uses_.begin());
+  }
+
   void add_all(std::span<const Instruction> instructions) {
     for (const Instruction& instruction : instructions) {
       add(instruction);
@@ -355,6 +382,7 @@ class Binder {
   BoundProgram bound_;
   OperatorPlanner planner_{decisions_, bound_.losses};
   std::vector<SlotUse> uses_;
+  std::vector<std::size_t> begins_;  ///< by instruction of the whole program: its first step
   std::set<SlotId> externals_;
   std::set<SlotId> given_;
   std::set<SlotId> written_;

@@ -74,6 +74,9 @@ std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
     std::tie(row.name, row.group, row.bytes) = key;
     row.count = entry.count;
     row.group_size = entry.group_size;
+    for (const double seconds : entry.seconds) {
+      row.samples_us.push_back(seconds * kMicro);
+    }
     std::vector<double> sorted = entry.seconds;
     std::sort(sorted.begin(), sorted.end());
     const std::optional<double> median = et_schema::percentile(sorted, 0.5);

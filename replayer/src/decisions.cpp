@@ -100,6 +100,43 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
 };
 
+/// Recorded times of instructions by what became of them, collectives apart: on the device where
+/// the original used one, else on the host.
+class RecordedTimes {
+ public:
+  explicit RecordedTimes(const Program& program)
+      : on_device_(program.profile && program.profile->operators_device_ns > 0),
+        whole_ns_(!program.profile ? 0
+                  : on_device_     ? program.profile->operators_device_ns
+                                   : program.profile->operators_ns) {}
+
+  void add(const Instruction& instruction, std::int64_t RecordedTimes::*sum) {
+    if (instruction.timing && !is_communication(instruction)) {
+      this->*sum += on_device_ ? instruction.timing->device_ns : instruction.timing->host_ns;
+    }
+  }
+
+  /// A sum's share of the step; null without a profile. Medians may add up to a little more than
+  /// all.
+  [[nodiscard]] std::optional<double> share(std::int64_t sum_ns) const {
+    if (whole_ns_ == 0) {
+      return std::nullopt;
+    }
+    const auto whole =
+        static_cast<double>(std::max(whole_ns_ - not_applicable_ns, std::int64_t{1}));
+    return std::min(static_cast<double>(sum_ns) / whole, 1.0);
+  }
+
+  std::int64_t exact_ns = 0;
+  std::int64_t substituted_ns = 0;
+  std::int64_t not_applicable_ns = 0;  ///< not of the step, on this target
+  std::int64_t dropped_ns = 0;         ///< dropped, or a stand-in that does other work
+
+ private:
+  bool on_device_;
+  std::int64_t whole_ns_;
+};
+
 std::uint64_t total(const std::vector<NamedCount>& rows) {
   std::uint64_t sum = 0;
   for (const NamedCount& row : rows) {
@@ -254,6 +291,7 @@ et_schema::Coverage Decisions::coverage() {
   Rows dropped;
   Rows not_applicable;
   Rows pinned;
+  RecordedTimes times(program_);
   for (const Instruction& instruction : program_.instructions) {
     if (!is_counted(instruction)) {
       continue;
@@ -262,21 +300,29 @@ et_schema::Coverage Decisions::coverage() {
     switch (decision.how) {
       case How::kDropped:
         dropped.add(instruction.name, decision.note);
+        times.add(instruction, &RecordedTimes::dropped_ns);
         break;
       case How::kNotApplicable:
         not_applicable.add(instruction.name, decision.note);
+        times.add(instruction, &RecordedTimes::not_applicable_ns);
         break;
       case How::kEquivalent:
         (decision.stubbed ? stubbed : substituted).add(instruction.name, decision.note);
+        times.add(instruction,
+                  decision.stubbed ? &RecordedTimes::dropped_ns : &RecordedTimes::substituted_ns);
         break;
       default:
         ++coverage.exact;
+        times.add(instruction, &RecordedTimes::exact_ns);
         break;
     }
     if (is_pinned(instruction)) {
       pinned.add(instruction.name, "");
     }
   }
+  coverage.time = times.share(times.exact_ns + times.substituted_ns);
+  coverage.substituted_time = times.share(times.substituted_ns);
+  coverage.dropped_time = times.share(times.dropped_ns);
   coverage.substituted = substituted.rows();
   coverage.stubbed = stubbed.rows();
   coverage.dropped = dropped.rows();

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 
@@ -105,6 +106,53 @@ void reset_device_peak(c10::Device device) {
   if (!device.is_cpu()) {
     at::getDeviceAllocator(device.type())->resetPeakStats(device.index());
   }
+}
+
+void reset_device_counts(c10::Device device) {
+  if (!device.is_cpu()) {
+    at::getDeviceAllocator(device.type())->resetAccumulatedStats(device.index());
+  }
+}
+
+std::optional<et_schema::DeviceMemory> device_memory(c10::Device device) {
+  if (device.is_cpu()) {
+    return std::nullopt;
+  }
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  const auto count = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  et_schema::DeviceMemory memory;
+  memory.peak_bytes = count(stats.allocated_bytes[0].peak);
+  memory.peak_requested_bytes = count(stats.requested_bytes[0].peak);
+  memory.peak_reserved_bytes = count(stats.reserved_bytes[0].peak);
+  memory.allocations = count(stats.allocation[0].allocated);
+  memory.driver_allocations = count(stats.num_device_alloc);
+  memory.driver_frees = count(stats.num_device_free);
+  memory.retries = count(stats.num_alloc_retries);
+  return memory;
+}
+
+std::optional<std::uint64_t> device_free_bytes(c10::Device device) {
+  if (device.is_cpu()) {
+    return std::nullopt;
+  }
+  try {
+    const auto [free, total] = at::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
+    return free;
+  } catch (const c10::NotImplementedError&) {
+    return std::nullopt;
+  }
+}
+
+std::string device_pci_bus_id(c10::Device device) {
+  // CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
+  using GetBusId = int (*)(char*, int, int);
+  const auto get = reinterpret_cast<GetBusId>(dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  constexpr int kTextBytes = 32;
+  std::array<char, kTextBytes> text{};
+  if (!device.is_cuda() || get == nullptr || get(text.data(), kTextBytes, device.index()) != 0) {
+    return {};
+  }
+  return text.data();
 }
 
 std::string device_text(c10::Device device) {

@@ -35,8 +35,27 @@ Externals::Externals(const et_schema::Program& program, c10::Device device, std:
 
 void Externals::ensure(const BoundProgram& bound) {
   refuse_what_does_not_fit(bound.externals);
+  std::vector<SlotId> early;
+  std::set_difference(bound.externals.begin(), bound.externals.end(), bound.states.begin(),
+                      bound.states.end(), std::back_inserter(early));
+  add(early);
+  for (const SlotId slot : bound.given) {
+    if (known_[slot]) {
+      continue;
+    }
+    known_[slot] = true;
+    given_.push_back({slot, make_given(slot)});
+    fill(given_.back());
+  }
+}
+
+void Externals::ensure_states(const BoundProgram& bound) {
+  add(bound.states);
+}
+
+void Externals::add(const std::vector<SlotId>& slots) {
   std::vector<Tensor> added;
-  for (const SlotId slot : bound.externals) {
+  for (const SlotId slot : slots) {
     if (known_[slot]) {
       continue;
     }
@@ -47,14 +66,6 @@ void Externals::ensure(const BoundProgram& bound) {
   add_parts(added);
   fill_in_order(added);
   externals_.insert(externals_.end(), added.begin(), added.end());
-  for (const SlotId slot : bound.given) {
-    if (known_[slot]) {
-      continue;
-    }
-    known_[slot] = true;
-    given_.push_back({slot, make_given(slot)});
-    fill(given_.back());
-  }
 }
 
 /// Parts of a storage that have a rule of their own, though no instruction has them as a tensor.
@@ -84,15 +95,15 @@ void Externals::restore() {
   std::vector<Tensor> made_anew;
   for (const Tensor& external : externals_) {
     const StorageId storage = program_.slots[external.slot].storage;
-    if (changes_.empty() || (changes_[storage] && copies_[storage].empty())) {
+    if (changes_.empty() || (changes_[storage] && !copies_[storage])) {
       made_anew.push_back(external);
     }
   }
   fill_in_order(made_anew);
   for (StorageId storage = 0; storage < copies_.size(); ++storage) {
-    if (!copies_[storage].empty()) {
+    if (copies_[storage]) {
       at::Tensor bytes = bytes_of(storage);
-      bytes.copy_(at::from_blob(copies_[storage].data(), bytes.sizes(), at::kByte));
+      bytes.copy_(at::from_blob(copies_[storage]->mutable_data(), bytes.sizes(), at::kByte));
     }
   }
   for (const Tensor& tensor : given_) {
@@ -105,7 +116,7 @@ void Externals::restore() {
 
 void Externals::remember(const BoundProgram& bound) {
   changes_.assign(memory_.size(), false);
-  copies_.assign(memory_.size(), {});
+  copies_.assign(memory_.size(), std::nullopt);
   std::uint64_t left = kRememberedBytes;
   const auto keep = [&](SlotId slot) {
     const StorageId storage = program_.slots[slot].storage;
@@ -116,8 +127,8 @@ void Externals::remember(const BoundProgram& bound) {
     const std::size_t bytes = memory_[storage]->storage.nbytes();
     if (!memory_[storage]->mapped && bytes > 0 && bytes <= left) {
       left -= bytes;
-      copies_[storage].resize(bytes);
-      at::from_blob(copies_[storage].data(), {static_cast<int64_t>(bytes)}, at::kByte)
+      copies_[storage] = map_storage(bytes);
+      at::from_blob(copies_[storage]->mutable_data(), {static_cast<int64_t>(bytes)}, at::kByte)
           .copy_(bytes_of(storage));
     }
   };

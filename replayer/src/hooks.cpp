@@ -53,9 +53,10 @@ double clock_cost_ns() {
   return costs[kReadings / 2];
 }
 
-ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device)
+ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue)
     : first_(program.steps.data()),
       device_(device),
+      issue_(issue),
       calls_(program.steps.size()),
       around_(program.steps.size()),
       bare_copies_(program.steps.size()),
@@ -89,16 +90,24 @@ void ProfileHook::copy_ready_stack(std::size_t step) {
   stack_.clear();
 }
 
-void ProfileHook::built(const Step&) {
+void ProfileHook::built(const Step& step) {
   const Clock::time_point now = Clock::now();
   building_ns_ = Nanoseconds(now - last_).count();
-  last_ = now;
+  if (issue_ != nullptr) {
+    issue_->built(step);
+  }
+  last_ = issue_ == nullptr ? now : Clock::now();
 }
 
-void ProfileHook::called(const Step& step, const torch::jit::Stack&) {
+void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
   synchronize(device_);
+  if (issue_ != nullptr) {
+    issue_->called(step, stack);
+  }
   const Clock::time_point now = Clock::now();
-  calls_[index(step)].push_back(Seconds(now - last_).count());
+  if (!bare_) {
+    calls_[index(step)].push_back(Seconds(now - last_).count());
+  }
   last_ = Clock::now();
 }
 

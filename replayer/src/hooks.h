@@ -5,14 +5,71 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "et_schema/program.h"
 #include "et_schema/report.h"
 #include "replayer/bound.h"
+#include "replayer/pace.h"
 #include "replayer/run.h"
+#include "slowdown.h"
 
 namespace understudy::replayer {
+
+/// Changes when operators are issued and how long they take, where a replay is asked to.
+class IssueHook {
+ public:
+  IssueHook(const BoundProgram& bound, std::optional<Pacer> pacer, std::optional<Slowdown> slowdown)
+      : first_(bound.steps.data()), pacer_(std::move(pacer)), slowdown_(std::move(slowdown)) {}
+
+  void begin_iteration() {
+    if (pacer_) {
+      pacer_->begin_iteration();
+    }
+  }
+  void built(const Step& step) {
+    if (pacer_) {
+      pacer_->wait(index(step));
+    }
+    if (slowdown_) {
+      slowdown_->built(index(step));
+    }
+  }
+  void called(const Step& step, const torch::jit::Stack&) {
+    if (slowdown_) {
+      slowdown_->called(index(step));
+    }
+  }
+  void stored(const Step&) {}
+  void dropped(const Step&) {}
+  void end_iteration() {
+    if (pacer_) {
+      pacer_->end_iteration();
+    }
+  }
+  void begin_measuring() {
+    if (pacer_) {
+      pacer_->begin_measuring();
+    }
+  }
+  /// Begins the iteration that `other` has begun, on another thread.
+  void follow(const IssueHook& other) {
+    if (pacer_) {
+      pacer_->follow(*other.pacer_);
+    }
+  }
+  [[nodiscard]] Pacer* pacer() { return pacer_ ? &*pacer_ : nullptr; }
+
+ private:
+  [[nodiscard]] std::size_t index(const Step& step) const {
+    return static_cast<std::size_t>(&step - first_);
+  }
+
+  const Step* first_;
+  std::optional<Pacer> pacer_;
+  std::optional<Slowdown> slowdown_;
+};
 
 /// Nanoseconds that one reading of the clock adds to an interval.
 [[nodiscard]] double clock_cost_ns();
@@ -23,16 +80,17 @@ namespace understudy::replayer {
 /// for neither, since both loops free the same.
 class ProfileHook {
  public:
-  ProfileHook(const BoundProgram& program, c10::Device device);
+  /// `issue`: what paces and slows the operators down, or null.
+  ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue);
 
   /// Iterations with `bare` time the bare loop's part, the others the run loop's.
   void begin_iteration(bool bare);
-  void built(const Step&);
-  void called(const Step& step, const torch::jit::Stack&);
+  void built(const Step& step);
+  void called(const Step& step, const torch::jit::Stack& stack);
   void stored(const Step&);
   void dropped(const Step&);
 
-  /// Seconds of each step's calls, one entry an iteration.
+  /// Seconds of each step's calls, one entry an iteration that is not bare.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
   /// Nanoseconds an instruction that the run loop takes above the bare one: the mean over the
   /// instructions of the difference of their medians. Below zero where flat arrays meet cold caches
@@ -49,6 +107,7 @@ class ProfileHook {
 
   const Step* first_;
   c10::Device device_;
+  IssueHook* issue_;
   bool bare_ = false;
   Clock::time_point last_;
   double building_ns_ = 0;                        ///< of the step at hand

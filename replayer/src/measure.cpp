@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <map>
+#include <numeric>
 #include <string>
-#include <tuple>
 #include <utility>
 
-#include "collective_time.h"
+#include "counters.h"
+#include "et_schema/error.h"
 #include "hooks.h"
+#include "operator_times.h"
+#include "own_threads.h"
 #include "replayer/device.h"
 #include "replayer/memory.h"
-#include "replayer/op_class.h"
 #include "run_error.h"
 
 namespace understudy::replayer {
@@ -28,8 +28,12 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 /// most so many, looked for during at most so long.
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 3;
-constexpr int kProfilePasses = 3;          ///< of each kind
-constexpr double kLongIterationMs = 2000;  ///< above it one pass of each kind is enough
+
+/// Iterations in which each operator is timed: as many as are measured, at most so many, and not
+/// for longer than those took.
+constexpr std::size_t kMostProfilePasses = 40;
+/// Of these so many alternate with bare ones, in which the loop's own cost shows.
+constexpr std::size_t kBarePasses = 3;
 
 constexpr double kMilli = 1000;
 
@@ -46,8 +50,52 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       machine_(machine),
       externals_(externals),
       backend_(backend),
-      options_(options),
-      health_(program.slots.size()) {}
+      options_(std::move(options)),
+      counting_(std::make_unique<SystemCounting>()),
+      health_(program.slots.size()) {
+  prepare_issue();
+  if (options_.page_faults && options_.device.is_cpu()) {
+    heap_.emplace(bound.live_peak_bytes, *options_.page_faults);
+  }
+}
+
+void Measurement::prepare_issue() {
+  const bool paces = options_.pace.kind != Pace::Kind::kAsap;
+  if (!paces && !options_.slow) {
+    return;
+  }
+  std::optional<Pacer> pacer;
+  std::optional<Slowdown> slowdown;
+  if (paces) {
+    pacer.emplace(program_, bound_, options_.pace);
+  }
+  if (options_.slow) {
+    slowdown.emplace(bound_, *options_.slow);
+  }
+  issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
+  if (const std::vector<std::uint64_t> threads = overlapping_threads(program_);
+      paces && !threads.empty() && options_.device.is_cpu()) {
+    own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
+                                                plan_threads(program_, bound_, threads));
+  }
+}
+
+void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
+  use.mode = to_text(options_.pace);
+  if (issue_ == nullptr || issue_->pacer() == nullptr) {
+    return;
+  }
+  Pacer all = *issue_->pacer();
+  if (own_threads_ != nullptr) {
+    for (IssueHook* const hook : own_threads_->hooks()) {
+      all.add(*hook->pacer());
+      ++use.own_threads;
+    }
+  }
+  all.report(use, iterations);
+}
+
+Measurement::~Measurement() = default;
 
 void Measurement::run(RankReport& report) {
   externals_.restore();
@@ -99,11 +147,26 @@ void Measurement::guarded(Iteration&& iteration) {
 
 double Measurement::iterate() {
   advance();
+  if (heap_) {
+    heap_->begin();
+  }
   backend_.barrier();
   const Clock::time_point begin = Clock::now();
-  guarded([&] { machine_.run(bound_); });
+  if (issue_ == nullptr) {
+    guarded([&] { machine_.run(bound_); });
+  } else {
+    issue_->begin_iteration();
+    guarded([&] {
+      own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
+    });
+    issue_->end_iteration();
+  }
   synchronize(options_.device);
-  return Milliseconds(Clock::now() - begin).count();
+  const double spent_ms = Milliseconds(Clock::now() - begin).count();
+  if (heap_) {
+    heap_->end();
+  }
+  return spent_ms;
 }
 
 void Measurement::measure_iterations(RankReport& report) {
@@ -113,8 +176,18 @@ void Measurement::measure_iterations(RankReport& report) {
   double spent_ms = 0;
   std::uint64_t peak = 0;
   bool last = options_.iterations == 0;
+  if (issue_ != nullptr) {
+    issue_->begin_measuring();
+  }
+  if (own_threads_ != nullptr) {
+    for (IssueHook* const hook : own_threads_->hooks()) {
+      hook->begin_measuring();
+    }
+  }
   while (!last) {
+    counting_->begin();
     samples.push_back(iterate());
+    counting_->end();
     spent_ms += samples.back();
     peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
     last = is_last(samples.size(), spent_ms / kMilli);
@@ -124,6 +197,8 @@ void Measurement::measure_iterations(RankReport& report) {
     reset_cpu_peak();
     reset_device_peak(options_.device);
   }
+  report.counters = counting_->mean();
+  report_pace(report.pace, samples.size());
   report.iteration_ms = et_schema::iteration_stats(std::move(samples));
   report.memory.peak_bytes = peak + externals_.touched_mapped_bytes();
   report.memory.live_peak_bytes = bound_.live_peak_bytes;
@@ -163,46 +238,45 @@ void Measurement::scan_values(RankReport& report) {
                    count(ScanHook::kRecordedInf)};
 }
 
+double Measurement::profile_once(ProfileHook& hook, bool bare) {
+  advance();
+  if (heap_) {
+    heap_->begin();
+  }
+  backend_.barrier();
+  const Clock::time_point begin = Clock::now();
+  if (issue_ != nullptr) {
+    issue_->begin_iteration();
+  }
+  hook.begin_iteration(bare);
+  guarded([&] { machine_.run(bound_, hook); });
+  const double spent_ms = Milliseconds(Clock::now() - begin).count();
+  if (heap_) {
+    heap_->end();
+  }
+  return spent_ms;
+}
+
 void Measurement::profile(RankReport& report) {
-  const bool is_long = any_rank(report.iteration_ms.median.value_or(0) > kLongIterationMs);
-  const int passes = is_long ? 1 : kProfilePasses;
-  ProfileHook hook(bound_, options_.device);
+  ProfileHook hook(bound_, options_.device, issue_.get());
   machine_.set_blocking(true);
-  for (int i = 0; i < 2 * passes; ++i) {
-    advance();
-    backend_.barrier();
-    hook.begin_iteration(i % 2 == 1);
-    guarded([&] { machine_.run(bound_, hook); });
+  const std::vector<double>& measured = report.iteration_ms.samples;
+  const double budget_ms = std::accumulate(measured.begin(), measured.end(), 0.0);
+  const std::size_t most = std::clamp<std::size_t>(measured.size(), 1, kMostProfilePasses);
+  std::vector<double> iterations_ms;
+  double spent_ms = 0;
+  for (std::size_t pass = 0; pass < most && (pass == 0 || !any_rank(spent_ms > budget_ms));
+       ++pass) {
+    iterations_ms.push_back(profile_once(hook, false));
+    spent_ms += iterations_ms.back();
+    if (pass < kBarePasses) {
+      profile_once(hook, true);
+    }
   }
   machine_.set_blocking(false);
 
   report.host_overhead_ns_per_operator = hook.overhead_ns();
-
-  std::map<std::string, et_schema::OperatorTime> operators;
-  CollectiveTimes collectives;
-  for (std::size_t i = 0; i < bound_.steps.size(); ++i) {
-    const Step& step = bound_.steps[i];
-    if (step.source == nullptr || step.kind == StepKind::kGive || step.kind == StepKind::kAlias) {
-      continue;
-    }
-    const std::string& name = step.source->name;
-    et_schema::OperatorTime& time = operators[name];
-    time.name = name;
-    time.op_class = step.kind == StepKind::kStart ? "communication" : op_class(name);
-    ++time.count;
-    for (const double seconds : hook.calls()[i]) {
-      time.ms += seconds * kMilli / (2 * passes);
-    }
-    if (step.kind == StepKind::kStart) {
-      collectives.add(name, bound_.comms[step.index], hook.calls()[i]);
-    }
-  }
-  for (auto& [name, time] : operators) {
-    report.operators.push_back(std::move(time));
-  }
-  std::stable_sort(report.operators.begin(), report.operators.end(),
-                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
-  report.collectives = collectives.rows();
+  report_operator_times(bound_, hook.calls(), iterations_ms, report);
   if (backend_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
       row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus

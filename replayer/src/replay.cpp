@@ -11,12 +11,14 @@
 #include <thread>
 #include <utility>
 
+#include "et_schema/error.h"
 #include "replayer/bind.h"
 #include "replayer/decisions.h"
 #include "replayer/device.h"
 #include "replayer/externals.h"
 #include "replayer/measure.h"
 #include "replayer/memory.h"
+#include "replayer/memory_limit.h"
 #include "replayer/run.h"
 #include "replayer/trial.h"
 
@@ -48,13 +50,70 @@ int share_of_cores(backends::Backend& backend) {
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
 }
 
-MeasureOptions measure_options(const ReplayOptions& options, c10::Device device) {
-  MeasureOptions measure{device, options.warmup, options.iterations, options.seconds};
+/// Page faults that an iteration is to meet; none: as they come.
+std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
+                                           const ReplayOptions& options) {
+  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
+    return *faults;
+  }
+  const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
+  if (!recorded || !program.profile || !program.profile->minor_faults) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(*program.profile->minor_faults);
+}
+
+MeasureOptions measure_options(const et_schema::Program& program, const ReplayOptions& options,
+                               c10::Device device) {
+  MeasureOptions measure{device,
+                         options.warmup,
+                         options.iterations,
+                         options.seconds,
+                         options.pace,
+                         options.slow,
+                         wanted_faults(program, options)};
   if (!options.iterations && !options.seconds) {
     measure.iterations = kDefaultIterations;
     measure.seconds = kDefaultSeconds;
   }
   return measure;
+}
+
+constexpr double kMilliOfNano = 1e-6;
+
+/// What the linked profile tells of the original step.
+et_schema::OriginalStep original_step(const et_schema::Program& program) {
+  et_schema::OriginalStep original;
+  if (!program.profile) {
+    return original;
+  }
+  std::int64_t operators_ns = 0;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    operators_ns += instruction.timing ? instruction.timing->host_ns : 0;
+  }
+  original.operators_ms = static_cast<double>(operators_ns) * kMilliOfNano;
+  original.step_ms = static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  if (program.profile->unprofiled_step_ns) {
+    original.unprofiled_ms =
+        static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;
+  }
+  return original;
+}
+
+void check_pace(const et_schema::Program& program, const Pace& pace) {
+  if (pace.kind == Pace::Kind::kAsap || program.profile) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "the benchmark does not say when the original issued its operators",
+      {.file = {},
+       .rank = {},
+       .node = {},
+       .field = "--pace",
+       .expected = "asap, or a benchmark that a profile was linked to",
+       .got = to_text(pace),
+       .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
+               "same step; a folder that scripts/capture wrote holds one."});
 }
 
 }  // namespace
@@ -75,6 +134,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
   const et_schema::Program& program = bench.programs[static_cast<std::size_t>(rank)];
+  check_pace(program, options.pace);
+  check_memory(program, device, options.memory_limit_bytes);
+  if (device.is_cpu() && wanted_faults(program, options)) {
+    HeapPages::keep_heap();
+  }
   Decisions decisions(program, {device, options.leaves, options.only});
   // Without communication, what would have been received is moved within this rank.
   const std::unique_ptr<backends::Backend> local =
@@ -88,6 +152,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error);
 
   run.report.rank = rank;
+  run.report.original = original_step(program);
   TrialResult first = trial.run();
   run.report.startup_ms =
       std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();
@@ -102,7 +167,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.coverage = decisions.coverage();
 
   Measurement measurement(program, first.program, machine, externals, backend,
-                          measure_options(options, device));
+                          measure_options(program, options, device));
   measurement.run(run.report);
   return run;
 }

@@ -57,8 +57,18 @@ OpenComm::~OpenComm() {
 Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
     : program_(program),
       backend_(backend),
-      slots_(program.slots.size()),
-      given_(program.slots.size()) {
+      own_slots_(program.slots.size()),
+      own_given_(program.slots.size()),
+      slots_(own_slots_),
+      given_(own_given_) {
+  stack_.reserve(kStackRoom);
+}
+
+Machine::Machine(Machine& owner)
+    : program_(owner.program_),
+      backend_(owner.backend_),
+      slots_(owner.slots_),
+      given_(owner.given_) {
   stack_.reserve(kStackRoom);
 }
 

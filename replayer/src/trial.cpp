@@ -96,6 +96,12 @@ TrialResult Trial::run() {
 
 void Trial::run_steps(BoundProgram& bound) {
   for (const Step& step : bound.steps) {
+    if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
+      // The original's optimizers made them here in its first step: they lie in memory as there.
+      externals_.ensure_states(bound);
+      externals_.place(machine_.slots(), machine_.given());
+      machine_.prime(bound);
+    }
     if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
       attempt(bound, step);
       machine_.drop_kept(bound, step);

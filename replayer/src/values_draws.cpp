@@ -3,33 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
+#include "values_bits.h"
 
 namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
 using et_schema::ValueRuleKind;
-__extension__ using Wide = unsigned __int128;
-
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
-
-/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-/// [0, 1) in steps of 2^-53.
-constexpr double to_unit(std::uint64_t bits) {
-  return static_cast<double>(bits >> 11) * 0x1.0p-53;
-}
-
 /// Close to a standard normal: the sum of four uniform 16-bit numbers. It is bounded by 3.47, needs
 /// no logarithm, whose last bits differ between platforms, and is exact up to one rounding.
 constexpr double to_normal(std::uint64_t bits) {
@@ -38,18 +22,6 @@ constexpr double to_normal(std::uint64_t bits) {
   const std::uint64_t sum =
       (bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48);
   return static_cast<double>(2 * static_cast<std::int64_t>(sum) - kTwiceMean) * kScale;
-}
-
-/// [0, range) for range > 0.
-std::int64_t to_range(std::uint64_t bits, std::uint64_t range) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>((Wide{bits} * range) >> 64));
-}
-
-/// floor(a * b / c) for non-negative a, b and positive c with a <= c.
-std::int64_t scaled(std::int64_t a, std::int64_t b, std::int64_t c) {
-  const Wide product = Wide{static_cast<std::uint64_t>(a)} * static_cast<std::uint64_t>(b);
-  return static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(product / static_cast<std::uint64_t>(c)));
 }
 
 void check_lengths(const ValueRule& rule, std::int64_t numel) {
@@ -113,6 +85,17 @@ void check(const ValueRule& rule, std::int64_t numel) {
         refuse_rule(rule, "at least one class", std::to_string(rule.high));
       }
       return probability();
+    case ValueRuleKind::kReuse:
+      if (const auto problem = et_schema::find_problem(rule.reuse)) {
+        refuse_rule(rule, problem->expected, problem->got);
+      }
+      return;
+    case ValueRuleKind::kDominant:
+      if (rule.high < 1 || numel % rule.high != 0 || (numel / rule.high) % rule.high != 0) {
+        refuse_rule(rule, fmt::format("square matrices in {} elements", numel),
+                    fmt::format("{} rows", rule.high));
+      }
+      return;
     case ValueRuleKind::kZeros:
     case ValueRuleKind::kConstant:
     case ValueRuleKind::kArange:
@@ -140,12 +123,14 @@ Draws::Draws(const ValueRule& rule, ValueKey key, std::int64_t numel)
       segment_starts_.push_back(start);
       start += segment.count;
     }
+  } else if (rule.kind == ValueRuleKind::kReuse) {
+    reuse_.emplace(rule.reuse, key_, numel);
   }
 }
 
 bool Draws::integral() const {
   return rule_.kind != ValueRuleKind::kConstant && rule_.kind != ValueRuleKind::kUniform &&
-         rule_.kind != ValueRuleKind::kNormal;
+         rule_.kind != ValueRuleKind::kNormal && rule_.kind != ValueRuleKind::kDominant;
 }
 
 void Draws::reals(std::int64_t first, std::span<double> out) const {
@@ -159,6 +144,12 @@ void Draws::reals(std::int64_t first, std::span<double> out) const {
   if (rule_.kind == ValueRuleKind::kNormal) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = a + b * to_normal(bits(first + static_cast<std::int64_t>(i)));
+    }
+    return;
+  }
+  if (rule_.kind == ValueRuleKind::kDominant) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = dominant(first + static_cast<std::int64_t>(i));
     }
     return;
   }
@@ -216,10 +207,14 @@ void Draws::integers(std::int64_t first, std::span<std::int64_t> out) const {
                                   : to_range(mix(bits(element) + kGolden),
                                              static_cast<std::uint64_t>(rule_.high));
         break;
+      case ValueRuleKind::kReuse:
+        out[i] = reuse_->at(element);
+        break;
       case ValueRuleKind::kConstant:
       case ValueRuleKind::kUniform:
       case ValueRuleKind::kNormal:
       case ValueRuleKind::kLengths:
+      case ValueRuleKind::kDominant:
         UNDERSTUDY_ASSERT(!"a rule of whole numbers");
     }
   }
@@ -262,24 +257,21 @@ void Draws::lengths(std::int64_t first, std::span<std::int64_t> out) const {
 }
 
 std::int64_t Draws::shuffled(std::int64_t element) const {
-  // A Feistel network permutes [0, 4^half_bits); walking its cycle until a number below numel comes
-  // up permutes [0, numel).
-  const auto width = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(numel_)));
-  const unsigned half_bits = std::max(1U, (width + 1) / 2);
-  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
-  constexpr std::uint64_t kRounds = 4;
-  auto value = static_cast<std::uint64_t>(element);
-  do {
-    std::uint64_t left = value >> half_bits;
-    std::uint64_t right = value & mask;
-    for (std::uint64_t round = 0; round < kRounds; ++round) {
-      const std::uint64_t next = left ^ (mix(key_ + (round + 1) * kGolden + right) & mask);
-      left = right;
-      right = next;
-    }
-    value = (left << half_bits) | right;
-  } while (value >= static_cast<std::uint64_t>(numel_));
-  return static_cast<std::int64_t>(value);
+  return permuted(element, numel_, key_);
+}
+
+/// Element (row, column) of the matrix is that of (column, row).
+double Draws::dominant(std::int64_t element) const {
+  const std::int64_t size = rule_.high;
+  const std::int64_t row = element / size % size;
+  const std::int64_t column = element % size;
+  if (row == column) {
+    return rule_.a;
+  }
+  const std::int64_t matrix = element - element % size - row * size;
+  const std::int64_t mirrored = matrix + std::min(row, column) * size + std::max(row, column);
+  // A row's other elements add up to less than half of the diagonal's.
+  return rule_.a * (to_unit(bits(mirrored)) - 0.5) / static_cast<double>(size);
 }
 
 }  // namespace understudy::replayer

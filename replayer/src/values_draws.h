@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "et_schema/program.h"
 #include "replayer/values.h"
+#include "values_reuse.h"
 
 namespace understudy::replayer {
 
@@ -30,14 +32,16 @@ class Draws {
                                       std::int64_t count, std::int64_t sum) const;
   [[nodiscard]] std::int64_t offset(std::int64_t element) const;
   void lengths(std::int64_t first, std::span<std::int64_t> out) const;
-  /// A random permutation of [0, numel), one element of it.
   [[nodiscard]] std::uint64_t one_of_few(std::int64_t element, std::uint64_t range) const;
+  [[nodiscard]] double dominant(std::int64_t element) const;
+  /// A random permutation of [0, numel), one element of it.
   [[nodiscard]] std::int64_t shuffled(std::int64_t element) const;
 
   const et_schema::ValueRule& rule_;
   std::uint64_t key_;
   std::int64_t numel_;
   std::vector<std::int64_t> segment_starts_;  ///< of kLengths: first element of each segment
+  std::optional<ReuseDraws> reuse_;           ///< of kReuse
 };
 
 /// Throws the Error of a rule that no content can fulfil.

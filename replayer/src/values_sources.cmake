@@ -2,6 +2,7 @@
 set(UNDERSTUDY_VALUES_SOURCES
   src/values.cpp
   src/values_draws.cpp
+  src/values_reuse.cpp
   src/values_store.cpp
   src/values_scan.cpp
   src/values_tables.cpp
@@ -22,6 +23,6 @@ set(UNDERSTUDY_VALUES_SOURCES
 # The same bytes everywhere: no fused multiply-add in the arithmetic of values. Loops over elements
 # become vector code at this level only.
 set_source_files_properties(
-  src/values_draws.cpp src/values_scan.cpp src/values_store.cpp PROPERTIES
+  src/values_draws.cpp src/values_reuse.cpp src/values_scan.cpp src/values_store.cpp PROPERTIES
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>;-ffp-contract=off"
   SKIP_PRECOMPILE_HEADERS ON)

@@ -46,7 +46,7 @@ def record(name, rank, world, out_dir):
         import models
 
         step = models.BUILDERS[name]()
-    understudy_capture.capture_step(step, out_dir, warmup=WARMUP, timed=0, kineto_only=False,
+    understudy_capture.capture_step(step, out_dir, warmup=WARMUP, timed=0, profiled=0,
                                     step_marker=False)
     if world > 1:
         dist.destroy_process_group()

@@ -10,9 +10,8 @@
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/bench.h"
-#include "et_schema/error.h"
-#include "et_schema/trace_files.h"
 #include "generate/render.h"
 #include "generator/generate.h"
 
@@ -21,6 +20,8 @@ namespace {
 
 constexpr const char* kExamples =
     "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
+    "  generate et.json.gz -o bench.et --profile kineto.json.gz\n"
+    "                                                    with recorded times, to be paced by\n"
     "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5 in place of the first "
     "whole step\n"
     "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
@@ -33,11 +34,11 @@ struct Arguments {
   std::string output;
   Format format = Format::kText;
   generator::GenerateOptions options;
+  ProfileChoice profiles;
 };
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  std::vector<std::string> profiles;
   const auto app = make_app(
       {.name = "generate",
        .description = "Compiles execution traces to one replay benchmark, which needs no model, "
@@ -62,38 +63,37 @@ Arguments read_arguments(int argc, char** argv) {
                   "Only operators whose name matches this regular expression");
   app->add_option("--exclude", arguments.options.exclude,
                   "Leave out operators whose name matches it");
+  app->add_option_function<std::string>(
+         "--indices",
+         [&arguments](const std::string& spread) {
+           arguments.options.indices = generator::parse_index_spread(spread);
+         },
+         "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
+      ->type_name("SPREAD");
   add_format_option(*app, arguments.format);
-  app->add_option("--profile", profiles,
-                  "Kineto profiles of the same step (refused: not in this version)");
+  CLI::Option* profile =
+      app->add_option("--profile", arguments.profiles.files,
+                      "Kineto profiles that give the recorded times, one a rank (default: those of "
+                      "the capture that the traces lie in)")
+          ->type_name("FILE");
+  app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+      ->excludes(profile);
   parse_arguments(*app, argc, argv);
-  if (!profiles.empty()) {
-    throw et_schema::usage_error(
-        "profiles cannot be linked in this version",
-        {.file = profiles.front(),
-         .rank = {},
-         .node = {},
-         .field = "--profile",
-         .expected = "no profile",
-         .got = fmt::format("{} files", profiles.size()),
-         .hint = "leave it out: the benchmark is the same, and coverage by time stays null"});
-  }
   return arguments;
 }
 
 int generate(const Arguments& arguments) {
   refuse_output(arguments.output, arguments.paths, "--output");
   Progress progress;
-  progress.show("reading");
-  const std::vector<et_schema::Trace> traces = et_schema::read_traces(arguments.paths);
-  progress.show(fmt::format("compiling {} ranks", traces.size()));
-  const et_schema::Bench bench = generator::generate(traces, arguments.options);
+  const auto [bench, unlinked] =
+      compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
   progress.show("writing");
   et_schema::write_bench(bench, arguments.output);
   progress.clear();
   const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
   switch (arguments.format) {
     case Format::kText:
-      print_output(generated_text(bench, arguments.output, bytes));
+      print_output(generated_text(bench, arguments.output, bytes, unlinked));
       break;
     case Format::kJson:
       print_output(generated_json(bench, arguments.output, bytes));

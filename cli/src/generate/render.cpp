@@ -9,6 +9,7 @@
 
 #include "common/table.h"
 #include "et_schema/losses.h"
+#include "generate/render_profile.h"
 
 namespace understudy::cli {
 namespace {
@@ -46,15 +47,38 @@ TextTable rank_table(const Bench& bench) {
   return table;
 }
 
-/// Summed over ranks: (name, reason) → count.
-std::map<std::pair<std::string, std::string>, std::uint64_t> opened_operators(const Bench& bench) {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> opened;
+/// Summed over ranks, by name and reason.
+std::map<std::pair<std::string, std::string>, et_schema::Opened> opened_operators(
+    const Bench& bench) {
+  std::map<std::pair<std::string, std::string>, et_schema::Opened> opened;
   for (const Program& program : bench.programs) {
     for (const et_schema::Opened& entry : program.selection.opened) {
-      opened[{entry.name, entry.reason}] += entry.count;
+      et_schema::Opened& sum = opened[{entry.name, entry.reason}];
+      sum.count += entry.count;
+      sum.own_ns += entry.own_ns;
     }
   }
   return opened;
+}
+
+/// With the time that was recorded in an operator itself where a profile is linked: it is not
+/// replayed.
+TextTable opened_table(const Bench& bench, bool is_timed) {
+  std::vector<TableColumn> columns = {{"operator"}, {"count", Alignment::kRight}, {"reason"}};
+  if (is_timed) {
+    columns.insert(columns.begin() + 2, {"own us", Alignment::kRight});
+  }
+  TextTable table(std::move(columns));
+  for (const auto& [key, sum] : opened_operators(bench)) {
+    std::vector<std::string> cells = {key.first, with_commas(sum.count), key.second};
+    if (is_timed) {
+      constexpr double kNsPerUs = 1e3;
+      cells.insert(cells.begin() + 2,
+                   fmt::format("{:.1f}", static_cast<double>(sum.own_ns) / kNsPerUs));
+    }
+    table.add(std::move(cells));
+  }
+  return table;
 }
 
 std::map<std::string, std::uint64_t> working_labels(const Bench& bench) {
@@ -79,7 +103,8 @@ et_schema::Losses losses_of(const Bench& bench) {
 
 }  // namespace
 
-std::string generated_text(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+std::string generated_text(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                           const std::vector<std::string>& unlinked) {
   std::string text = fmt::format("{}: the benchmark of {} rank{}, {}\n", path, bench.world_size(),
                                  bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
   text += rank_table(bench).to_text();
@@ -87,13 +112,9 @@ std::string generated_text(const Bench& bench, const std::string& path, std::uin
     text += fmt::format("\nNarrowed by {}\n",
                         fmt::join(bench.programs.front().selection.filters, ", "));
   }
-  if (const auto opened = opened_operators(bench); !opened.empty()) {
-    text += "\nOpened: the operators below them are replayed in their place\n";
-    TextTable table({{"operator"}, {"count", Alignment::kRight}, {"reason"}});
-    for (const auto& [key, count] : opened) {
-      table.add({key.first, with_commas(count), key.second});
-    }
-    text += table.to_text();
+  const bool is_timed = !bench.programs.empty() && bench.programs.front().profile;
+  if (const TextTable opened = opened_table(bench, is_timed); !opened.empty()) {
+    text += "\nOpened: the operators below them are replayed in their place\n" + opened.to_text();
   }
   if (const auto labels = working_labels(bench); !labels.empty()) {
     text += "\nLabels that did work without an operator of their own\n";
@@ -102,6 +123,11 @@ std::string generated_text(const Bench& bench, const std::string& path, std::uin
       table.add({name, with_commas(count)});
     }
     text += table.to_text();
+  }
+  text += profiles_text(bench);
+  if (!unlinked.empty()) {
+    text += fmt::format("\nNot linked: {} profile{} beside the traces, first {}; see --profile\n",
+                        unlinked.size(), unlinked.size() == 1 ? "" : "s", unlinked.front());
   }
   const et_schema::Losses losses = losses_of(bench);
   text += losses.nonzero().empty() ? "\nNothing was lost or repaired\n"
@@ -124,6 +150,9 @@ std::string generated_json(const Bench& bench, const std::string& path, std::uin
     nlohmann::ordered_json opened = nlohmann::ordered_json::array();
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
+      if (program.profile) {
+        opened.back()["own_ns"] = entry.own_ns;
+      }
     }
     ranks.push_back({{"rank", rank},
                      {"source", bench.sources[rank].file},
@@ -136,6 +165,7 @@ std::string generated_json(const Bench& bench, const std::string& path, std::uin
                      {"tensors", program.slots.size()},
                      {"external_bytes", external_bytes(program)},
                      {"opened", std::move(opened)},
+                     {"profile", profile_json(program)},
                      {"losses", program.losses.nonzero()}});
   }
   const nlohmann::ordered_json json = {{"bench", path},

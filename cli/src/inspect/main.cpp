@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 #include "et_schema/bench.h"
 #include "et_schema/error.h"
 #include "et_schema/trace_files.h"
+#include "generator/generate.h"
 #include "inspect/bench.h"
+#include "inspect/memory.h"
 #include "inspect/render.h"
 #include "inspect/summary.h"
 
@@ -24,12 +27,16 @@ constexpr const char* kExamples =
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
-    "  inspect bench.et                        a benchmark: instructions, memory, losses\n";
+    "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
+    "  inspect bench.et --memory               live tensors over the step, and the largest at its "
+    "peak\n";
 
 struct Arguments {
   std::vector<std::string> paths;
   Format format = Format::kText;
   InspectOptions shown;
+  bool memory = false;
+  std::optional<int> rank;
 };
 
 Arguments read_arguments(int argc, char** argv) {
@@ -47,6 +54,14 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
   app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
   app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth");
+  auto* const memory = app->add_flag("--memory", arguments.memory,
+                                     "Live tensors over the step, and the largest at its peak");
+  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
+    memory->excludes(app->get_option(detail));
+  }
+  app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
+      ->type_name("K")
+      ->needs(memory);
   parse_arguments(*app, argc, argv);
   const InspectOptions& shown = arguments.shown;
   const int details = static_cast<int>(shown.ops) + static_cast<int>(shown.collectives) +
@@ -88,13 +103,28 @@ bool is_one_benchmark(const std::vector<std::string>& paths) {
          et_schema::is_bench_file(paths[0]);
 }
 
+/// A benchmark, or traces compiled as `replay` does it.
+std::string inspect_memory(const Arguments& arguments) {
+  const et_schema::Bench bench =
+      is_one_benchmark(arguments.paths)
+          ? et_schema::read_bench(arguments.paths[0])
+          : generator::generate(et_schema::read_traces(arguments.paths), {});
+  return render_memory(bench, arguments.rank, arguments.format);
+}
+
+std::string inspect_input(const Arguments& arguments) {
+  if (arguments.memory) {
+    return inspect_memory(arguments);
+  }
+  return is_one_benchmark(arguments.paths)
+             ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
+             : inspect_traces(arguments);
+}
+
 int inspect(const Arguments& arguments) {
   Progress progress;
   progress.show("reading");
-  const std::string output =
-      is_one_benchmark(arguments.paths)
-          ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
-          : inspect_traces(arguments);
+  const std::string output = inspect_input(arguments);
   progress.clear();
   print_output(output);
   return kStatusOk;

@@ -1,6 +1,12 @@
 #include "replay/arguments.h"
 
+#include <fmt/format.h>
+
 #include <map>
+#include <optional>
+#include <string>
+
+#include "replayer/memory_limit.h"
 
 namespace understudy::cli {
 namespace {
@@ -11,6 +17,7 @@ constexpr const char* kExamples =
     "  replay bench.et --rank 3                   rank 3 alone, its communication within itself\n"
     "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
     "  replay bench.et --only compute             without what communication costs\n"
+    "  replay bench.et --pace recorded            with the gaps of the original's host\n"
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n";
@@ -25,6 +32,7 @@ constexpr int kMostIterations = 1'000'000'000;
 constexpr double kMostSeconds = 1e6;
 constexpr int kMostThreads = 4096;
 constexpr int kMostRanks = 1'000'000;
+constexpr double kMostPercent = 1e6;
 
 void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")
@@ -67,6 +75,79 @@ void add_only_option(CLI::App& app, ReplayArguments& arguments) {
       ->type_name("PART");
 }
 
+void add_pace_option(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option_function<std::string>(
+         "--pace",
+         [&options](const std::string& text) {
+           const std::optional<replayer::Pace> pace = replayer::parse_pace(text);
+           if (!pace) {
+             throw CLI::ValidationError(
+                 "--pace", fmt::format("{} is none of asap, recorded, scaled:F (F from 0)", text));
+           }
+           options.pace = *pace;
+         },
+         "When operators are issued: asap, recorded (not before the original did) or scaled:F (its "
+         "gaps "
+         "times F)")
+      ->type_name("PACE")
+      ->default_str("asap");
+}
+
+void add_faults_option(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option_function<std::string>(
+         "--page-faults",
+         [&options](const std::string& text) {
+           std::uint64_t faults = 0;
+           if (text == "recorded") {
+             options.page_faults = replayer::ReplayOptions::AsRecorded{};
+           } else if (text == "any") {
+             options.page_faults = replayer::ReplayOptions::AsTheyCome{};
+           } else if (text.find_first_not_of("0123456789") == std::string::npos &&
+                      CLI::detail::lexical_cast(text, faults)) {
+             options.page_faults = faults;
+           } else {
+             throw CLI::ValidationError("--page-faults",
+                                        fmt::format("{} is none of recorded, any, a number", text));
+           }
+         },
+         "Page faults of an iteration: recorded (as many as the original's), any or a number")
+      ->type_name("N")
+      ->default_str("recorded");
+}
+
+void add_memory_option(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option_function<std::string>(
+         "--memory-limit",
+         [&options](const std::string& text) {
+           options.memory_limit_bytes = replayer::parse_bytes(text);
+           if (!options.memory_limit_bytes) {
+             throw CLI::ValidationError(
+                 "--memory-limit",
+                 fmt::format("{} is no number of bytes, as 8G, 512M or 4096", text));
+           }
+         },
+         "Refuse a benchmark that needs more memory, before it takes any: 8G, 512M, bytes")
+      ->type_name("BYTES");
+}
+
+void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option_function<std::string>(
+         "--slow",
+         [&options](const std::string& text) {
+           const std::size_t colon = text.find(':');
+           const std::string percent = colon == std::string::npos ? "" : text.substr(colon + 1);
+           double value = 0;
+           if (!CLI::detail::lexical_cast(percent, value) ||
+               !(value > 0 && value <= kMostPercent)) {
+             throw CLI::ValidationError("--slow",
+                                        fmt::format("{} is not CLASS:PERCENT, as matmul:3", text));
+           }
+           options.slow = replayer::PlantedSlowdown{text.substr(0, colon), value};
+         },
+         "Plant a slowdown into the operators of a class, to try compare with")
+      ->type_name("CLASS:PERCENT");
+}
+
 }  // namespace
 
 ReplayArguments read_replay_arguments(int argc, char** argv) {
@@ -79,6 +160,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
       ->required();
   add_run_options(*app, arguments.options);
+  add_pace_option(*app, arguments.options);
+  add_faults_option(*app, arguments.options);
+  add_memory_option(*app, arguments.options);
+  add_slow_option(*app, arguments.options);
   add_only_option(*app, arguments);
   app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
       ->check(between(0, kMostRanks))

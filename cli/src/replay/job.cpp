@@ -13,9 +13,8 @@
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/error.h"
-#include "et_schema/trace_files.h"
-#include "generator/generate.h"
 #include "matching/matching.h"
 #include "replayer/op_library.h"
 #include "replayer/replay.h"
@@ -28,7 +27,7 @@ using et_schema::Bench;
 using et_schema::Error;
 using et_schema::Report;
 
-Bench load_bench(const std::string& path, replayer::Only only) {
+Bench load_bench(const std::string& path, replayer::Only only, Progress& progress) {
   const bool is_file = std::filesystem::is_regular_file(path);
   if (is_file && et_schema::is_bench_file(path)) {
     return et_schema::read_bench(path);
@@ -39,11 +38,20 @@ Bench load_bench(const std::string& path, replayer::Only only) {
   } else if (only == replayer::Only::kComms) {
     options.only = generator::Only::kComms;
   }
-  return generator::generate(et_schema::read_traces({path}), options);
+  return compile_traces({path}, options, {}, progress).bench;
 }
 
 std::string on_or_off(bool flag) {
   return flag ? "on" : "off";
+}
+
+std::string faults_text(const replayer::ReplayOptions& options) {
+  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
+    return std::to_string(*faults);
+  }
+  const bool recorded =
+      std::holds_alternative<replayer::ReplayOptions::AsRecorded>(options.page_faults);
+  return recorded ? "recorded" : "any";
 }
 
 std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
@@ -51,6 +59,8 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
       {"warmup", std::to_string(options.warmup)},
+      {"pace", replayer::to_text(options.pace)},
+      {"page_faults", faults_text(options)},
       {"leaves", on_or_off(options.leaves)},
       {"continue_on_error", on_or_off(options.continue_on_error)}};
   if (options.iterations) {
@@ -58,6 +68,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   }
   if (options.seconds) {
     settings["seconds"] = fmt::format("{}", *options.seconds);
+  }
+  if (options.slow) {
+    settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
   if (arguments.rank) {
     settings["rank"] = std::to_string(*arguments.rank);
@@ -142,7 +155,9 @@ void ReplayJob::load() {
   if (!arguments_.report_path.empty()) {
     refuse_output(arguments_.report_path, {arguments_.input}, "--report");
   }
-  bench_ = load_bench(arguments_.input, arguments_.options.only);
+  Progress progress;
+  bench_ = load_bench(arguments_.input, arguments_.options.only, progress);
+  progress.clear();
   check_world_size();
   if (backend_ == nullptr) {
     backends::BackendOptions options;
@@ -244,6 +259,7 @@ void ReplayJob::run_ranks() {
   }
   et_schema::Environment environment = replayer::describe_environment(run);
   environment.benchmark = std::filesystem::path(arguments_.input).filename().string();
+  environment.benchmark_hash = et_schema::benchmark_hash(bench_);
   environment.backend = backend_->name();
   environment.hosts = backend_->all_gather_text(backend_->host());
   environment.settings = settings_of(arguments_);

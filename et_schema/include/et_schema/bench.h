@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 
 /// Version of the file format. Raised when an older reader would misread a newer file; a reader
 /// refuses what is newer.
-inline constexpr int kBenchVersion = 1;
+inline constexpr int kBenchVersion = 2;
 
 /// Where a rank's program came from.
 struct Source {
@@ -38,6 +38,11 @@ struct Bench {
 /// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
 /// (failed) if the file cannot be written.
 void write_bench(const Bench& bench, const std::string& path);
+
+/// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
+/// programs. Names of files, recorded times and the tool's version do not enter, so that a trace
+/// and the benchmark that was made of it have the same. Linear in the programs' size.
+[[nodiscard]] std::string benchmark_hash(const Bench& bench);
 
 /// True if the file starts as a bench.et does (a zip whose first member is manifest.json).
 [[nodiscard]] bool is_bench_file(const std::string& path);

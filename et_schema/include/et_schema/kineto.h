@@ -46,6 +46,13 @@ struct KinetoEvent {
   std::int64_t bytes = -1;     ///< of copies and sets
 };
 
+/// An allocation or, with a negative size, a free, as profile_memory records them.
+struct KinetoMemory {
+  std::int64_t ts_ns = 0;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+
 struct KinetoDevice {
   std::int64_t id = 0;
   std::string name;
@@ -63,7 +70,8 @@ struct DistributedInfo {
 };
 
 /// A Kineto chrome trace: complete events in the file's order, which is not that of time. Flow,
-/// metadata and instant events are counted only. Move-only: it owns what its views show.
+/// metadata and instant events other than memory's are counted only. Move-only: it owns what its
+/// views show.
 struct Profile {
   std::string file;
   std::int64_t schema_version = 0;
@@ -73,6 +81,7 @@ struct Profile {
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
+  std::vector<KinetoMemory> memory;  ///< in the file's order
   std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
   Losses losses;
 

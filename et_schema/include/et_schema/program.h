@@ -4,12 +4,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "et_schema/comms.h"
 #include "et_schema/dtype.h"
 #include "et_schema/losses.h"
+#include "et_schema/reuse.h"
 #include "et_schema/trace.h"
 
 namespace understudy::et_schema {
@@ -31,7 +33,10 @@ enum class ValueRuleKind : std::uint8_t {
   kArange,     ///< low, low + step, …; step is `high`
   kBernoulli,  ///< true (or 1) with probability a
   kMask,       ///< exactly `high` elements true (or 1), spread at random
-  kTargets     ///< class numbers in [0, high), or `low` (the ignore_index) with probability a
+  kTargets,    ///< class numbers in [0, high), or `low` (the ignore_index) with probability a
+  kReuse,      ///< integers in [low, high) that occur as often as `reuse` says
+  kDominant    ///< square matrices of `high` rows: symmetric, `a` on the diagonal, which outweighs
+               ///< the rest of its row: positive definite and well-conditioned
 };
 
 struct ValueRule {
@@ -48,6 +53,7 @@ struct ValueRule {
   bool include_last = false;
   std::vector<Segment> segments;
   std::string why;  ///< operator and argument that ask for it: "aten::embedding.indices"
+  Reuse reuse = {};
   bool operator==(const ValueRule&) const = default;
 };
 
@@ -56,6 +62,12 @@ struct Storage {
   Device device;           ///< as recorded
   std::int64_t bytes = 0;  ///< largest extent of any of its slots
   bool external = false;   ///< read before anything in the program wrote it
+  /// The instruction before which the original let go of it, where that was later than behind its
+  /// last reader: a variable of the program held it, or the gradient of a parameter. The number of
+  /// instructions: until the step's end. At or below the instruction that makes it: it outlives the
+  /// step, and goes in the next one.
+  std::optional<std::uint32_t> held_until = {};
+  bool state = false;  ///< external, and an optimizer's: no instruction before its step reads it
   bool operator==(const Storage&) const = default;
 };
 
@@ -128,6 +140,20 @@ struct CommInfo {
   bool operator==(const CommInfo&) const = default;
 };
 
+/// When an instruction ran in the original and how long, from its profile. Medians over the
+/// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
+struct Timing {
+  std::int64_t start_ns = 0;  ///< its issue, since the step's start on the host
+  std::int64_t host_ns = 0;   ///< on the issuing thread, all below it included. Of an operator that
+                              ///< was opened and runs too: what came after the last of its parts
+  std::int64_t gap_ns = 0;    ///< host time between the end of the instruction before it on its
+                              ///< thread, or the step's start, and its start
+  std::int64_t device_ns = 0;               ///< Σ duration of the device events that it launched
+  std::uint64_t launches = 0;               ///< of those device events
+  std::optional<std::int64_t> stream = {};  ///< of the first of them
+  bool operator==(const Timing&) const = default;
+};
+
 /// One thing the replayer does. `args` by kind:
 /// - kOp, kKernel: the recorded arguments, in the recorded schema's order;
 /// - kAlias: one slot, whose storage the result shares;
@@ -149,6 +175,7 @@ struct Instruction {
   std::vector<Argument> results;
   bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
   std::optional<CommInfo> comm;  ///< of kCollective, kP2p, kWait
+  std::optional<Timing> timing;  ///< where a profile was linked; never of a body's instructions
   std::vector<Instruction>
       body;  ///< what replaces the operator where it does not resolve; may be nested
   bool operator==(const Instruction&) const = default;
@@ -159,6 +186,7 @@ struct Opened {
   std::string name;
   std::uint64_t count = 0;
   std::string reason;
+  std::int64_t own_ns = 0;  ///< recorded time in none of its parts: what opening it leaves out
   bool operator==(const Opened&) const = default;
 };
 
@@ -173,6 +201,50 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+/// How the nodes of a trace found their events in a profile.
+enum class JoinKind : std::uint8_t {
+  kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id, with names checked
+  kOrder              ///< per thread in order of start, names aligned
+};
+
+/// "record function id" or "order".
+[[nodiscard]] std::string_view to_string(JoinKind join);
+
+/// Device events of one name that no operator can be told to have launched.
+struct LostDeviceEvents {
+  std::string name;
+  std::string reason;
+  std::uint64_t count = 0;
+  std::int64_t device_ns = 0;
+  bool operator==(const LostDeviceEvents&) const = default;
+};
+
+/// The profile that the times of a program come from, and what of it was found in the trace.
+struct RecordedProfile {
+  std::string file;                ///< base name
+  std::uint64_t bytes = 0;         ///< uncompressed
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  JoinKind join = JoinKind::kRecordFunctionId;
+  std::uint64_t steps = 1;   ///< profiled steps that the medians are over
+  std::int64_t step_ns = 0;  ///< duration of the step on the host, observer cost removed
+  std::optional<std::int64_t> unprofiled_step_ns = {};  ///< median of the steps that nothing
+                                                        ///< observed, where the capture tells
+  std::optional<std::int64_t> minor_faults = {};        ///< page faults of such a step, likewise
+  double observer_ns_per_event = 0;                     ///< the profiler's cost that was taken out
+  std::string observer_source;                          ///< how that cost is known
+  std::uint64_t events = 0;  ///< operators and annotations in the profiled steps
+  std::uint64_t nodes = 0;   ///< nodes of the trace's step
+  std::uint64_t nodes_with_rf_id = 0;
+  std::uint64_t nodes_joined = 0;
+  std::uint64_t device_events = 0;
+  std::uint64_t device_events_linked = 0;
+  std::vector<LostDeviceEvents> lost;    ///< in order of names
+  std::int64_t operators_ns = 0;         ///< Σ exclusive host time of the step's operators,
+                                         ///< communication apart
+  std::int64_t operators_device_ns = 0;  ///< Σ device time below them
+  bool operator==(const RecordedProfile&) const = default;
+};
+
 /// The benchmark of one rank: instructions in order of issue over numbered slots.
 struct Program {
   std::vector<std::string> schemas;
@@ -181,6 +253,7 @@ struct Program {
   std::vector<Instruction> instructions;
   Selection selection;
   Losses losses;
+  std::optional<RecordedProfile> profile;  ///< absent: no instruction has a timing
   bool operator==(const Program&) const = default;
 };
 

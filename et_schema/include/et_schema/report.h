@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/gpu_use.h"
+
 namespace understudy::et_schema {
 
 /// Version of the report's format; see bench.h for the rule.
@@ -31,10 +33,12 @@ struct NamedCount {
 };
 
 struct Coverage {
-  std::optional<double> count;  ///< replayed ÷ selected; null when nothing was selected
-  std::optional<double> time;   ///< null as long as no profile is linked
-  std::uint64_t selected = 0;   ///< exact + substituted + stubbed + dropped
-  std::uint64_t replayed = 0;   ///< exact + substituted
+  std::optional<double> count;             ///< replayed ÷ selected; null when nothing was selected
+  std::optional<double> time;              ///< null as long as no profile is linked
+  std::optional<double> substituted_time;  ///< share of recorded time in what was substituted
+  std::optional<double> dropped_time;      ///< the same of what was dropped or stubbed
+  std::uint64_t selected = 0;              ///< exact + substituted + stubbed + dropped
+  std::uint64_t replayed = 0;              ///< exact + substituted
   std::uint64_t exact = 0;
   std::vector<NamedCount> substituted;     ///< note: by what
   std::vector<NamedCount> stubbed;         ///< note: by what
@@ -60,12 +64,15 @@ struct MemoryUse {
   std::uint64_t external_bytes = 0;  ///< touched bytes of the externals
 };
 
-/// Time of one operator, summed over an iteration, mean of the measured iterations.
+/// Time of one operator, summed over an iteration, mean of the profiled iterations.
 struct OperatorTime {
   std::string name;
   std::string op_class;  ///< "matmul", "convolution", "elementwise", …: docs/metrics.md
   std::uint64_t count = 0;
   double ms = 0;
+  std::vector<double> samples_ms = {};     ///< one a profiled iteration
+  std::optional<double> recorded_ms = {};  ///< in the original, from its linked profile
+  std::optional<double> device_ms = {};    ///< on the device; absent on the CPU
 };
 
 /// One collective of one size. Bandwidths by nccl-tests' formulas: docs/metrics.md.
@@ -78,6 +85,38 @@ struct CollectiveTime {
   std::optional<double> median_us;
   std::optional<double> algbw_gb_per_s;
   std::optional<double> busbw_gb_per_s;
+  std::vector<double> samples_us = {};  ///< one a call, in order
+};
+
+/// How operators were issued in the measured iterations, and how well that was kept.
+struct PaceUse {
+  std::string mode = "asap";      ///< "asap", "recorded", "scaled:0.5"
+  std::uint64_t paced = 0;        ///< operators an iteration that have a recorded issue time
+  std::uint64_t on_time = 0;      ///< issues whose predecessor had ended before their deadline
+  std::uint64_t late = 0;         ///< all others
+  std::optional<double> late_ms;  ///< Σ lateness of the late ones, an iteration
+  std::optional<double> error_median_us;  ///< of those on time: issued after the deadline by
+  std::optional<double> error_p99_us;
+  std::uint64_t own_threads = 0;  ///< recorded threads that were replayed on threads of their own
+};
+
+/// What the system counted, an iteration: means over the measured ones.
+struct SystemCounters {
+  std::optional<double> cpu_ms;  ///< of all threads of the process, user and system
+  std::optional<double> minor_faults;
+  std::optional<double> major_faults;
+  std::optional<double> involuntary_switches;
+  std::optional<double> instructions;  ///< hardware: null where the machine does not count them
+  std::optional<double> cycles;
+  std::optional<double> cache_misses;
+  std::string hardware = "not counted";  ///< "counted", or why not
+};
+
+/// The original step, from its linked profile and capture.
+struct OriginalStep {
+  std::optional<double> step_ms;        ///< its duration on the host, observer cost removed
+  std::optional<double> operators_ms;   ///< Σ host time of the program's operators
+  std::optional<double> unprofiled_ms;  ///< median of the steps that nothing observed
 };
 
 /// An output of the first iteration that differs from the recorded one.
@@ -107,6 +146,11 @@ struct RankReport {
   std::vector<ValueFinding>
       value_findings;  ///< the first 20, in program order of the scan that found them
   MemoryUse memory;
+  std::optional<GpuUse> gpu;  ///< absent on the CPU and of a whole job
+  PaceUse pace;
+  SystemCounters counters;
+  OriginalStep original;
+  std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
   std::optional<double> host_overhead_ns_per_operator;
   std::map<std::string, std::uint64_t> losses;
   std::vector<OperatorTime> operators;  ///< by falling time
@@ -118,7 +162,8 @@ struct RankReport {
 /// What a result depends on beside the benchmark.
 struct Environment {
   std::string tool_version;
-  std::string benchmark;  ///< base name of the input
+  std::string benchmark;       ///< base name of the input
+  std::string benchmark_hash;  ///< see bench.h; empty in older reports
   std::string date_utc;
   std::string device;  ///< "cpu", "cuda:0 NVIDIA …"
   std::string cpu_model;

@@ -12,6 +12,7 @@
 
 #include "et_schema/dtype.h"
 #include "et_schema/losses.h"
+#include "et_schema/reuse.h"
 
 namespace understudy::et_schema {
 
@@ -170,6 +171,7 @@ struct Trace {
 
   std::vector<Node> nodes;  ///< nodes[0] is the process root
   std::vector<ProcessGroup> process_groups;
+  IndexUses index_uses;  ///< recorded beside the trace; empty where they were not
   Losses losses;
 
   /// Index of a node by id (binary search); kNoNode if it is not there.

@@ -1,16 +1,33 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/bench.h"
 #include "et_schema/trace.h"
+#include "generator/link.h"
 
 namespace understudy::generator {
 
 enum class Only { kAll, kCompute, kComms };
+
+/// How indices are spread over their range where nothing was recorded of them.
+struct IndexSpread {
+  enum class Kind : std::uint8_t {
+    kUniform,
+    kZipf,     ///< the k-th number of the range in proportion to k^-alpha
+    kConstant  ///< the first number of the range, always
+  };
+  Kind kind = Kind::kUniform;
+  double alpha = 0;  ///< of kZipf, not negative
+};
+
+/// "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
+[[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
 /// What part of a trace a benchmark is made of. The default is all of its first complete step.
 struct GenerateOptions {
@@ -20,12 +37,15 @@ struct GenerateOptions {
   Only only = Only::kAll;
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
+  IndexSpread indices = {};
 };
 
-/// Compiles the traces of all ranks, sorted by rank, to a benchmark. Deterministic.
-/// Throws Error: bad input (a trace that cannot be compiled; fewer ranks than its process groups
-/// need), usage (a step or subgraph that no trace has, a regular expression that does not parse).
+/// Compiles the traces of all ranks, sorted by rank, to a benchmark. Deterministic. `links` has
+/// what the profile of each rank says, or is empty: then no instruction has recorded times. Throws
+/// Error: bad input (a trace that cannot be compiled; fewer ranks than its process groups need),
+/// usage (a step or subgraph that no trace has, a regular expression that does not parse).
 [[nodiscard]] et_schema::Bench generate(const std::vector<et_schema::Trace>& traces,
-                                        const GenerateOptions& options);
+                                        const GenerateOptions& options,
+                                        const std::vector<Link>& links = {});
 
 }  // namespace understudy::generator

@@ -102,6 +102,8 @@ struct BoundProgram {
   std::vector<Equivalent> equivalents;
   std::vector<BoundComm> comms;
   std::vector<et_schema::SlotId> externals;  ///< that some step reads or writes, ascending
+  std::vector<et_schema::SlotId> states;     ///< of the externals those of optimizers, ascending
+  std::size_t states_at = 0;                 ///< the first step that reads one of them
   std::vector<et_schema::SlotId> given;      ///< that kGive steps hand out, ascending
   std::vector<et_schema::SlotId> written;    ///< externals that operators write in place, ascending
   std::uint64_t live_peak_bytes = 0;         ///< of intermediates, by the slots' lifetimes

@@ -3,7 +3,10 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "et_schema/gpu_use.h"
 
 namespace understudy::replayer {
 
@@ -19,6 +22,17 @@ void synchronize(c10::Device device);
 /// CPU, whose tensors memory.h counts.
 [[nodiscard]] std::uint64_t device_peak_bytes(c10::Device device);
 void reset_device_peak(c10::Device device);
+/// Counts of device_memory() start again from zero; peaks do not.
+void reset_device_counts(c10::Device device);
+
+/// What the device's allocator saw: peaks since reset_device_peak(), counts since
+/// reset_device_counts(). Nothing for the CPU.
+[[nodiscard]] std::optional<et_schema::DeviceMemory> device_memory(c10::Device device);
+/// Free memory of the device; nothing for the CPU, or where it does not tell.
+[[nodiscard]] std::optional<std::uint64_t> device_free_bytes(c10::Device device);
+
+/// "0000:3b:00.0"; empty for the CPU, and where the runtime does not tell.
+[[nodiscard]] std::string device_pci_bus_id(c10::Device device);
 
 /// "cpu", "cuda:0".
 [[nodiscard]] std::string device_text(c10::Device device);

@@ -29,6 +29,8 @@ class Externals {
   /// memory: what was asked for, what there is), bad input (a layout outside of its storage, a
   /// value rule that cannot hold).
   void ensure(const BoundProgram& bound);
+  /// The same for states, which ensure() leaves out.
+  void ensure_states(const BoundProgram& bound);
 
   /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
   void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
@@ -64,6 +66,7 @@ class Externals {
 
   void allocate(et_schema::StorageId storage);
   [[nodiscard]] at::Tensor bytes_of(et_schema::StorageId storage) const;
+  void add(const std::vector<et_schema::SlotId>& slots);
   void add_parts(std::vector<Tensor>& added);
   void refuse_what_does_not_fit(const std::vector<et_schema::SlotId>& slots) const;
   [[nodiscard]] at::Tensor view(et_schema::SlotId slot) const;
@@ -76,9 +79,10 @@ class Externals {
   c10::Device device_;
   std::uint64_t seed_;
   bool has_mapped_ = false;
-  std::vector<std::optional<Memory>> memory_;   ///< by storage
-  std::vector<std::vector<std::byte>> copies_;  ///< by storage; empty: none
-  std::vector<bool> changes_;                   ///< by storage, after remember()
+  std::vector<std::optional<Memory>> memory_;  ///< by storage
+  /// By storage; empty: none. Mapped, so that they take no place of what the step allocates.
+  std::vector<std::optional<c10::Storage>> copies_;
+  std::vector<bool> changes_;  ///< by storage, after remember()
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_

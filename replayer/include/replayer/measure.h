@@ -3,22 +3,40 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
 #include "et_schema/report.h"
 #include "replayer/bound.h"
 #include "replayer/externals.h"
+#include "replayer/heap.h"
+#include "replayer/pace.h"
 #include "replayer/run.h"
 
 namespace understudy::replayer {
+
+class IssueHook;
+class OwnThreads;
+class ProfileHook;
+class SystemCounting;
+
+/// A slowdown of known size: operators of one class take so much longer.
+struct PlantedSlowdown {
+  std::string op_class;
+  double percent = 0;
+};
 
 struct MeasureOptions {
   c10::Device device{c10::kCPU};
   int warmup = 0;
   std::optional<int> iterations;
   std::optional<double> seconds;
+  Pace pace;
+  std::optional<PlantedSlowdown> slow;
+  std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
 };
 
 /// Measures iterations of a program that the trial has made fit: samples, value health, memory,
@@ -27,6 +45,7 @@ class Measurement {
  public:
   Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
               Externals& externals, backends::Backend& backend, MeasureOptions options);
+  ~Measurement();
 
   /// Fills the measured parts of the report.
   void run(et_schema::RankReport& report);
@@ -37,6 +56,8 @@ class Measurement {
   void guarded(Iteration&& iteration);
   double iterate();
   void find_restore_interval();
+  void prepare_issue();
+  void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void advance();
   [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
                                std::vector<et_schema::ValueFinding>& findings);
@@ -44,6 +65,7 @@ class Measurement {
   [[nodiscard]] bool is_last(std::size_t done, double spent_s);
   void scan_values(et_schema::RankReport& report);
   void profile(et_schema::RankReport& report);
+  double profile_once(ProfileHook& hook, bool bare);
   [[nodiscard]] bool any_rank(bool mine);
 
   const et_schema::Program& program_;
@@ -52,6 +74,10 @@ class Measurement {
   Externals& externals_;
   backends::Backend& backend_;
   MeasureOptions options_;
+  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
+  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
+  std::unique_ptr<SystemCounting> counting_;
+  std::optional<HeapPages> heap_;
   std::size_t restore_every_ = 1;  ///< iterations between restores of the externals
   std::size_t since_restore_ = 0;
   std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags

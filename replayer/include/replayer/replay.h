@@ -5,10 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "backends/backend.h"
 #include "et_schema/bench.h"
 #include "et_schema/report.h"
+#include "replayer/measure.h"
+#include "replayer/pace.h"
 
 namespace understudy::replayer {
 
@@ -29,6 +32,14 @@ struct ReplayOptions {
   int threads = 0;                ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
   Only only = Only::kAll;
+  Pace pace;
+  std::optional<PlantedSlowdown> slow;
+  /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows
+  /// them (the default); or as they come.
+  struct AsRecorded {};
+  struct AsTheyCome {};
+  std::variant<AsRecorded, AsTheyCome, std::uint64_t> page_faults;
+  std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
   bool leaves = false;
   bool continue_on_error = false;
   /// When the program started, for startup_ms.

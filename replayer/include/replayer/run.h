@@ -28,6 +28,10 @@ struct NoHook {
 class Machine {
  public:
   Machine(const et_schema::Program& program, backends::Backend& backend);
+  /// Another stack over the slots of `owner`, for steps that run on a thread of their own.
+  explicit Machine(Machine& owner);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   /// By slot. Externals are placed here before a run; a run leaves intermediates empty.
   std::vector<at::Tensor>& slots() { return slots_; }
@@ -41,8 +45,12 @@ class Machine {
     NoHook hook;
     run(program, hook);
   }
+  /// One step of it.
+  template <typename Hook>
+  void run_step(BoundProgram& program, const Step& step, Hook& hook);
   /// The step that was under way when run() threw.
   [[nodiscard]] const Step* failed_step() const { return current_; }
+  void set_failed_step(const Step* step) { current_ = step; }
 
   /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
   /// given away where they are; drop_kept() then drops them.
@@ -74,8 +82,10 @@ class Machine {
 
   const et_schema::Program& program_;
   backends::Backend& backend_;
-  std::vector<at::Tensor> slots_;
-  std::vector<at::Tensor> given_;
+  std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
+  std::vector<at::Tensor> own_given_;
+  std::vector<at::Tensor>& slots_;
+  std::vector<at::Tensor>& given_;
   torch::jit::Stack stack_;
   bool blocking_ = false;
   const Step* current_ = nullptr;
@@ -142,25 +152,30 @@ inline void Machine::drop(const BoundProgram& program, const Step& step) {
 }
 
 template <typename Hook>
+inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hook) {
+  current_ = &step;
+  if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
+    build<false>(program, step);
+    hook.built(step);
+    call(program, step);
+    hook.called(step, stack_);
+    store(program, step);
+    hook.stored(step);
+    clear(program, step);
+  } else {
+    hook.built(step);
+    perform(program, step);
+    hook.called(step, stack_);
+    hook.stored(step);
+  }
+  drop(program, step);
+  hook.dropped(step);
+}
+
+template <typename Hook>
 void Machine::run(BoundProgram& program, Hook& hook) {
   for (const Step& step : program.steps) {
-    current_ = &step;
-    if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
-      build<false>(program, step);
-      hook.built(step);
-      call(program, step);
-      hook.called(step, stack_);
-      store(program, step);
-      hook.stored(step);
-      clear(program, step);
-    } else {
-      hook.built(step);
-      perform(program, step);
-      hook.called(step, stack_);
-      hook.stored(step);
-    }
-    drop(program, step);
-    hook.dropped(step);
+    run_step(program, step, hook);
   }
   current_ = nullptr;
 }

@@ -94,9 +94,10 @@ class RandomBench {
     program.selection.operators = below(1000);
     program.selection.labels = below(10);
     program.selection.rounds = below(5);
-    program.selection.opened = {{text(), below(100), text()}};
+    program.selection.opened = {{text(), below(100), text(), coin() ? 0 : duration()}};
     program.losses.add(Loss::kAliases, below(3));
     program.losses.add(Loss::kOrphanNodes, below(3));
+    record_times(program);
     return program;
   }
 
@@ -108,7 +109,55 @@ class RandomBench {
     make_personal(program.instructions);
     program.losses.add(Loss::kOrphanNodes, below(3));
     program.selection.operators += below(2);
+    record_times(program);
     return program;
+  }
+
+  std::int64_t duration() { return static_cast<std::int64_t>(engine_() >> (4 + below(60))); }
+
+  void record_times(Program& program) {
+    program.profile.reset();
+    if (coin()) {
+      program.profile = profile();
+    }
+    for (Instruction& instruction : program.instructions) {
+      instruction.timing.reset();
+      if (program.profile && coin()) {
+        instruction.timing = {duration(), duration(), duration(), 0, 0, {}};
+        if (coin()) {
+          instruction.timing->device_ns = duration();
+          instruction.timing->launches = 1 + below(9);
+          instruction.timing->stream = any_int();
+        }
+      }
+    }
+  }
+
+  RecordedProfile profile() {
+    RecordedProfile profile;
+    profile.file = text();
+    profile.bytes = engine_();
+    profile.content_hash = engine_();
+    profile.join = coin() ? JoinKind::kOrder : JoinKind::kRecordFunctionId;
+    profile.steps = below(9);
+    profile.step_ns = duration();
+    if (coin()) {
+      profile.unprofiled_step_ns = duration();
+    }
+    profile.observer_ns_per_event = 0.1 * static_cast<double>(below(10000));
+    profile.observer_source = text();
+    profile.events = below(100);
+    profile.nodes = below(100);
+    profile.nodes_with_rf_id = below(100);
+    profile.nodes_joined = below(100);
+    profile.device_events = below(100);
+    profile.device_events_linked = below(100);
+    profile.operators_ns = duration();
+    profile.operators_device_ns = duration();
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      profile.lost.push_back({text(), text(), below(100), duration()});
+    }
+    return profile;
   }
 
   void make_personal(std::vector<Instruction>& instructions) {
@@ -173,7 +222,7 @@ class RandomBench {
   ValueRule rule() {
     ValueRule rule;
     rule.kind =
-        static_cast<ValueRuleKind>(below(static_cast<std::uint64_t>(ValueRuleKind::kTargets) + 1));
+        static_cast<ValueRuleKind>(below(static_cast<std::uint64_t>(ValueRuleKind::kDominant) + 1));
     const bool has_probability =
         rule.kind == ValueRuleKind::kBernoulli || rule.kind == ValueRuleKind::kTargets;
     rule.a = has_probability ? 0.25 : real();
@@ -184,6 +233,11 @@ class RandomBench {
     for (std::uint64_t i = below(3); i > 0; --i) {
       rule.segments.push_back({static_cast<std::int64_t>(below(9)), any_int()});
       rule.segments.back().sum &= std::numeric_limits<std::int64_t>::max();
+    }
+    if (rule.kind == ValueRuleKind::kDominant) {
+      rule.high = 1 + static_cast<std::int64_t>(below(99));
+    } else if (rule.kind == ValueRuleKind::kReuse) {
+      rule.reuse = {{{-9, 1, {{3, 1}, {1, 4}}}, {7, 9, {{1, 2}}}}, coin() ? 1 : 5, coin()};
     }
     rule.why = text();
     return rule;

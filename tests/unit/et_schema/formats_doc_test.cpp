@@ -61,7 +61,7 @@ TEST(FormatsDoc, MapsC10dNamesAsTheReaderDoes) {
 
 TEST(FormatsDoc, ListsTheValueRules) {
   Rows rows = table("| `rule` | content |");
-  ASSERT_EQ(rows.size(), static_cast<std::size_t>(ValueRuleKind::kTargets) + 1);
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(ValueRuleKind::kDominant) + 1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].first, to_string(static_cast<ValueRuleKind>(i)));
   }

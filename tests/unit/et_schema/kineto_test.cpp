@@ -25,6 +25,24 @@ std::string file_of(const std::string& events, const std::string& rest = {}) {
   return R"({"schemaVersion": 1, "traceEvents": [)" + events + "]" + rest + "}";
 }
 
+TEST(Kineto, MemoryEventsAreKept) {
+  const Profile profile = parse(file_of(
+      kEvent +
+          std::string(
+              R"(, {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", )"
+              R"("pid": 1, "tid": 1, "ts": 3.5, "args": {"Bytes": 400, "Addr": 4096}})"
+              R"(, {"ph": "i", "name": "[memory]", "ts": 4, "args": {"Bytes": -400, "Addr": 4096}})"
+              R"(, {"ph": "i", "name": "a mark", "ts": 5, "args": {"Bytes": 1, "Addr": 2}})"
+              R"(, {"ph": "i", "name": "[memory]", "ts": 6, "args": {"Bytes": 8}})"),
+      R"(, "baseTimeNanoseconds": 1000)"));
+  ASSERT_EQ(profile.memory.size(), 2U);
+  EXPECT_EQ(profile.memory[0].ts_ns, 4500);
+  EXPECT_EQ(profile.memory[0].address, 4096U);
+  EXPECT_EQ(profile.memory[0].bytes, 400);
+  EXPECT_EQ(profile.memory[1].bytes, -400);
+  EXPECT_EQ(profile.other_events.at("i"), 4U);
+}
+
 TEST(Kineto, FieldsOfAnEvent) {
   const Profile profile = parse(file_of(
       kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"

@@ -127,6 +127,10 @@ TEST(ProgramRefusal, ReferencesOutOfRange) {
 TEST(ProgramRefusal, LayoutsThatCannotBe) {
   EXPECT_EQ(refused_program("\"bytes\":4096", "\"bytes\":-1"),
             unsound("storage 0, bytes", "a size that is not negative", "-1"));
+  EXPECT_EQ(refused_program("\"bytes\":4096}", "\"bytes\":4096,\"held_until\":9}"),
+            unsound("storage 1, held_until", "at most 2, the number of instructions", "9"));
+  EXPECT_EQ(refused_program("\"external\":true}", "\"external\":true,\"held_until\":1}"),
+            unsound("storage 0, held_until", "nothing for an external storage", "1"));
   EXPECT_EQ(refused_program("\"sizes\":[1,32]", "\"sizes\":[1,-32]"),
             unsound("slot 0, sizes", "sizes that are not negative", "-32"));
   EXPECT_EQ(refused_program("\"sizes\":[1,32]", "\"sizes\":[1,32],\"strides\":[1]"),
@@ -170,6 +174,22 @@ TEST(ProgramRefusal, RulesThatCannotBeMet) {
             damaged("line 5, value.a", "a number, \"inf\", \"-inf\" or \"nan\"", "\"large\""));
   EXPECT_EQ(rule(R"({"rule":"integers","low":5,"high":4})"),
             unsound("slot 0, value.high", "at least `low`, 5", "4"));
+  EXPECT_EQ(rule(R"({"rule":"dominant"})"), unsound("slot 0, value.high", "at least one row", "0"));
+  EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,1]]})"),
+            damaged("line 5, value.reuse", "a list of [low, high, times, numbers, …]", "[0,9,1]"));
+  EXPECT_EQ(rule(R"({"rule":"reuse"})"),
+            unsound("slot 0, value.reuse", "at least one draw", "none"));
+  EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,1,1]],"run":0})"),
+            unsound("slot 0, value.run", "at least 1", "0"));
+  EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,1,1],[8,10,1,1]]})"),
+            unsound("slot 0, value.reuse", "bins that ascend, from 9 on", "[8,10)"));
+  EXPECT_EQ(
+      rule(R"({"rule":"reuse","reuse":[[0,9,0,1]]})"),
+      unsound("slot 0, value.reuse", "numbers that occur at least once", "1 numbers 0 times"));
+  EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,1,5,2,5]]})"),
+            unsound("slot 0, value.reuse", "at most 9 numbers in [0,9)", "10"));
+  EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,4611686018427387904,2]]})"),
+            unsound("slot 0, value.reuse", "fewer than 2^62 draws", "more"));
 }
 
 TEST(ProgramRefusal, CommunicationThatDoesNotFit) {

@@ -3,12 +3,16 @@ find_package(LibArchive REQUIRED)
 
 understudy_test(readers_test
   SOURCES
+    capture_test.cpp
     comms_test.cpp
     dtype_test.cpp
     error_test.cpp
+    index_uses_test.cpp
     json_scan_test.cpp
     kineto_test.cpp
     losses_test.cpp
+    op_class_test.cpp
+    profile_files_test.cpp
     reader_texts.cpp
     trace_damage_test.cpp
     trace_files_test.cpp

@@ -26,7 +26,18 @@ RankReport sample_rank_report(int rank) {
   report.memory = {1610612736U + number, 1048576, 536870912};
   report.host_overhead_ns_per_operator = 120.25 + rank;
   report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
-  report.operators = {{"aten::mm", "matmul", 12, 6.25 + rank},
+  report.pace = {"recorded", 650, 1900, 50, 0.25 * slower, 0.5, 4.0 * slower, 1};
+  report.counters = {20 * slower,
+                     1000,
+                     0,
+                     2,
+                     std::nullopt,
+                     std::nullopt,
+                     std::nullopt,
+                     "this machine has no hardware counters (ENOENT)"};
+  report.original = {11.0, 8.25, 10.75};
+  report.gap_samples_ms = {1.5, 2.5 * slower};
+  report.operators = {{"aten::mm", "matmul", 12, 6.25 + rank, {6.0 + rank, 6.5 + rank}, 6.125},
                       {"aten::bmm", "matmul", 2, 0.75},
                       {"aten::relu", "elementwise", 20, 1.5}};
   report.collectives = {{"allreduce", "world", 3, 4194304, 8, 250.5 * slower, 16.75, 29.3125},
@@ -44,6 +55,7 @@ Report sample_report(int ranks) {
   Environment environment;
   environment.tool_version = "0.1.0";
   environment.benchmark = "bench.et";
+  environment.benchmark_hash = "0123456789abcdef";
   environment.date_utc = "2026-01-31T12:00:00Z";
   environment.device = "cpu";
   environment.cpu_model = "A CPU, \"fast\"";

@@ -138,6 +138,23 @@ TEST(Merge, KnowsCoverageOnlyWhereThereIsSome) {
   EXPECT_EQ(merge({none, known}, {}, {}).total.coverage.time, std::nullopt);
 }
 
+TEST(Merge, TakesTheHighestShareOfTimeThatWasNotReplayedAsRecorded) {
+  RankReport none;
+  RankReport known;
+  known.coverage.substituted_time = 0.25;
+  known.coverage.dropped_time = 0;
+  RankReport worse;
+  worse.coverage.substituted_time = 0.125;
+  worse.coverage.dropped_time = 0.5;
+  const Report report = merge({known, worse}, {}, {});
+  EXPECT_EQ(report.total.coverage.substituted_time, 0.25);
+  EXPECT_EQ(report.total.coverage.dropped_time, 0.5);
+  EXPECT_EQ(merge({known, none}, {}, {}).total.coverage.dropped_time, std::nullopt);
+  const Report read = parse_report(to_json(report), "report.json");
+  EXPECT_EQ(read.ranks[1].coverage.substituted_time, 0.125);
+  EXPECT_EQ(read.ranks[1].coverage.dropped_time, 0.5);
+}
+
 TEST(Merge, MakesOneRowOfCollectivesWithUnevenParts) {
   RankReport a;
   a.collectives = {{"all_to_allv", "world", 1, 100, 2, 10.0, 1.0, 0.5},

@@ -1,6 +1,8 @@
 # Tests of tensor contents, equivalents and op libraries.
 understudy_test(replayer_values_test
-  SOURCES values_test.cpp
+  SOURCES
+    values_reuse_test.cpp
+    values_test.cpp
   LIBS understudy::replayer)
 
 understudy_test(replayer_equivalents_test

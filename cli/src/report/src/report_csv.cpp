@@ -59,6 +59,7 @@ class CsvWriter {
     count(memory, "peak_bytes", report.memory.peak_bytes);
     count(memory, "live_peak_bytes", report.memory.live_peak_bytes);
     count(memory, "external_bytes", report.memory.external_bytes);
+    write_run(report);
     for (const auto& [name, number] : report.losses) {
       count({"loss", name, ""}, "count", number);
     }
@@ -66,9 +67,39 @@ class CsvWriter {
       const Place place{"operator", row.name, row.op_class};
       count(place, "count", row.count);
       figure(place, "ms", row.ms);
+      figure(place, "recorded_ms", row.recorded_ms);
+      for (std::size_t i = 0; i < row.samples_ms.size(); ++i) {
+        figure({"operator_sample", row.name, std::to_string(i)}, "ms", row.samples_ms[i]);
+      }
     }
     for (const et_schema::CollectiveTime& row : report.collectives) {
       write_collective(row);
+    }
+  }
+
+  void write_run(const RankReport& report) {
+    const Place pace{"pace", report.pace.mode, ""};
+    count(pace, "paced", report.pace.paced);
+    count(pace, "on_time", report.pace.on_time);
+    count(pace, "late", report.pace.late);
+    figure(pace, "late_ms", report.pace.late_ms);
+    figure(pace, "error_median_us", report.pace.error_median_us);
+    figure(pace, "error_p99_us", report.pace.error_p99_us);
+    count(pace, "own_threads", report.pace.own_threads);
+    const Place system{"counters", "", report.counters.hardware};
+    figure(system, "cpu_ms", report.counters.cpu_ms);
+    figure(system, "minor_faults", report.counters.minor_faults);
+    figure(system, "major_faults", report.counters.major_faults);
+    figure(system, "involuntary_switches", report.counters.involuntary_switches);
+    figure(system, "instructions", report.counters.instructions);
+    figure(system, "cycles", report.counters.cycles);
+    figure(system, "cache_misses", report.counters.cache_misses);
+    const Place original{"original", "", ""};
+    figure(original, "step_ms", report.original.step_ms);
+    figure(original, "operators_ms", report.original.operators_ms);
+    figure(original, "unprofiled_ms", report.original.unprofiled_ms);
+    for (std::size_t i = 0; i < report.gap_samples_ms.size(); ++i) {
+      figure({"gap_sample", std::to_string(i), ""}, "ms", report.gap_samples_ms[i]);
     }
   }
 
@@ -93,6 +124,8 @@ class CsvWriter {
     const Place place{"coverage", "", ""};
     figure(place, "by_count", coverage.count);
     figure(place, "by_time", coverage.time);
+    figure(place, "substituted_by_time", coverage.substituted_time);
+    figure(place, "dropped_by_time", coverage.dropped_time);
     count(place, "selected", coverage.selected);
     count(place, "replayed", coverage.replayed);
     count(place, "exact", coverage.exact);

@@ -8,6 +8,7 @@
 #include "common/table.h"
 #include "et_schema/losses.h"
 #include "figures.h"
+#include "run_sections.h"
 
 namespace understudy::cli {
 namespace {
@@ -50,7 +51,9 @@ Section coverage_section(const Report& report) {
              "not applicable to this target (not among the selected)"});
   std::string body = table.to_text();
   if (coverage.time) {
-    body += fmt::format("  by recorded time: {}\n", percent_text(coverage.time));
+    body += fmt::format("  by recorded time: {}, of it substituted {}; dropped or stubbed {}\n",
+                        percent_text(coverage.time), percent_text(coverage.substituted_time),
+                        percent_text(coverage.dropped_time));
   }
   for (const std::string& filter : report.filters) {
     body += fmt::format("  filter: {}\n", filter);
@@ -279,6 +282,8 @@ Section environment_section(const et_schema::Environment& environment) {
 std::vector<Section> report_sections(const Report& report, const ReportTextOptions& options) {
   const et_schema::Coverage& coverage = report.total.coverage;
   return {iteration_section(report),
+          original_section(report.total),
+          pace_section(report.total),
           coverage_section(report),
           rows_section("Substituted", coverage.substituted, "by"),
           rows_section("Stubbed", coverage.stubbed, "by"),
@@ -290,6 +295,7 @@ std::vector<Section> report_sections(const Report& report, const ReportTextOptio
           operators_section(report, options.top_operators),
           collectives_section(report.total),
           memory_section(report),
+          counters_section(report.total),
           checks_section(report.total),
           mismatches_section(report.total),
           findings_section(report.total),

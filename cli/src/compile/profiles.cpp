@@ -1,0 +1,87 @@
+#include "compile/profiles.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "et_schema/error.h"
+#include "et_schema/profile_files.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Profile;
+using et_schema::RankCapture;
+using et_schema::Trace;
+using generator::Link;
+using generator::LinkOptions;
+
+/// The profile of the traced step gives the times where there is no other, or where the other is of
+/// a step that took another way.
+Link link_capture(const std::vector<std::string>& paths, Trace& trace, const RankCapture& capture,
+                  const std::optional<std::string>& step) {
+  LinkOptions options{
+      step, capture.facts.median_step_ns(), {}, capture.facts.median_minor_faults()};
+  const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
+  std::optional<Profile> with_trace;
+  if (!capture.with_trace.empty()) {
+    with_trace = et_schema::read_profile(paths, capture.with_trace);
+    generator::repair_parents(trace, *with_trace);
+  }
+  if (!capture.alone.empty()) {
+    if (cost) {
+      options.observer_ns_per_event = cost->kineto_event_ns;
+    }
+    const Profile alone = et_schema::read_profile(paths, capture.alone);
+    try {
+      Link link = generator::link(trace, alone, options);
+      if (with_trace) {
+        link.memory = generator::observe_memory(trace, *with_trace);
+      }
+      return link;
+    } catch (const et_schema::Error&) {
+      if (!with_trace) {
+        throw;
+      }
+    }
+  }
+  options.observer_ns_per_event.reset();
+  if (cost && cost->et_node_ns) {
+    options.observer_ns_per_event = cost->kineto_event_ns + *cost->et_node_ns;
+  }
+  Link link = generator::link(trace, *with_trace, options);
+  link.memory = generator::observe_memory(trace, *with_trace);
+  return link;
+}
+
+}  // namespace
+
+std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema::TraceSet& set,
+                                const ProfileChoice& choice, const std::optional<std::string>& step,
+                                Progress& progress) {
+  std::vector<Link> links;
+  if (choice.none) {
+    return links;
+  }
+  if (!choice.files.empty()) {
+    links.resize(set.traces.size());
+    const auto link_rank = [&](int rank, Profile&& profile) {
+      progress.show(fmt::format("linking rank {}", rank));
+      Trace& trace = set.traces[static_cast<std::size_t>(rank)];
+      generator::repair_parents(trace, profile);
+      Link& link = links[static_cast<std::size_t>(rank)];
+      link = generator::link(trace, profile, {step, {}, {}});
+      link.memory = generator::observe_memory(trace, profile);
+    };
+    et_schema::read_profiles(choice.files, static_cast<int>(set.traces.size()), link_rank);
+    return links;
+  }
+  const auto captures = et_schema::find_captures(paths, set);
+  for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
+    progress.show(fmt::format("linking rank {}", rank));
+    links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
+  }
+  return links;
+}
+
+}  // namespace understudy::cli

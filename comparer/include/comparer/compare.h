@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comparer/environment.h"
+#include "comparer/run.h"
+
+namespace understudy::comparer {
+
+enum class Verdict : std::uint8_t {
+  kSame,    ///< shown equal within the margin
+  kFaster,  ///< B takes less time than A
+  kSlower,  ///< B takes more
+  kUnsure,  ///< neither could be shown
+};
+
+/// "SAME", "FASTER", "SLOWER", "UNSURE".
+[[nodiscard]] std::string_view to_string(Verdict verdict);
+
+/// A ratio of times, B ÷ A, and its 95 % interval.
+struct Ratio {
+  double value = 1;
+  double low = 1;
+  double high = 1;
+};
+
+/// One row of a comparison; docs/metrics.md, "Compare", has the formulas.
+struct Row {
+  RowKind kind = RowKind::kOperator;
+  std::string name;
+  std::string detail;
+  std::optional<std::uint64_t> count_a, count_b;  ///< calls an iteration
+  std::optional<double> a_ms, b_ms;  ///< time an iteration; absent where a side lacks the row
+  std::optional<double> change_ms;   ///< b_ms − a_ms
+  std::optional<Ratio> ratio;        ///< by the clock
+  std::optional<Ratio> beside_rest;  ///< ratio ÷ that of the other classes
+  std::optional<double> p;           ///< adjusted for the number of rows
+  Verdict verdict = Verdict::kUnsure;
+  std::string why;  ///< of UNSURE: in a word or three; else empty
+};
+
+struct CompareOptions {
+  double margin = 0.02;  ///< SAME: the ratio's interval lies within 1 ± margin
+};
+
+struct Comparison {
+  std::vector<EnvironmentDifference> differences;
+  /// The runs' environments are alike but for what is compared: what most rows do is then the
+  /// machine's state.
+  bool is_alike = true;
+  /// Of the most interrupted run; see Run. Many widen all intervals.
+  std::optional<double> switches_per_s;
+  std::uint64_t samples_left_out = 0;  ///< figures in the inputs that were not finite
+  std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
+};
+
+/// Holds the runs B against the runs A. Each side has at least one run; more runs, made in turn,
+/// tell more. The same runs give the same result. O(rows × samples × 500).
+[[nodiscard]] Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
+                                 const CompareOptions& options = {});
+
+}  // namespace understudy::comparer

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "et_schema/kineto.h"
+#include "et_schema/report.h"
+
+namespace understudy::comparer {
+
+/// What a row of a comparison is about.
+enum class RowKind : std::uint8_t {
+  kIteration,   ///< the whole step, by its own samples
+  kCommon,      ///< what all classes have in common: the machine's state, or all of the program
+  kClass,       ///< all operators of a class
+  kGap,         ///< host time outside of all operators
+  kOperator,    ///< all calls of an operator
+  kCollective,  ///< all calls of a collective in one group and of one size
+};
+
+/// The time of one row in the iterations of one run.
+struct Series {
+  RowKind kind = RowKind::kOperator;
+  std::string name;         ///< "aten::mm", "matmul", "allreduce"; empty for iteration and gap
+  std::string detail;       ///< class of an operator; group and size of a collective
+  std::uint64_t count = 0;  ///< calls an iteration; 0 where it means nothing
+  std::vector<double> samples_ms;  ///< one an iteration, in order; finite and not negative
+};
+
+/// One measured run: a replay's report, or the profile of a program.
+struct Run {
+  std::string file;
+  bool is_profile = false;
+  std::vector<Series> rows;
+  int world_size = 1;
+  std::string pace = "asap";           ///< "recorded", …: how operators were issued
+  std::vector<std::string> filters;    ///< of a report: what narrowed the replay
+  et_schema::Environment environment;  ///< of a report
+  std::uint64_t samples_left_out = 0;  ///< figures that were not finite
+  /// Involuntary context switches a second and rank: others ran on our cores.
+  std::optional<double> switches_per_s;
+};
+
+/// The rows of a report's job: times of the slowest rank. A report without samples by iteration has
+/// one sample an operator, the mean that it states.
+[[nodiscard]] Run run_of(const et_schema::Report& report, const std::string& file);
+
+/// The rows of a Kineto profile: one sample a ProfilerStep, or one in all where there is none.
+/// A row is an operator that no other operator called, or the highest one below it whose name
+/// `known` has: a benchmark may have opened an operator. Names carry no overloads. Labels, and the
+/// wrappers of autograd, are no operators; host times only. Throws Error (bad input) where no
+/// operator lies in a step. O(n log n) in the number of events.
+[[nodiscard]] Run run_of(const et_schema::Profile& profile, const std::set<std::string>& known);
+
+/// Merges operators that differ in their overload alone, as profiles do: "aten::add.Tensor" is
+/// "aten::add".
+[[nodiscard]] Run without_overloads(const Run& run);
+
+/// Names of a run's operators.
+[[nodiscard]] std::set<std::string> operator_names(const Run& run);
+
+}  // namespace understudy::comparer

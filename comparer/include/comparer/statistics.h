@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace understudy::comparer {
+
+// The statistics that docs/metrics.md, "Compare", names, without knowledge of rows and runs.
+
+/// Mean of the ⌈n/2⌉ smallest samples: what interference, which only ever adds time, touches least.
+/// The order of `samples` is changed. NaN for none. O(n).
+[[nodiscard]] double fast_half_mean(std::vector<double>& samples);
+
+/// Indices of one resample of a series of autocorrelated samples.
+using Resample = std::vector<std::uint32_t>;
+
+/// Length of the blocks that are drawn whole: ⌈√n⌉.
+[[nodiscard]] std::size_t block_length(std::size_t samples);
+
+/// `count` resamples of n samples by the circular block bootstrap (Politis, Romano 1992). The same
+/// arguments give the same resamples.
+[[nodiscard]] std::vector<Resample> block_resamples(std::size_t samples, std::size_t count,
+                                                    std::uint64_t seed);
+
+/// Sample variance; 0 for fewer than two values.
+[[nodiscard]] double variance(const std::vector<double>& values);
+
+/// The value at which half of the weight lies on either side; the mean of two where the halves meet
+/// between them. NaN where no weight is positive.
+[[nodiscard]] double weighted_median(const std::vector<double>& values,
+                                     const std::vector<double>& weights);
+
+/// P(|T| ≥ |t|) for Student's t with `degrees` > 0 degrees of freedom.
+[[nodiscard]] double two_sided_p(double t, double degrees);
+
+/// The t that 95 % of |T| stay below.
+[[nodiscard]] double t_of_95_percent(double degrees);
+
+/// Holm's (1979) adjustment for testing many hypotheses: to be held against the level of the
+/// family.
+[[nodiscard]] std::vector<double> holm(const std::vector<double>& p_values);
+
+}  // namespace understudy::comparer

@@ -1,0 +1,229 @@
+#include "comparer/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "noise.h"
+#include "pairing.h"
+#include "reference.h"
+#include "verdicts.h"
+
+namespace understudy::comparer {
+namespace {
+
+Ratio ratio_of(const Uncertain& value) {
+  const double half = value.half_interval();
+  return {std::exp(value.value), std::exp(value.value - half), std::exp(value.value + half)};
+}
+
+std::optional<std::uint64_t> count_of(const std::vector<const Series*>& side) {
+  const Series* first = side.front();
+  return first == nullptr || first->count == 0 ? std::nullopt : std::optional(first->count);
+}
+
+/// Typical time of a side that has the row, for rows that the other lacks.
+std::optional<double> time_of(const std::vector<const Series*>& side) {
+  if (side.front() == nullptr || side.front()->samples_ms.empty()) {
+    return std::nullopt;
+  }
+  std::vector<double> samples = side.front()->samples_ms;
+  return fast_half_mean(samples);
+}
+
+double logarithmic_mean(double a, double b) {
+  constexpr double kNearlyEqual = 1e-6;
+  const double log_ratio = std::log(b / a);
+  return std::abs(log_ratio) < kNearlyEqual ? a : (b - a) / log_ratio;
+}
+
+/// Of the busier of the runs: by how much more they were interrupted than on an idle machine.
+double disturbance_of(const std::vector<Run>& a, const std::vector<Run>& b) {
+  double most = 1;
+  for (const std::vector<Run>* runs : {&a, &b}) {
+    for (const Run& run : *runs) {
+      most = std::max(most, run.switches_per_s.value_or(0) / kIdleSwitchesPerS);
+    }
+  }
+  return most * most;
+}
+
+class Comparer {
+ public:
+  Comparer(const std::vector<Run>& a, const std::vector<Run>& b, bool is_alike)
+      : setting_{a.size(), b.size(), disturbance_of(a, b)}, is_alike_(is_alike) {
+    Sampler sampler(setting_);
+    for (PairedRow& row : pair_rows(a, b)) {
+      std::optional<Estimate> estimate = sampler.estimate(row);
+      rows_.push_back({std::move(row), std::move(estimate)});
+    }
+    set_shares();
+  }
+
+  std::vector<Row> compare(const CompareOptions& options) {
+    std::vector<Row> rows;
+    std::vector<Evidence> evidence;
+    for (const EstimatedRow& each : rows_) {
+      evidence.push_back(evidence_of(each));
+      rows.push_back(row_of(each, evidence.back()));
+    }
+    add_common(rows, evidence);
+    judge(rows, evidence, options);
+    sort(rows);
+    return rows;
+  }
+
+ private:
+  /// Each row's share of its step: of the time of all classes and the gap.
+  void set_shares() {
+    for (const EstimatedRow& each : rows_) {
+      if (each.estimate && (each.row.kind == RowKind::kClass || each.row.kind == RowKind::kGap)) {
+        step_a_ms_ += each.estimate->a_ms;
+        step_b_ms_ += each.estimate->b_ms;
+      }
+    }
+    for (EstimatedRow& each : rows_) {
+      if (!each.estimate || each.row.kind == RowKind::kIteration || step_a_ms_ == 0) {
+        continue;
+      }
+      Estimate& estimate = *each.estimate;
+      estimate.share = logarithmic_mean(estimate.a_ms / step_a_ms_, estimate.b_ms / step_b_ms_);
+      if (each.row.kind == RowKind::kGap) {
+        estimate.spread_of_step = kGapSpreadOfStep;
+      }
+    }
+  }
+
+  const std::optional<Reference>& rest_of(const PairedRow& row) {
+    // The class that a row belongs to says nothing about the rest.
+    const std::string left_out = row.kind == RowKind::kClass        ? row.name
+                                 : row.kind == RowKind::kOperator   ? row.detail
+                                 : row.kind == RowKind::kCollective ? "communication"
+                                                                    : "";
+    const auto [place, is_new] = references_.try_emplace(left_out);
+    if (is_new) {
+      place->second = reference_without(left_out, rows_, setting_);
+    }
+    return place->second;
+  }
+
+  Evidence evidence_of(const EstimatedRow& each) {
+    Evidence evidence;
+    if (!each.estimate) {
+      return evidence;
+    }
+    const Estimate& estimate = *each.estimate;
+    const std::optional<Reference>& rest = rest_of(each.row);
+    const bool has_rest = is_alike_ && rest && !estimate.has_few_samples;
+    evidence.has_few_samples = estimate.has_few_samples;
+    evidence.share = estimate.share;
+    evidence.a_share =
+        each.row.kind == RowKind::kIteration || step_a_ms_ == 0 ? 1 : estimate.a_ms / step_a_ms_;
+    evidence.clock = by_the_clock(estimate, has_rest ? rest->inflation : 1, setting_);
+    evidence.machine = with_machine(estimate, has_rest ? rest->spread_variance : 0, setting_);
+    if (has_rest && each.row.kind != RowKind::kIteration) {
+      evidence.rest = beside_rest(estimate, *rest, setting_);
+    }
+    return evidence;
+  }
+
+  Row row_of(const EstimatedRow& each, const Evidence& evidence) const {
+    Row row;
+    row.kind = each.row.kind;
+    row.name = each.row.name;
+    row.detail = each.row.detail;
+    row.count_a = count_of(each.row.a);
+    row.count_b = count_of(each.row.b);
+    if (!each.estimate) {
+      row.a_ms = time_of(each.row.a);
+      row.b_ms = time_of(each.row.b);
+      row.why = !row.a_ms ? "only in B" : !row.b_ms ? "only in A" : "no time";
+      if (row.a_ms.has_value() != row.b_ms.has_value()) {
+        row.change_ms = row.b_ms.value_or(0) - row.a_ms.value_or(0);
+      }
+      return row;
+    }
+    row.a_ms = each.estimate->a_ms;
+    row.b_ms = each.estimate->b_ms;
+    row.change_ms = *row.b_ms - *row.a_ms;
+    row.ratio = ratio_of(*evidence.clock);
+    if (evidence.rest) {
+      row.beside_rest = ratio_of(*evidence.rest);
+    }
+    return row;
+  }
+
+  /// The row of what all classes have in common.
+  void add_common(std::vector<Row>& rows, std::vector<Evidence>& evidence) {
+    const std::optional<Reference> common = reference_without("", rows_, setting_);
+    if (!common || !is_alike_) {
+      return;
+    }
+    Estimate estimate;
+    estimate.log_ratio = common->value;
+    estimate.draws = common->draws;
+    estimate.logs_a = common->logs_a;
+    estimate.logs_b = common->logs_b;
+    Evidence each;
+    each.clock = by_the_clock(estimate, common->inflation, setting_);
+    each.machine = with_machine(estimate, common->spread_variance, setting_);
+    Row row;
+    row.kind = RowKind::kCommon;
+    row.ratio = ratio_of(*each.clock);
+    row.change_ms = step_a_ms_ * std::expm1(common->value);
+    rows.push_back(std::move(row));
+    evidence.push_back(each);
+  }
+
+  static void sort(std::vector<Row>& rows) {
+    std::ranges::stable_sort(rows, {}, [](const Row& row) {
+      // Classes and the gap are one list.
+      const RowKind kind = row.kind == RowKind::kGap ? RowKind::kClass : row.kind;
+      return std::tuple(kind, -std::abs(row.change_ms.value_or(0)));
+    });
+  }
+
+  Setting setting_;
+  bool is_alike_;
+  std::vector<EstimatedRow> rows_;
+  std::map<std::string, std::optional<Reference>> references_;
+  double step_a_ms_ = 0;
+  double step_b_ms_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSame:
+      return "SAME";
+    case Verdict::kFaster:
+      return "FASTER";
+    case Verdict::kSlower:
+      return "SLOWER";
+    case Verdict::kUnsure:
+      break;
+  }
+  return "UNSURE";
+}
+
+Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
+                   const CompareOptions& options) {
+  Comparison comparison;
+  comparison.differences = environment_differences(a, b);
+  comparison.is_alike = std::ranges::none_of(
+      comparison.differences,
+      [](const EnvironmentDifference& difference) { return difference.weight == Weight::kOther; });
+  for (const std::vector<Run>* runs : {&a, &b}) {
+    for (const Run& run : *runs) {
+      comparison.samples_left_out += run.samples_left_out;
+      comparison.switches_per_s = std::max(comparison.switches_per_s, run.switches_per_s);
+    }
+  }
+  comparison.rows = Comparer(a, b, comparison.is_alike).compare(options);
+  return comparison;
+}
+
+}  // namespace understudy::comparer

@@ -1,0 +1,184 @@
+#include "noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace understudy::comparer {
+namespace {
+
+constexpr std::size_t kDraws = 500;
+/// Below it a time, or a share, is as good as none: logarithms need one.
+constexpr double kLeast = 1e-9;
+/// Of a single sample, where nothing tells: one in twenty of the row, and a share of the step.
+constexpr double kUntoldScatter = 0.05;
+constexpr double kUntoldScatterOfStep = 0.002;
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double square(double value) {
+  return value * value;
+}
+
+/// Between runs of one side, pooled over both sides: of the difference of their means.
+double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
+                     const Setting& setting) {
+  const double squares = static_cast<double>(a.size() - 1) * variance(a) +
+                         static_cast<double>(b.size() - 1) * variance(b);
+  return squares / static_cast<double>(setting.degrees()) * setting.of_difference();
+}
+
+/// Expectation and several runs together, weighted by their degrees of freedom (Smyth 2004).
+Uncertain moderated(double value, double expected_variance, const std::vector<double>& a,
+                    const std::vector<double>& b, const Setting& setting) {
+  if (setting.degrees() == 0) {
+    return {value, expected_variance, kSingleRunDegrees};
+  }
+  const auto degrees = static_cast<double>(setting.degrees());
+  const double seen = seen_variance(a, b, setting);
+  return {value, (kPriorDegrees * expected_variance + degrees * seen) / (kPriorDegrees + degrees),
+          kPriorDegrees + degrees};
+}
+
+std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> result(a.size());
+  std::ranges::transform(a, b, result.begin(), std::minus<>());
+  return result;
+}
+
+/// Scatter of a row's single samples, of the runs that tell.
+double scatter_of(const PairedRow& row) {
+  double scatter = kUntoldScatter;
+  for (const std::vector<const Series*>* side : {&row.a, &row.b}) {
+    for (const Series* series : *side) {
+      std::vector<double> logs;
+      for (const double sample : series->samples_ms) {
+        logs.push_back(std::log(std::max(sample, kLeast)));
+      }
+      if (logs.size() >= kFewSamples) {
+        scatter = std::max(scatter, std::sqrt(variance(logs)));
+      }
+    }
+  }
+  return scatter;
+}
+
+bool is_complete(const std::vector<const Series*>& side) {
+  return std::ranges::all_of(side, [](const Series* row) {
+    return row != nullptr && std::ranges::any_of(row->samples_ms, [](double ms) { return ms > 0; });
+  });
+}
+
+}  // namespace
+
+double Uncertain::half_interval() const {
+  return t_of_95_percent(degrees) * std::sqrt(variance);
+}
+
+double Uncertain::p() const {
+  return variance > 0 ? two_sided_p(value / std::sqrt(variance), degrees) : 1;
+}
+
+const std::vector<Resample>& Sampler::resamples(std::size_t samples, std::uint64_t run) {
+  const auto [place, is_new] = resamples_.try_emplace({run, samples});
+  if (is_new) {
+    place->second = block_resamples(samples, kDraws, run);
+  }
+  return place->second;
+}
+
+Sampler::Location Sampler::locate(const Series& row, std::uint64_t run) {
+  // Log of a time that is at least a picosecond: an operator may take less than the clock shows.
+  const auto log_of = [](std::vector<double>& samples) {
+    return std::log(std::max(fast_half_mean(samples), kLeast));
+  };
+  std::vector<double> samples = row.samples_ms;
+  Location location{log_of(samples), {}, samples.size() < kFewSamples};
+  if (location.has_few_samples) {
+    location.draws.assign(kDraws, location.log_ms);
+    return location;
+  }
+  // Of few blocks the bootstrap shows too small a variance, as n − 1 for n does.
+  const double blocks =
+      static_cast<double>(samples.size()) / static_cast<double>(block_length(samples.size()));
+  const double widening = std::sqrt(blocks / (blocks - 1));
+  location.draws.reserve(kDraws);
+  for (const Resample& resample : resamples(samples.size(), run)) {
+    std::ranges::transform(resample, samples.begin(),
+                           [&](std::uint32_t i) { return row.samples_ms[i]; });
+    location.draws.push_back(location.log_ms + widening * (log_of(samples) - location.log_ms));
+  }
+  return location;
+}
+
+std::optional<Estimate> Sampler::estimate(const PairedRow& row) {
+  if (!is_complete(row.a) || !is_complete(row.b)) {
+    return std::nullopt;
+  }
+  Estimate estimate;
+  estimate.draws.assign(kDraws, 0.0);
+  std::uint64_t run = 0;
+  const auto add = [&](const std::vector<const Series*>& side, double sign,
+                       std::vector<double>& logs) {
+    const auto runs = static_cast<double>(side.size());
+    for (const Series* series : side) {
+      const Location location = locate(*series, run++);
+      logs.push_back(location.log_ms);
+      for (std::size_t i = 0; i < kDraws; ++i) {
+        estimate.draws[i] += sign * location.draws[i] / runs;
+      }
+      if (location.has_few_samples) {
+        estimate.has_few_samples = true;
+        estimate.extra_variance +=
+            square(scatter_of(row)) / static_cast<double>(series->samples_ms.size()) / square(runs);
+      }
+    }
+  };
+  add(row.a, -1, estimate.logs_a);
+  add(row.b, 1, estimate.logs_b);
+  estimate.log_ratio = mean(estimate.logs_b) - mean(estimate.logs_a);
+  estimate.a_ms = std::exp(mean(estimate.logs_a));
+  estimate.b_ms = std::exp(mean(estimate.logs_b));
+  return estimate;
+}
+
+double process_variance(const Estimate& row, const Setting& setting) {
+  return setting.disturbance *
+         (square(kProcessSpread) + square(row.spread_of_step / std::max(row.share, kLeast)));
+}
+
+Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting) {
+  double expected = row.sampling_variance() +
+                    inflation * process_variance(row, setting) * setting.of_difference();
+  if (row.has_few_samples) {
+    expected += square(kUntoldScatterOfStep / row.share) * setting.of_difference();
+  }
+  return moderated(row.log_ratio, expected, row.logs_a, row.logs_b, setting);
+}
+
+Uncertain with_machine(const Estimate& row, double spread_variance, const Setting& setting) {
+  constexpr std::size_t kManyRuns = 3;
+  if (setting.a >= kManyRuns && setting.b >= kManyRuns) {
+    // Enough runs tell the machine's noise themselves.
+    return {row.log_ratio, seen_variance(row.logs_a, row.logs_b, setting),
+            static_cast<double>(setting.degrees())};
+  }
+  Uncertain result = by_the_clock(row, 1, setting);
+  result.variance +=
+      setting.disturbance * square(kMachineSpread) * setting.of_difference() + 4 * spread_variance;
+  return result;
+}
+
+Uncertain beside_rest(const Estimate& row, const Reference& rest, const Setting& setting) {
+  const double expected =
+      variance(difference(row.draws, rest.draws)) + row.extra_variance +
+      (rest.inflation * process_variance(row, setting) + rest.process_variance) *
+          setting.of_difference() +
+      square(kUnevenShare * rest.value);
+  return moderated(row.log_ratio - rest.value, expected, difference(row.logs_a, rest.logs_a),
+                   difference(row.logs_b, rest.logs_b), setting);
+}
+
+}  // namespace understudy::comparer

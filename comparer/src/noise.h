@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comparer/statistics.h"
+#include "pairing.h"
+
+namespace understudy::comparer {
+
+// How much of a difference noise explains. All values are logarithms of times or of ratios, so that
+// 0.01 is one per cent, and all variances are those of such logarithms. The constants are
+// bounds that are taken for granted, docs/metrics.md, "Compare"; tests/benchmarks/compare_study
+// prints what identical runs differ by on the machine at hand.
+
+/// Of a row beside the rest of its run, from one process to the next: memory lies elsewhere. Its
+/// standard deviation is the relative part and the absolute one (a share of the step) together.
+inline constexpr double kProcessSpread = 0.0025;
+inline constexpr double kProcessSpreadOfStep = 0.0003;
+/// Of a whole run, from one process to the next: clocks, neighbours on the machine.
+inline constexpr double kMachineSpread = 0.035;
+/// Rows answer differently to the machine's state: this share of the common change is uncertain.
+inline constexpr double kUnevenShare = 0.3;
+/// Degrees of freedom of the spreads above: of one run a side, where nothing else is known, and
+/// beside what several runs show.
+inline constexpr double kSingleRunDegrees = 30;
+inline constexpr double kPriorDegrees = 4;
+
+/// Of the gap, which the allocator's luck is part of: a share of the step.
+inline constexpr double kGapSpreadOfStep = 0.005;
+/// Involuntary context switches a second that an idle machine has at most; more are others at work.
+inline constexpr double kIdleSwitchesPerS = 50;
+/// Runs with fewer samples do not tell their own noise.
+inline constexpr std::size_t kFewSamples = 5;
+
+/// What holds for all rows: how many runs a side has, and how busy the machine was.
+struct Setting {
+  std::size_t a = 1;
+  std::size_t b = 1;
+  /// Factor of the variances from one process to the next; above 1 where others ran on our cores.
+  double disturbance = 1;
+  /// Factor from the variance of one run to that of the difference of the sides' means.
+  [[nodiscard]] double of_difference() const {
+    return 1.0 / static_cast<double>(a) + 1.0 / static_cast<double>(b);
+  }
+  [[nodiscard]] std::size_t degrees() const { return a + b - 2; }
+};
+
+/// log B − log A of a row, and everything that says how far to trust it.
+struct Estimate {
+  double a_ms = 0, b_ms = 0;  ///< geometric means over the runs
+  double log_ratio = 0;
+  std::vector<double> draws;           ///< of log_ratio: the same resample of all rows in each
+  std::vector<double> logs_a, logs_b;  ///< by run
+  double extra_variance = 0;           ///< of runs with too few samples to draw from
+  bool has_few_samples = false;
+  double share = 1;  ///< of the step: the logarithmic mean of the sides', so that log_ratio × share
+                     ///< is the change as a share of the step
+  double spread_of_step = kProcessSpreadOfStep;  ///< the absolute part of its process's spread
+
+  [[nodiscard]] double sampling_variance() const { return variance(draws) + extra_variance; }
+};
+
+/// What the other classes did: the machine's state, as far as it is common to them.
+struct Reference {
+  double value = 0;
+  std::vector<double> draws;
+  std::vector<double> logs_a, logs_b;  ///< by run, around 0
+  double process_variance = 0;         ///< of `value`, from one process to the next
+  double spread_variance = 0;          ///< of the classes around `value`
+  double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
+};
+
+/// A difference with its uncertainty.
+struct Uncertain {
+  double value = 0;
+  double variance = 0;
+  double degrees = kSingleRunDegrees;
+  [[nodiscard]] double half_interval() const;  ///< of 95 %
+  [[nodiscard]] double p() const;              ///< that it is 0, two-sided
+};
+
+/// Locations of every row with their resamples, joint within a run. Absent where a side lacks the
+/// row or took no time.
+class Sampler {
+ public:
+  explicit Sampler(const Setting& setting) : setting_(setting) {}
+  [[nodiscard]] std::optional<Estimate> estimate(const PairedRow& row);
+
+ private:
+  struct Location {
+    double log_ms = 0;
+    std::vector<double> draws;
+    bool has_few_samples = false;
+  };
+  [[nodiscard]] Location locate(const Series& row, std::uint64_t run);
+  [[nodiscard]] const std::vector<Resample>& resamples(std::size_t samples, std::uint64_t run);
+
+  const Setting& setting_;
+  std::map<std::pair<std::uint64_t, std::size_t>, std::vector<Resample>> resamples_;
+};
+
+/// One process's variance of a row beside the rest.
+[[nodiscard]] double process_variance(const Estimate& row, const Setting& setting);
+
+/// A row by the clock, the machine's state apart.
+[[nodiscard]] Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting);
+/// A row by the clock, when the machine's state may be another in each run. `spread_variance`: of
+/// rows that should be alike.
+[[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
+                                     const Setting& setting);
+/// A row beside the rest of the run.
+[[nodiscard]] Uncertain beside_rest(const Estimate& row, const Reference& rest,
+                                    const Setting& setting);
+
+}  // namespace understudy::comparer

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noise.h"
+
+namespace understudy::comparer {
+
+/// A row with what its samples say.
+struct EstimatedRow {
+  PairedRow row;
+  std::optional<Estimate> estimate;
+};
+
+/// What all classes but `left_out` have in common: the median of their log ratios, weighted by
+/// precision. Absent where there are none, or where their samples are too few.
+[[nodiscard]] std::optional<Reference> reference_without(const std::string& left_out,
+                                                         const std::vector<EstimatedRow>& rows,
+                                                         const Setting& setting);
+
+}  // namespace understudy::comparer

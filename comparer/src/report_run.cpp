@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "comparer/run.h"
+
+namespace understudy::comparer {
+namespace {
+
+constexpr double kMilliPerMicro = 1e-3;
+
+/// Figures that are not finite stand as NaN in a report that was read.
+std::vector<double> finite(const std::vector<double>& samples, std::uint64_t& left_out) {
+  std::vector<double> kept;
+  kept.reserve(samples.size());
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept),
+               [](double sample) { return std::isfinite(sample) && sample >= 0; });
+  left_out += samples.size() - kept.size();
+  return kept;
+}
+
+/// Sums two rows by iteration, for as many iterations as both have.
+void add_samples(std::vector<double>& sum, const std::vector<double>& samples) {
+  sum.resize(std::min(sum.size(), samples.size()));
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += samples[i];
+  }
+}
+
+void add_row(std::map<std::string, Series>& rows, const Series& row) {
+  const auto [place, is_new] = rows.try_emplace(row.name, row);
+  if (!is_new) {
+    place->second.count += row.count;
+    add_samples(place->second.samples_ms, row.samples_ms);
+  }
+}
+
+/// One sample an iteration: the calls of a collective in it. Where the calls do not divide into
+/// iterations, each call stands for the mean one.
+std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_t iterations) {
+  const bool divides = iterations > 0 && calls_us.size() % iterations == 0;
+  const std::size_t calls = divides ? calls_us.size() / iterations : 1;
+  std::vector<double> samples_ms(calls_us.size() / calls, 0.0);
+  for (std::size_t i = 0; i < calls_us.size(); ++i) {
+    samples_ms[i / calls] += calls_us[i] * kMilliPerMicro;
+  }
+  return samples_ms;
+}
+
+std::optional<double> switches_per_s(const et_schema::Report& report) {
+  const std::optional<double>& switches = report.total.counters.involuntary_switches;
+  const std::optional<double>& median_ms = report.total.iteration_ms.median;
+  if (!switches || !median_ms || !(*median_ms > 0)) {
+    return std::nullopt;
+  }
+  constexpr double kMsPerS = 1e3;
+  return *switches / report.world_size / *median_ms * kMsPerS;
+}
+
+Series collective_row(const et_schema::CollectiveTime& row, std::size_t iterations,
+                      std::uint64_t& left_out) {
+  Series series{RowKind::kCollective,
+                row.name,
+                fmt::format("{} of {}, {} bytes", row.group, row.group_size, row.bytes),
+                row.count,
+                {}};
+  const std::vector<double> calls_us = finite(row.samples_us, left_out);
+  if (!calls_us.empty()) {
+    series.samples_ms = by_iteration(calls_us, iterations);
+  } else if (row.median_us && std::isfinite(*row.median_us)) {
+    series.samples_ms = {*row.median_us * static_cast<double>(row.count) * kMilliPerMicro};
+  }
+  return series;
+}
+
+}  // namespace
+
+Run run_of(const et_schema::Report& report, const std::string& file) {
+  Run run;
+  run.file = file;
+  run.world_size = report.world_size;
+  run.pace = report.total.pace.mode;
+  run.filters = report.filters;
+  run.environment = report.environment;
+
+  const et_schema::RankReport& total = report.total;
+  run.switches_per_s = switches_per_s(report);
+  run.rows.push_back(
+      {RowKind::kIteration, "", "", 0, finite(total.iteration_ms.samples, run.samples_left_out)});
+  std::map<std::string, Series> classes;
+  std::vector<Series> operators;
+  std::size_t iterations = 0;
+  for (const et_schema::OperatorTime& row : total.operators) {
+    const std::vector<double> stated =
+        row.samples_ms.empty() ? std::vector{row.ms} : row.samples_ms;
+    Series series{RowKind::kOperator, row.name, row.op_class, row.count,
+                  finite(stated, run.samples_left_out)};
+    iterations = std::max(iterations, series.samples_ms.size());
+    add_row(classes, {RowKind::kClass, row.op_class, "", row.count, series.samples_ms});
+    operators.push_back(std::move(series));
+  }
+  for (auto& [name, row] : classes) {
+    run.rows.push_back(std::move(row));
+  }
+  if (!total.gap_samples_ms.empty()) {
+    run.rows.push_back(
+        {RowKind::kGap, "", "", 0, finite(total.gap_samples_ms, run.samples_left_out)});
+  }
+  std::ranges::move(operators, std::back_inserter(run.rows));
+  for (const et_schema::CollectiveTime& row : total.collectives) {
+    run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
+  }
+  return run;
+}
+
+Run without_overloads(const Run& run) {
+  Run merged = run;
+  merged.rows.clear();
+  std::map<std::string, Series> operators;
+  for (Series row : run.rows) {
+    if (row.kind != RowKind::kOperator) {
+      merged.rows.push_back(std::move(row));
+      continue;
+    }
+    row.name = row.name.substr(0, row.name.find('.'));
+    add_row(operators, row);
+  }
+  for (auto& [name, row] : operators) {
+    merged.rows.push_back(std::move(row));
+  }
+  return merged;
+}
+
+std::set<std::string> operator_names(const Run& run) {
+  std::set<std::string> names;
+  for (const Series& row : run.rows) {
+    if (row.kind == RowKind::kOperator) {
+      names.insert(row.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace understudy::comparer

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// What recording one event costs, as measured when the capture was made.
+struct ObserverCost {
+  double kineto_event_ns = 0;             ///< an event of the profiler alone
+  std::optional<double> et_node_ns = {};  ///< a node of the execution trace, on top of that
+};
+
+/// One rank of a capture.
+struct CapturedRank {
+  std::vector<std::string> files;               ///< base names
+  std::vector<std::int64_t> step_ns;            ///< of the steps that nothing observed
+  std::vector<std::int64_t> step_minor_faults;  ///< page faults of the same steps; older captures
+                                                ///< have none
+  std::optional<ObserverCost> observer;
+  /// The median of step_ns; none without steps.
+  [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
+  /// The median of step_minor_faults, likewise.
+  [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
+};
+
+/// capture.json, as far as it is read here.
+struct Capture {
+  std::vector<CapturedRank> ranks;  ///< by rank
+};
+
+/// Reads what scripts/capture wrote (docs/capture.md). `file` names it in errors. Throws Error (bad
+/// input): not JSON, another format, a rank that is missing or out of order.
+[[nodiscard]] Capture parse_capture(std::string_view json, const std::string& file);
+
+/// True of the document's text if it says that it is one.
+[[nodiscard]] bool is_capture(std::string_view json);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// So many different numbers occur so many times each.
+struct Repeat {
+  std::int64_t times = 0;
+  std::int64_t numbers = 0;
+  bool operator==(const Repeat&) const = default;
+};
+
+/// How often the numbers in [low, high) occur; those that do not are left out.
+struct ReuseBin {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::vector<Repeat> repeats;
+  bool operator==(const ReuseBin&) const = default;
+};
+
+/// What matters to a cache about the elements of an index tensor, without the elements: how often
+/// numbers come again, where in the range the frequent ones lie, and in which order they come. The
+/// elements are a list of draws in which each number of each bin occurs as often as `repeats` says;
+/// every draw stands in `run` elements in a row, and the list is repeated until the tensor is full.
+struct Reuse {
+  std::vector<ReuseBin> bins;  ///< ascending, without overlap
+  std::int64_t run = 1;        ///< above 1 where an index was expanded over its last dimensions
+  bool sorted = false;         ///< the draws never fall; else they are shuffled
+  bool operator==(const Reuse&) const = default;
+};
+
+/// The length of the list of draws.
+[[nodiscard]] std::int64_t draw_count(const Reuse& reuse);
+/// How many different numbers the draws have.
+[[nodiscard]] std::int64_t distinct_count(const Reuse& reuse);
+
+/// What makes a Reuse impossible.
+struct ReuseProblem {
+  std::string field;  ///< "reuse" or "run"
+  std::string expected;
+  std::string got;
+};
+/// Nothing where draws can be made: bins ascend, hold as many numbers as they say, and the draws
+/// are at least one and fewer than 2^62.
+[[nodiscard]] std::optional<ReuseProblem> find_problem(const Reuse& reuse);
+
+/// The index values of one argument of one call.
+struct IndexUse {
+  std::string op;                   ///< "aten::embedding", without overload
+  std::uint64_t call = 0;           ///< the operator's calls in the step, counted from 0
+  std::size_t tensor = 0;           ///< flat index: every tensor among the inputs counts
+  std::vector<std::int64_t> sizes;  ///< of the index tensor
+  Reuse reuse;
+  bool operator==(const IndexUse&) const = default;
+};
+
+/// What scripts/capture records of index values, in a step of its own beside the traced one
+/// (docs/formats.md, rank-R.indices.json).
+struct IndexUses {
+  std::map<std::string, std::uint64_t> calls;  ///< of all operators that the recorder saw: what
+                                               ///< these call in turn it did not see
+  std::vector<IndexUse> uses;
+  std::uint64_t left_out = 0;  ///< uses beyond the number that the recorder keeps
+  bool operator==(const IndexUses&) const = default;
+};
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,89 @@
+#include "bench_profile.h"
+
+#include <fmt/format.h>
+
+#include "json_text.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::string_view kJoinNames[] = {"record function id", "order"};
+
+JoinKind read_join(const JsonField& field) {
+  for (const JoinKind join : {JoinKind::kRecordFunctionId, JoinKind::kOrder}) {
+    if (to_string(join) == field.as_text()) {
+      return join;
+    }
+  }
+  field.fail(R"("record function id" or "order")");
+}
+
+std::string or_null(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "null";
+}
+
+}  // namespace
+
+std::string_view to_string(JoinKind join) {
+  return kJoinNames[static_cast<std::size_t>(join)];
+}
+
+void append_profile(std::string& out, const RecordedProfile& profile) {
+  out += "{\"file\":";
+  append_json_string(out, profile.file);
+  out += fmt::format(R"(,"bytes":{},"content_hash":"{:016x}","join":"{}","steps":{},"step_ns":{},)"
+                     R"("unprofiled_step_ns":{},"minor_faults":{},"observer_ns_per_event":)",
+                     profile.bytes, profile.content_hash, to_string(profile.join), profile.steps,
+                     profile.step_ns, or_null(profile.unprofiled_step_ns),
+                     or_null(profile.minor_faults));
+  append_json_double(out, profile.observer_ns_per_event);
+  out += ",\"observer_source\":";
+  append_json_string(out, profile.observer_source);
+  out += fmt::format(
+      R"(,"events":{},"nodes":{},"nodes_with_rf_id":{},"nodes_joined":{},"device_events":{},)"
+      R"("device_events_linked":{},"operators_ns":{},"operators_device_ns":{},"lost":[)",
+      profile.events, profile.nodes, profile.nodes_with_rf_id, profile.nodes_joined,
+      profile.device_events, profile.device_events_linked, profile.operators_ns,
+      profile.operators_device_ns);
+  for (const LostDeviceEvents& lost : profile.lost) {
+    out += &lost == profile.lost.data() ? "{\"name\":" : ",{\"name\":";
+    append_json_string(out, lost.name);
+    out += ",\"reason\":";
+    append_json_string(out, lost.reason);
+    out += fmt::format(R"(,"count":{},"device_ns":{}}})", lost.count, lost.device_ns);
+  }
+  out += "]}";
+}
+
+RecordedProfile read_profile(const JsonField& field) {
+  RecordedProfile profile;
+  profile.file = field.at("file").as_text();
+  profile.bytes = field.at("bytes").as_uint();
+  profile.content_hash = field.at("content_hash").as_hash();
+  profile.join = read_join(field.at("join"));
+  profile.steps = field.at("steps").as_uint();
+  profile.step_ns = field.at("step_ns").as_int();
+  if (const JsonField unprofiled = field.at("unprofiled_step_ns"); !unprofiled.is_null()) {
+    profile.unprofiled_step_ns = unprofiled.as_int();
+  }
+  if (const JsonField faults = field.at("minor_faults"); !faults.is_null()) {
+    profile.minor_faults = faults.as_int();
+  }
+  profile.observer_ns_per_event = field.at("observer_ns_per_event").as_double();
+  profile.observer_source = field.at("observer_source").as_text();
+  profile.events = field.at("events").as_uint();
+  profile.nodes = field.at("nodes").as_uint();
+  profile.nodes_with_rf_id = field.at("nodes_with_rf_id").as_uint();
+  profile.nodes_joined = field.at("nodes_joined").as_uint();
+  profile.device_events = field.at("device_events").as_uint();
+  profile.device_events_linked = field.at("device_events_linked").as_uint();
+  profile.operators_ns = field.at("operators_ns").as_int();
+  profile.operators_device_ns = field.at("operators_device_ns").as_int();
+  for (const JsonField& lost : field.at("lost").items()) {
+    profile.lost.push_back({lost.at("name").as_text(), lost.at("reason").as_text(),
+                            lost.at("count").as_uint(), lost.at("device_ns").as_int()});
+  }
+  return profile;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,69 @@
+#include "et_schema/capture.h"
+
+#include <algorithm>
+
+#include "json_fields.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr const char* kFormat = "understudy-capture";
+constexpr int kVersion = 1;
+
+CapturedRank read_rank(const JsonField& field, std::size_t index) {
+  if (field.at("rank").as_uint() != index) {
+    field.at("rank").fail(std::to_string(index));
+  }
+  CapturedRank rank;
+  rank.files = field.at("files").as_texts();
+  rank.step_ns = field.at("step_ns").as_ints();
+  if (const auto faults = field.find("step_minor_faults")) {
+    rank.step_minor_faults = faults->as_ints();
+  }
+  const auto observer = field.find("observer_ns");
+  if (observer && !observer->is_null()) {
+    rank.observer = {observer->at("kineto_event").as_double(),
+                     observer->at("et_node").as_double_or_null()};
+  }
+  return rank;
+}
+
+std::optional<std::int64_t> median(std::vector<std::int64_t> values) {
+  if (values.empty()) {
+    return std::nullopt;
+  }
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> CapturedRank::median_step_ns() const {
+  return median(step_ns);
+}
+
+std::optional<std::int64_t> CapturedRank::median_minor_faults() const {
+  return median(step_minor_faults);
+}
+
+bool is_capture(std::string_view json) {
+  // Written by one program, with this key first.
+  constexpr std::size_t kStart = 64;
+  return json.substr(0, kStart).find(std::string("\"") + kFormat + "\"") != std::string_view::npos;
+}
+
+Capture parse_capture(std::string_view json, const std::string& file) {
+  const JsonSource source{file, "the capture's description cannot be read",
+                          "capture again with scripts/capture, or give --no-profile"};
+  const nlohmann::json document = parse_json(json, source);
+  const JsonField root(document, source);
+  check_format(root, {"capture", kFormat, kVersion}, file, "");
+  Capture capture;
+  for (const JsonField& item : root.at("ranks").items()) {
+    capture.ranks.push_back(read_rank(item, capture.ranks.size()));
+  }
+  return capture;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,85 @@
+#include "et_schema/index_uses.h"
+
+#include <fmt/format.h>
+
+#include "json_fields.h"
+
+namespace understudy::et_schema {
+namespace {
+
+std::vector<ReuseBin> read_bins(const JsonField& field) {
+  std::vector<ReuseBin> bins;
+  for (const JsonField& item : field.items()) {
+    const std::vector<std::int64_t> numbers = item.as_ints();
+    if (numbers.size() < 4 || numbers.size() % 2 != 0) {
+      item.fail("a list of [low, high, times, numbers, …]",
+                fmt::format("{} numbers", numbers.size()));
+    }
+    ReuseBin& bin = bins.emplace_back(ReuseBin{numbers[0], numbers[1], {}});
+    for (std::size_t i = 2; i < numbers.size(); i += 2) {
+      bin.repeats.push_back({numbers[i], numbers[i + 1]});
+    }
+  }
+  return bins;
+}
+
+IndexUse read_use(const JsonField& field) {
+  IndexUse use;
+  use.op = field.at("op").as_text();
+  use.call = field.at("call").as_uint();
+  use.tensor = field.at("tensor").as_uint();
+  use.sizes = field.at("sizes").as_ints();
+  use.reuse.bins = read_bins(field.at("reuse"));
+  if (const auto run = field.find("run")) {
+    use.reuse.run = run->as_int();
+  }
+  if (const auto sorted = field.find("sorted")) {
+    use.reuse.sorted = sorted->as_bool();
+  }
+  if (const auto problem = find_problem(use.reuse)) {
+    field.at(problem->field.c_str()).fail(problem->expected, problem->got);
+  }
+  return use;
+}
+
+bool take_end(std::string_view& name, std::string_view end) {
+  if (!name.ends_with(end)) {
+    return false;
+  }
+  name.remove_suffix(end.size());
+  return true;
+}
+
+}  // namespace
+
+IndexUses parse_index_uses(std::string_view json, const std::string& file) {
+  const JsonSource source{file, "the record of index values cannot be read",
+                          "capture again with scripts/capture, or take the file away: index values "
+                          "are then drawn by rule"};
+  const nlohmann::json document = parse_json(json, source);
+  const JsonField root(document, source);
+  check_format(root, {"record of index values", "understudy-indices", kIndexUsesVersion}, file, "");
+  IndexUses read;
+  for (const auto& [op, calls] : root.at("calls").members()) {
+    read.calls.emplace(op, calls.as_uint());
+  }
+  read.left_out = root.at("left_out").as_uint();
+  for (const JsonField& use : root.at("uses").items()) {
+    read.uses.push_back(read_use(use));
+  }
+  return read;
+}
+
+std::optional<std::string> stem_of_index_uses(std::string_view file) {
+  take_end(file, ".gz");
+  return take_end(file, ".indices.json") ? std::optional(std::string(file)) : std::nullopt;
+}
+
+std::string stem_of_trace(std::string_view file) {
+  take_end(file, ".gz");
+  take_end(file, ".json");
+  take_end(file, ".et");
+  return std::string(file);
+}
+
+}  // namespace understudy::et_schema

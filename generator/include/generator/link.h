@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/kineto.h"
+#include "et_schema/losses.h"
+#include "et_schema/program.h"
+#include "et_schema/trace.h"
+#include "generator/observed_memory.h"
+
+namespace understudy::generator {
+
+/// When a node ran and how long, observer cost removed: medians over the profiled steps.
+struct NodeTimes {
+  std::int64_t start_ns = 0;  ///< since the step's start
+  std::int64_t host_ns = 0;   ///< all below it included
+  std::int64_t self_ns = 0;   ///< in no event below it
+  std::int64_t device_ns =
+      0;  ///< Σ duration of the device events that it and all below it launched
+  std::uint64_t launches = 0;
+  std::optional<std::int64_t> stream = {};  ///< of the first of those device events
+};
+
+/// What a profile says about the nodes of a trace.
+struct Link {
+  et_schema::RecordedProfile profile;
+  std::vector<std::optional<NodeTimes>> nodes;  ///< by node; none outside of the step
+  et_schema::Losses losses;
+  ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
+};
+
+struct LinkOptions {
+  std::optional<std::string> step = {};  ///< of the trace, as GenerateOptions::step
+  std::optional<std::int64_t> unprofiled_step_ns = {};
+  /// What recording one event costs, where it was measured; else it is taken from the profile.
+  std::optional<double> observer_ns_per_event = {};
+  std::optional<std::int64_t> minor_faults = {};  ///< page faults of a step that nothing observed
+};
+
+/// Joins the nodes of the trace's step with the events of a profile of the same program, device
+/// events with the operators that launched them, and takes times from it (docs/design.md, "Link").
+/// The profile may hold several steps, and need not be of the same run. n log n in the events.
+/// Throws Error: bad input (a profile of another program: how much joined, and the first name that
+/// differs), usage (no such step).
+[[nodiscard]] Link link(const et_schema::Trace& trace, const et_schema::Profile& profile,
+                        const LinkOptions& options = {});
+
+/// Hangs nodes from the parents that the profile of the same step shows, where the recorded one did
+/// not run around them: asynchronous Gloo work ends labels on other threads, and the observer then
+/// loses track. Counted as Loss::kRepairedParents. Changes nothing where the profile does not join
+/// by "Record function id". Returns how many were repaired.
+std::uint64_t repair_parents(et_schema::Trace& trace, const et_schema::Profile& profile);
+
+}  // namespace understudy::generator

@@ -1,0 +1,145 @@
+#include "index_uses.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::IndexUse;
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::NodeIndex;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+std::vector<const Tensor*> flat_inputs(const Node& node) {
+  std::vector<const Tensor*> tensors;
+  et_schema::for_each_tensor(node.inputs,
+                             [&](const Tensor& tensor) { tensors.push_back(&tensor); });
+  return tensors;
+}
+
+/// The flat index of the k-th tensor that is defined: the recorder counts only these.
+std::size_t flat_index(const std::vector<const Tensor*>& tensors, std::size_t defined) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i]->defined() && defined-- == 0) {
+      return i;
+    }
+  }
+  return tensors.size();
+}
+
+/// Autograd calls other forms of an operator while a recorder is on: the functional one in place of
+/// the in-place one, and index_put in place of what it is made of.
+std::string recorded_form(std::string_view name) {
+  if (name == "aten::_index_put_impl_") {
+    return "aten::index_put";
+  }
+  return std::string(name.ends_with('_') ? name.substr(0, name.size() - 1) : name);
+}
+
+class Joiner {
+ public:
+  Joiner(const Trace& trace, const IdRange& step) : trace_(trace) { find_calls(step); }
+
+  CapturedReuses join() {
+    reuses_.unjoined = trace_.index_uses.left_out;
+    for (const IndexUse& use : trace_.index_uses.uses) {
+      const NodeIndex node = find_call(use);
+      if (node == et_schema::kNoNode || !attach(node, use)) {
+        ++reuses_.unjoined;
+      }
+    }
+    return std::move(reuses_);
+  }
+
+ private:
+  /// The calls that the recorder would have seen, by operator, in order.
+  void find_calls(const IdRange& step) {
+    const auto& seen = trace_.index_uses.calls;
+    std::vector<bool> below_seen(trace_.nodes.size());
+    for (NodeIndex index = 0; index < trace_.nodes.size(); ++index) {
+      const Node& node = trace_.nodes[index];
+      const std::string name =
+          seen.contains(std::string(node.name)) ? std::string(node.name) : recorded_form(node.name);
+      const bool is_seen = et_schema::classify(node) == NodeClass::kOperator && seen.contains(name);
+      const bool below = node.parent != et_schema::kNoNode && below_seen[node.parent];
+      below_seen[index] = below || is_seen;
+      if (is_seen && !below && step.contains(node.id)) {
+        calls_[name].push_back(index);
+      }
+    }
+  }
+
+  NodeIndex find_call(const IndexUse& use) {
+    const auto calls = calls_.find(use.op);
+    if (calls == calls_.end()) {
+      return et_schema::kNoNode;
+    }
+    const auto counted = trace_.index_uses.calls.find(use.op);
+    if (counted != trace_.index_uses.calls.end() && counted->second == calls->second.size()) {
+      return use.call < calls->second.size() ? calls->second[use.call] : et_schema::kNoNode;
+    }
+    for (const NodeIndex node : calls->second) {
+      if (has_sizes(trace_.nodes[node], use) && taken_.emplace(node, use.tensor).second) {
+        return node;
+      }
+    }
+    return et_schema::kNoNode;
+  }
+
+  [[nodiscard]] static bool has_sizes(const Node& node, const IndexUse& use) {
+    const std::vector<const Tensor*> tensors = flat_inputs(node);
+    const std::size_t index = flat_index(tensors, use.tensor);
+    return index < tensors.size() && std::ranges::equal(tensors[index]->sizes, use.sizes);
+  }
+
+  /// False if the node has no such tensor. Batches may differ in size from step to step, not in
+  /// kind.
+  bool attach(NodeIndex node, const IndexUse& use) {
+    const std::vector<const Tensor*> tensors = flat_inputs(trace_.nodes[node]);
+    const std::size_t index = flat_index(tensors, use.tensor);
+    if (index >= tensors.size() || !et_schema::is_integral(tensors[index]->dtype) ||
+        tensors[index]->sizes.size() != use.sizes.size()) {
+      return false;
+    }
+    const Tensor& tensor = *tensors[index];
+    reuses_.by_node[trace_.nodes[node].id].push_back({index, &use.reuse});
+    for (NodeIndex above = trace_.nodes[node].parent; above != et_schema::kNoNode;
+         above = trace_.nodes[above].parent) {
+      attach_above(trace_.nodes[above], tensor, use);
+    }
+    return true;
+  }
+
+  void attach_above(const Node& node, const Tensor& tensor, const IndexUse& use) {
+    if (et_schema::classify(node) != NodeClass::kOperator) {
+      return;
+    }
+    const std::vector<const Tensor*> tensors = flat_inputs(node);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i]->has_storage() && tensors[i]->storage_id == tensor.storage_id &&
+          tensors[i]->storage_offset == tensor.storage_offset &&
+          tensors[i]->numel == tensor.numel && tensors[i]->dtype == tensor.dtype) {
+        reuses_.by_node[node.id].push_back({i, &use.reuse});
+      }
+    }
+  }
+
+  const Trace& trace_;
+  std::map<std::string, std::vector<NodeIndex>> calls_;
+  std::set<std::pair<NodeIndex, std::size_t>> taken_;
+  CapturedReuses reuses_;
+};
+
+}  // namespace
+
+CapturedReuses join_index_uses(const Trace& trace, const IdRange& step) {
+  return trace.index_uses.uses.empty() ? CapturedReuses{} : Joiner(trace, step).join();
+}
+
+}  // namespace understudy::generator

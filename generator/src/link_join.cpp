@@ -1,0 +1,39 @@
+#include "link_join.h"
+
+#include <algorithm>
+
+namespace understudy::generator {
+
+bool is_profiled(const et_schema::Node& node) {
+  return node.rf_id != 0 && node.name != "## process_group:init ##" &&
+         !node.name.starts_with("[pytorch|profiler|execution_");
+}
+
+void sum_up(Join& join, const HostEvents& host, std::size_t nodes) {
+  std::uint64_t pairs = 0;
+  std::uint64_t elements = 0;
+  std::vector<std::uint32_t> times(nodes);
+  for (JoinedStep& step : join.steps) {
+    step.events = 0;
+    for (const HostThread& thread : host.threads) {
+      const EventRange range = host.started_in(thread, step.span.begin_ns, step.span.end_ns);
+      step.events += range.end - range.begin;
+    }
+    const bool has_bare_mark =
+        step.span.mark != kNoEvent &&
+        std::ranges::find(step.event_of, step.span.mark) == step.event_of.end();
+    step.events -= has_bare_mark ? 1U : 0U;
+    elements += nodes + step.events;
+    for (std::size_t i = 0; i < nodes; ++i) {
+      times[i] += step.event_of[i] == kNoEvent ? 0U : 1U;
+    }
+  }
+  for (const std::uint32_t count : times) {
+    pairs += count;
+    join.joined += count > 0 && 2 * count >= join.steps.size() ? 1U : 0U;
+  }
+  join.agreement =
+      elements == 0 ? 0 : 2 * static_cast<double>(pairs) / static_cast<double>(elements);
+}
+
+}  // namespace understudy::generator

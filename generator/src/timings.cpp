@@ -1,0 +1,132 @@
+#include "timings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "et_schema/assert.h"
+#include "link_host.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::kNoNode;
+using et_schema::NodeIndex;
+using et_schema::Program;
+using et_schema::Timing;
+using et_schema::Trace;
+
+class TimingSetter {
+ public:
+  TimingSetter(const Trace& trace, const Link& link, const Selected& selected, Program& program)
+      : trace_(trace), link_(link), selected_(selected), program_(program) {}
+
+  void set() {
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      Instruction& instruction = program_.instructions[i];
+      const NodeIndex node =
+          instruction.kind == InstructionKind::kAlias ? kNoNode : trace_.find(instruction.node_id);
+      if (node != kNoNode && link_.nodes[node]) {
+        instruction.timing = timing_of(node, i);
+      }
+    }
+    set_gaps();
+    set_opened();
+    program_.profile = link_.profile;
+    add_labels(*program_.profile);
+    program_.losses += link_.losses;
+  }
+
+ private:
+  [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
+    const NodeTimes& times = *link_.nodes[node];
+    Timing timing{times.start_ns, times.host_ns, 0, times.device_ns, times.launches, times.stream};
+    const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
+    if (is_label || selected_.is_open[node]) {
+      take_out_parts(node, position, timing);
+    }
+    return timing;
+  }
+
+  /// What is replayed of the node's subtree stands right before it.
+  void take_out_parts(NodeIndex node, std::size_t position, Timing& timing) const {
+    const std::int64_t end = timing.start_ns + timing.host_ns;
+    for (std::size_t i = position; i-- > 0;) {
+      const Instruction& part = program_.instructions[i];
+      if (part.kind == InstructionKind::kAlias) {
+        continue;
+      }
+      if (part.node_id <= trace_.nodes[node].id) {
+        break;
+      }
+      if (!part.timing || !is_below(trace_.find(part.node_id), node)) {
+        continue;
+      }
+      timing.start_ns =
+          std::clamp(part.timing->start_ns + part.timing->host_ns, timing.start_ns, end);
+      timing.device_ns = std::max<std::int64_t>(timing.device_ns - part.timing->device_ns, 0);
+      timing.launches -= std::min(timing.launches, part.timing->launches);
+    }
+    timing.host_ns = end - timing.start_ns;
+  }
+
+  [[nodiscard]] bool is_below(NodeIndex node, NodeIndex above) const {
+    while (node != kNoNode && node > above) {
+      node = trace_.nodes[node].parent;
+    }
+    return node == above;
+  }
+
+  void set_gaps() {
+    std::unordered_map<std::uint64_t, std::int64_t> thread_end;
+    for (Instruction& instruction : program_.instructions) {
+      if (instruction.timing) {
+        Timing& timing = *instruction.timing;
+        std::int64_t& end = thread_end[instruction.thread];
+        timing.gap_ns = std::max<std::int64_t>(timing.start_ns - end, 0);
+        end = std::max(end, timing.start_ns + timing.host_ns);
+      }
+    }
+  }
+
+  /// Labels that did work are part of the step's operators.
+  void add_labels(et_schema::RecordedProfile& profile) const {
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.kind == InstructionKind::kNative && instruction.timing) {
+        profile.operators_ns = add_times(profile.operators_ns, instruction.timing->host_ns);
+        profile.operators_device_ns =
+            add_times(profile.operators_device_ns, instruction.timing->device_ns);
+      }
+    }
+  }
+
+  void set_opened() {
+    std::vector<bool> runs_too(trace_.nodes.size());
+    for (const NodeIndex node : selected_.operators) {
+      runs_too[node] = true;
+    }
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      if (selected_.is_open[node] && !runs_too[node] && link_.nodes[node]) {
+        std::int64_t& own_ns = program_.selection.opened[selected_.opened_as[node]].own_ns;
+        own_ns = add_times(own_ns, link_.nodes[node]->self_ns);
+      }
+    }
+  }
+
+  const Trace& trace_;
+  const Link& link_;
+  const Selected& selected_;
+  Program& program_;
+};
+
+}  // namespace
+
+void set_timings(const Trace& trace, const Link& link, const Selected& selected, Program& program) {
+  UNDERSTUDY_ASSERT(link.nodes.size() == trace.nodes.size());
+  TimingSetter(trace, link, selected, program).set();
+}
+
+}  // namespace understudy::generator

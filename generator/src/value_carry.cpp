@@ -1,0 +1,304 @@
+#include "value_carry.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "value_kinds.h"
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+/// An operator whose result holds its argument's values, in the same order (`same_order`) or in
+/// another.
+struct ValueMover {
+  std::string_view op;
+  std::string_view from;
+  bool same_order;
+};
+
+constexpr auto kMovers = std::to_array<ValueMover>({
+    {"aten::_pin_memory", "self", true},
+    {"aten::_reshape_copy", "self", true},
+    {"aten::_to_copy", "self", true},
+    {"aten::cat", "tensors", false},
+    {"aten::clone", "self", true},
+    {"aten::constant_pad_nd", "self", false},
+    {"aten::contiguous", "self", true},
+    {"aten::copy_", "src", true},
+    {"aten::cpu", "self", true},
+    {"aten::cuda", "self", true},
+    {"aten::expand_copy", "self", false},
+    {"aten::flip", "self", false},
+    {"aten::gather", "self", false},
+    {"aten::index", "self", false},
+    {"aten::index_select", "self", false},
+    {"aten::lift", "self", true},
+    {"aten::lift_fresh", "self", true},
+    {"aten::lift_fresh_copy", "self", true},
+    {"aten::masked_select", "self", false},
+    {"aten::pin_memory", "self", true},
+    {"aten::repeat", "self", false},
+    {"aten::repeat_interleave", "self", false},
+    {"aten::reshape", "self", true},
+    {"aten::roll", "self", false},
+    {"aten::stack", "tensors", false},
+    {"aten::to", "self", true},
+    {"aten::type_as", "self", true},
+    {"aten::view_copy", "self", true},
+    {"fbgemm::permute_1D_sparse_data", "values", false},
+    {"fbgemm::permute_2D_sparse_data", "values", false},
+});
+
+/// Operators on two masks.
+constexpr auto kMaskJoiners =
+    std::to_array<std::string_view>({"aten::__and__", "aten::__or__", "aten::bitwise_and",
+                                     "aten::bitwise_or", "aten::logical_and", "aten::logical_or"});
+
+/// Operators whose result is above zero where their first argument is well above it (an optimizer's
+/// way from its second moments to a denominator).
+constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_add",
+                                                                "aten::_foreach_div",
+                                                                "aten::_foreach_maximum",
+                                                                "aten::_foreach_mul",
+                                                                "aten::_foreach_sqrt",
+                                                                "aten::_values",
+                                                                "aten::add",
+                                                                "aten::add_",
+                                                                "aten::addcmul",
+                                                                "aten::bmm",
+                                                                "aten::clamp",
+                                                                "aten::clamp_min",
+                                                                "aten::div",
+                                                                "aten::matmul",
+                                                                "aten::maximum",
+                                                                "aten::mean",
+                                                                "aten::mm",
+                                                                "aten::mul",
+                                                                "aten::sparse_mask",
+                                                                "aten::sqrt",
+                                                                "aten::values"});
+
+}  // namespace
+
+void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
+  carry_through(instruction, op);
+  carry_positive(instruction, op);
+  carry_mask(instruction, op);
+  if (op == "fbgemm::asynchronous_complete_cumsum") {
+    offsets_to_lengths(instruction);
+  } else if (op == "fbgemm::permute_2D_sparse_data" || op == "fbgemm::permute_1D_sparse_data") {
+    lengths_of_permuted(instruction);
+  }
+}
+
+/// Masks are turned round, and joined: of a mask that must not hide a whole row no part may.
+void ValueCarrier::carry_mask(const Instruction& instruction, std::string_view op) {
+  const bool negates = op == "aten::logical_not" || op == "aten::bitwise_not";
+  const bool joins = std::ranges::find(kMaskJoiners, op) != kMaskJoiners.end();
+  const auto* result = instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results[0].value);
+  if ((!negates && !joins) || result == nullptr) {
+    return;
+  }
+  const std::vector<Demand> demands = demands_.on(program_.slots[result->id].storage);
+  for (const Demand& demand : demands) {
+    if (demand.rule.kind != ValueRuleKind::kMask) {
+      continue;
+    }
+    for (const char* name : {"self", "other"}) {
+      const Argument* argument = find_argument(program_, instruction, name);
+      const auto* slot =
+          argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
+      if (slot == nullptr || program_.slots[slot->id].dtype != et_schema::DType::kBool) {
+        continue;
+      }
+      ValueRule rule = demand.rule;
+      const std::int64_t few = std::min(rule.high, demand.count - rule.high);
+      const std::int64_t count = element_count(program_.slots[slot->id]);
+      const std::int64_t each = std::min(joins ? few / 2 : few, count);
+      const bool mostly_true = (demand.rule.high > demand.count / 2) != negates;
+      rule.high = mostly_true ? count - each : each;
+      demands_.ask(slot->id, rule);
+    }
+  }
+}
+
+void ValueCarrier::carry_through(const Instruction& instruction, std::string_view op) {
+  const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
+  if (mover == kMovers.end() || instruction.results.empty()) {
+    return;
+  }
+  const auto* result = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
+  const std::size_t moved =
+      op == "fbgemm::permute_2D_sparse_data" || op == "fbgemm::permute_1D_sparse_data" ? 1 : 0;
+  if (moved < instruction.results.size()) {
+    result = std::get_if<Argument::SlotRef>(&instruction.results[moved].value);
+  }
+  const Argument* source = find_argument(program_, instruction, mover->from);
+  if (result != nullptr && source != nullptr) {
+    carry(result->id, *source, mover->same_order);
+  }
+}
+
+void ValueCarrier::carry(SlotId to, const Argument& from, bool same_order) {
+  if (const auto* list = std::get_if<Argument::List>(&from.value)) {
+    for (const Argument& item : *list) {
+      carry(to, item, same_order);
+    }
+    return;
+  }
+  const auto* source_id = std::get_if<Argument::SlotRef>(&from.value);
+  if (source_id == nullptr) {
+    return;
+  }
+  const Slot target = program_.slots[to];
+  const Slot source = program_.slots[source_id->id];
+  if (target.storage == source.storage || source.sparse) {
+    return;
+  }
+  const std::int64_t count = element_count(target);
+  const bool in_order = same_order && count == element_count(source) && extent(target) == count &&
+                        extent(source) == count;
+  const std::vector<Demand> demands = demands_.on(target.storage);
+  for (Demand demand : demands) {
+    const bool inside =
+        demand.offset >= target.offset && demand.offset + demand.count <= target.offset + count;
+    demand.dtype = source.dtype;
+    if (inside && in_order) {
+      demand.offset += source.offset - target.offset;
+      demands_.add(source.storage, demand);
+    } else if (is_order_free(demand.rule.kind)) {
+      demand.rule.reuse.run = 1;  // of another order
+      demand.rule.reuse.sorted = false;
+      demand.offset = source.offset;
+      demand.count = extent(source);
+      demands_.add(source.storage, demand);
+    }
+  }
+  const auto sent = sent_.find(target.storage);
+  if (in_order && sent != sent_.end()) {
+    sent_[source.storage] = {sent->second.offset + source.offset - target.offset,
+                             sent->second.splits};
+  }
+}
+
+/// addcmul can subtract a square (centered RMSprop): its first argument is then taken from far
+/// above.
+void ValueCarrier::carry_positive(const Instruction& instruction, std::string_view op) {
+  if (std::ranges::find(kKeepPositive, op) == kKeepPositive.end()) {
+    return;
+  }
+  std::optional<ValueRule> positive;
+  et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+    for (const Demand& demand : demands_.on(program_.slots[id].storage)) {
+      if (demand.through_arithmetic && demand.rule.kind == ValueRuleKind::kUniform &&
+          demand.rule.a > 0) {
+        positive = demand.rule;
+      }
+    }
+  });
+  if (!positive) {
+    return;
+  }
+  if (op == "aten::addcmul") {
+    positive->a = 64;
+    positive->b = 128;
+  }
+  for (const char* name : {"self", "mat1", "mat2"}) {
+    if (const Argument* argument = find_argument(program_, instruction, name)) {
+      demands_.ask(*argument, *positive);
+    }
+  }
+  // A sum, of products too, is above zero where both parts are.
+  const Argument* other = find_argument(program_, instruction, "other");
+  if (other != nullptr && (op == "aten::add" || op == "aten::add_" || op == "aten::matmul")) {
+    demands_.ask(*other, *positive);
+  }
+}
+
+void ValueCarrier::visit_collective(const Instruction& instruction) {
+  const auto* inputs = instruction.args.empty()  // a barrier
+                           ? nullptr
+                           : std::get_if<Argument::List>(&instruction.args.front().value);
+  if (inputs == nullptr || inputs->size() != 1 || !instruction.comm ||
+      instruction.comm->in_splits.empty()) {
+    return;
+  }
+  if (const auto* slot = std::get_if<Argument::SlotRef>(&inputs->front().value)) {
+    sent_[program_.slots[slot->id].storage] = {program_.slots[slot->id].offset,
+                                               instruction.comm->in_splits};
+  }
+}
+
+/// Offsets that end at N are running sums of lengths that add up to N.
+void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
+  const auto* result = instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  const Argument* source = find_argument(program_, instruction, "t_in");
+  const auto* source_slot =
+      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  if (result == nullptr || source_slot == nullptr) {
+    return;
+  }
+  for (const Demand& demand :
+       std::vector<Demand>(demands_.on(program_.slots[result->id].storage))) {
+    if (demand.rule.kind == ValueRuleKind::kOffsets) {
+      demands_.ask(source_slot->id,
+                   lengths({{element_count(program_.slots[source_slot->id]), demand.rule.high}},
+                           demand.rule.why));
+    }
+  }
+}
+
+/// The permutation is made as the identity, so what is asked of the permuted lengths holds for
+/// the lengths: parts sent to each rank add up to the values sent beside them, and all of them to
+/// the number of values.
+void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
+  const Argument* source = find_argument(program_, instruction, "lengths");
+  const auto* source_slot =
+      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  if (source_slot == nullptr || instruction.results.size() < 2) {
+    return;
+  }
+  const auto* permuted = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
+  const auto* values = std::get_if<Argument::SlotRef>(&instruction.results[1].value);
+  if (permuted == nullptr || values == nullptr) {
+    return;
+  }
+  const auto sent_lengths = sent_.find(program_.slots[permuted->id].storage);
+  const auto sent_values = sent_.find(program_.slots[values->id].storage);
+  if (sent_lengths == sent_.end() || sent_values == sent_.end() ||
+      sent_lengths->second.splits.size() != sent_values->second.splits.size()) {
+    return;
+  }
+  std::int64_t count_left = element_count(program_.slots[source_slot->id]);
+  std::int64_t sum_left = element_count(program_.slots[values->id]);
+  std::vector<ValueRule::Segment> segments;
+  for (std::size_t i = 0; i < sent_lengths->second.splits.size(); ++i) {
+    segments.push_back({sent_lengths->second.splits[i], sent_values->second.splits[i]});
+    count_left -= segments.back().count;
+    sum_left -= segments.back().sum;
+  }
+  if (count_left < 0 || sum_left < 0) {
+    return;
+  }
+  if (count_left > 0) {
+    segments.push_back({count_left, sum_left});
+  }
+  demands_.ask(source_slot->id, lengths(std::move(segments), "all_to_allv.in_splits"));
+}
+
+}  // namespace understudy::generator

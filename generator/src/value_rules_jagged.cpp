@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <string>
+
+#include "value_arguments.h"
+#include "value_kinds.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Slot;
+using et_schema::ValueRule;
+
+/// `count` numbers that never rise: the first is `first`, the others as equal as their sum allows.
+std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::int64_t sum) {
+  constexpr std::int64_t kMostNumbers = 1 << 20;  // each is an entry of the program
+  if (count < 1 || count > kMostNumbers || sum < first) {
+    return std::nullopt;
+  }
+  std::vector<ValueRule::Segment> parts = {{1, first}};
+  const std::int64_t others = std::max<std::int64_t>(count - 1, 1);
+  const std::int64_t each = (sum - first) / others;
+  const std::int64_t larger = (sum - first) % others;
+  for (std::int64_t i = 0; i + 1 < count; ++i) {
+    parts.push_back({1, each + (i < larger ? 1 : 0)});
+  }
+  return lengths(std::move(parts));
+}
+
+/// Lengths of padded sequences: the first as long as the longest can be.
+std::optional<ValueRule> sorted_lengths(const ArgumentRule& row, const CallView& call,
+                                        const Slot& self) {
+  const bool batch_first = call.flag("batch_first").value_or(false);
+  const std::optional<std::int64_t> longest = size_at(call.tensor(row.of), batch_first ? 1 : 0);
+  const std::optional<std::int64_t> sum = size_at(call.first_result(), 0);
+  return longest && sum ? falling(element_count(self), *longest, *sum) : std::nullopt;
+}
+
+/// How many sequences are as long as each step of packed data.
+std::optional<ValueRule> batch_sizes(const ArgumentRule& row, const CallView& call,
+                                     const Slot& self) {
+  const bool batch_first = call.flag("batch_first").value_or(false);
+  const std::optional<std::int64_t> batch = row.of.empty()
+                                                ? size_at(call.first_result(), batch_first ? 0 : 1)
+                                                : size_at(call.tensor(row.of), row.dim);
+  const std::optional<std::int64_t> rows = size_at(call.first_argument(), 0);
+  return batch && rows ? falling(element_count(self), *batch, *rows) : std::nullopt;
+}
+
+/// PyTorch's embedding bags leave the end out unless they are asked to hold it; all others have it.
+bool holds_end(const CallView& call) {
+  const bool is_bag = call.op().find("embedding_bag") != std::string_view::npos;
+  return call.flag("include_last_offset").value_or(!is_bag || call.op().starts_with("fbgemm::"));
+}
+
+/// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer
+/// elements than weights.
+bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, const Slot& weights) {
+  const std::string name = std::string(offsets_name.substr(0, offsets_name.find('_'))) + "_dev";
+  const Slot* state = call.tensor(name);
+  return state != nullptr && offsets_name.starts_with("momentum") &&
+         element_count(*state) < element_count(weights);
+}
+
+/// Where each table, or its optimizer's state, starts in the memory that all of them share.
+std::optional<ValueRule> table_offsets(const ArgumentRule& row, const CallView& call,
+                                       const Slot& weights) {
+  const Slot* starts = call.tensor(row.argument);
+  const std::optional<std::int64_t> columns = call.integer("total_D");
+  if (!columns) {
+    return std::nullopt;
+  }
+  const std::int64_t tables =
+      starts == nullptr ? 1 : std::max<std::int64_t>(element_count(*starts), 1);
+  const std::int64_t rows = rows_per_table(call, weights);
+  return arange(
+      0, has_one_state_a_row(row.argument, call, weights) ? rows : rows * (*columns / tables));
+}
+
+std::optional<ValueRule> table_columns(const ArgumentRule& row, const CallView& call) {
+  // One offset a table, and the end.
+  const Slot* self = call.tensor(row.argument);
+  const std::int64_t tables =
+      self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self) - 1, 1);
+  const std::optional<std::int64_t> columns = call.integer(row.of);
+  return columns ? std::optional(arange(0, *columns / tables)) : std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t rows_per_table(const CallView& call, const Slot& weights) {
+  const std::optional<std::int64_t> columns = call.integer("total_D");
+  if (call.tensor("weights_offsets") == nullptr || !columns || *columns <= 0) {
+    return 1;
+  }
+  return std::max<std::int64_t>(element_count(weights) / *columns, 1);
+}
+
+std::optional<ValueRule> make_jagged_rule(const ArgumentRule& row, const CallView& call) {
+  const Slot* self = call.tensor(row.argument);
+  const Slot* of = call.tensor(row.of);
+  const std::optional<std::int64_t> bound = call.bound(row);
+  if (self == nullptr) {
+    return std::nullopt;
+  }
+  switch (row.meaning) {
+    case Meaning::kMonotone:
+      return bound ? std::optional(offsets(*bound - 1, false)) : std::nullopt;
+    case Meaning::kOffsets:
+      return bound && element_count(*self) > 0 ? std::optional(offsets(*bound, holds_end(call)))
+                                               : std::nullopt;
+    case Meaning::kLengths:
+      return bound ? std::optional(lengths({{element_count(*self), *bound}})) : std::nullopt;
+    case Meaning::kLengthsOfResult:
+      return lengths({{element_count(*self), size_at(call.first_result(), row.dim).value_or(0)}});
+    case Meaning::kSortedLengths:
+      return sorted_lengths(row, call, *self);
+    case Meaning::kBatchSizes:
+      return batch_sizes(row, call, *self);
+    case Meaning::kPermutation:
+      return arange(0, 1);
+    case Meaning::kTableOffsets:
+      return of != nullptr ? table_offsets(row, call, *of) : std::nullopt;
+    case Meaning::kTableRows:
+      return of != nullptr ? std::optional(arange(0, rows_per_table(call, *of))) : std::nullopt;
+    case Meaning::kTableColumns:
+      return table_columns(row, call);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cmath>
+
+#include "value_arguments.h"
+#include "value_kinds.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Slot;
+using et_schema::ValueRule;
+
+/// Hidden elements of a mask: a quarter, but never all of a row, whose softmax would be nothing.
+std::int64_t hidden_elements(const Slot& mask) {
+  const bool repeats = !mask.strides.empty() && mask.strides.back() == 0;
+  const std::int64_t row = repeats ? 1 : size_at(&mask, -1).value_or(1);
+  return std::max<std::int64_t>(std::min(element_count(mask) / 4, row - 1), 0);
+}
+
+/// True in as many places as the first result has rows.
+std::optional<ValueRule> selecting_mask(const CallView& call) {
+  const Slot* result = call.first_result();
+  return result == nullptr ? std::nullopt : std::optional(mask(size_at(result, 0).value_or(0)));
+}
+
+/// True hides, where the value behind it is a number, and shows otherwise, as all true does.
+std::optional<ValueRule> choosing_mask(const CallView& call, const Slot& condition) {
+  return call.overload() == "ScalarSelf" ? std::optional(mask(hidden_elements(condition)))
+                                         : std::nullopt;
+}
+
+std::optional<ValueRule> keep_mask(const CallView& call) {
+  constexpr double kUsualShare = 0.9;
+  const std::optional<double> scale = call.number("scale");  // 1 / (1 - p)
+  return bernoulli(scale && *scale >= 1 ? 1 / *scale : kUsualShare);
+}
+
+/// A whole power from 0 on takes any base.
+bool takes_any_base(const CallView& call) {
+  const std::optional<double> exponent = call.number("exponent");
+  return exponent && *exponent >= 0 && *exponent == std::floor(*exponent);
+}
+
+std::optional<ValueRule> matrix(const Slot& slot) {
+  const std::size_t rank = slot.sizes.size();
+  const bool is_square =
+      rank >= 2 && slot.sizes[rank - 1] == slot.sizes[rank - 2] && slot.sizes[rank - 1] > 0;
+  if (!is_square || et_schema::is_complex(slot.dtype)) {
+    return std::nullopt;
+  }
+  ValueRule rule = rule_of(et_schema::ValueRuleKind::kDominant);
+  rule.a = 1;
+  rule.high = slot.sizes.back();
+  return rule;
+}
+
+std::optional<ValueRule> real_rule(Meaning meaning, const Slot& slot, const CallView& call) {
+  switch (meaning) {
+    case Meaning::kProbability:
+      return uniform(0.05, 0.95);
+    case Meaning::kUnit:
+      return uniform(-0.9, 0.9);
+    case Meaning::kAboveOne:
+      return uniform(1.5, 2.5);
+    case Meaning::kPowerBase:
+      return takes_any_base(call) ? std::nullopt : std::optional(uniform(0.5, 1.5));
+    case Meaning::kPositive:
+    case Meaning::kDivisor:
+    case Meaning::kScale:
+      return uniform(0.5, 1.5);
+    case Meaning::kSmall:
+      return normal(0.01);
+    case Meaning::kSecondMoment:
+      return uniform(1e-4, 1e-3);
+    case Meaning::kQuantumScale:
+      return uniform(0.01, 0.02);
+    case Meaning::kMatrix:
+      return matrix(slot);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool decides_a_shape(const ArgumentRule& row, const et_schema::Instruction& instruction) {
+  return row.meaning == Meaning::kSelectsResult || row.meaning == Meaning::kSelectsAll ||
+         (row.meaning == Meaning::kCondition && instruction.args.size() == 1);
+}
+
+std::optional<ValueRule> make_mask_rule(const ArgumentRule& row, const CallView& call) {
+  const Slot* self = call.tensor(row.argument);
+  const Slot* of = call.tensor(row.of);
+  switch (row.meaning) {
+    case Meaning::kSelectsResult:
+      return selecting_mask(call);
+    case Meaning::kCondition:
+      if (call.argument_count() == 1) {
+        return selecting_mask(call);
+      }
+      return self == nullptr ? std::nullopt : choosing_mask(call, *self);
+    case Meaning::kSelectsAll:
+      return of == nullptr ? std::nullopt : std::optional(mask(element_count(*of)));
+    case Meaning::kHides:
+      return self == nullptr ? std::nullopt : std::optional(mask(hidden_elements(*self)));
+    case Meaning::kShows:
+      return self == nullptr || self->dtype != et_schema::DType::kBool
+                 ? std::nullopt
+                 : std::optional(mask(element_count(*self) - hidden_elements(*self)));
+    case Meaning::kKeepMask:
+      return keep_mask(call);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<ValueRule> make_number_rule(const ArgumentRule& row, const CallView& call) {
+  constexpr std::int64_t kFewIntegers = 8;
+  const Slot* self = call.tensor(row.argument);
+  if (self == nullptr) {
+    return std::nullopt;
+  }
+  const bool is_real = et_schema::is_floating(self->dtype) || et_schema::is_complex(self->dtype);
+  switch (row.meaning) {
+    case Meaning::kAscending: {
+      const std::int64_t count = size_at(self, -1).value_or(1);
+      return arange(is_real ? -(count / 2) : 0, 1);  // numbers lie around zero
+    }
+    case Meaning::kZero:
+      return constant(0);
+    case Meaning::kStepCount:
+      return constant(100);
+    case Meaning::kPositive:
+    case Meaning::kDivisor:
+      if (et_schema::is_integral(self->dtype)) {
+        return integers(1, kFewIntegers);
+      }
+      break;
+    default:
+      break;
+  }
+  return is_real ? real_rule(row.meaning, *self, call) : std::nullopt;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "et_schema/program.h"
+
+namespace understudy::replayer {
+
+/// "8G", "512M", "64K", "1T" (powers of 1024) or plain bytes; nothing for any other text, and for
+/// what 64 bits do not hold.
+[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+/// Bytes that a replay on `device` needs at least: externals and, at their peak, intermediates by
+/// their lifetimes. Externals that are mapped on demand are left out: how much of them is touched
+/// depends on values.
+[[nodiscard]] std::uint64_t needed_bytes(const et_schema::Program& program, c10::Device device);
+
+/// Refuses a program that needs more than `limit_bytes`, or more than the device has free, before
+/// anything is allocated. Throws Error (failed) with the peak, its node and the largest tensors.
+void check_memory(const et_schema::Program& program, c10::Device device,
+                  std::optional<std::uint64_t> limit_bytes);
+
+}  // namespace understudy::replayer

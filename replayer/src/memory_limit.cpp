@@ -1,0 +1,121 @@
+#include "replayer/memory_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "et_schema/error.h"
+#include "et_schema/memory_plan.h"
+#include "replayer/device.h"
+#include "replayer/layout.h"
+#include "replayer/memory.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::LiveTensor;
+using et_schema::MemoryPlan;
+using et_schema::Program;
+
+/// Bytes of the externals that take memory only where they are touched.
+std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
+  std::vector<bool> counted(program.storages.size());
+  std::uint64_t bytes = 0;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      const et_schema::StorageId id = program.slots[slot].storage;
+      const et_schema::Storage& storage = program.storages[id];
+      const auto size = static_cast<std::uint64_t>(storage.bytes);
+      if (!counted[id] && storage.external && size >= kMappedBytes &&
+          map_device(storage.device, device).is_cpu()) {
+        counted[id] = true;
+        bytes += size;
+      }
+    });
+  }
+  return bytes;
+}
+
+std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Device device) {
+  return plan.peak_bytes - std::min(plan.peak_bytes, mapped_bytes(program, device));
+}
+
+/// One a line, below the line that "got:" begins.
+std::string largest_text(const Program& program, const MemoryPlan& plan) {
+  std::string text;
+  for (const LiveTensor& tensor : plan.largest) {
+    text += fmt::format("\n            {} bytes: {}, {}", tensor.bytes,
+                        et_schema::layout_text(program.slots[tensor.slot]),
+                        et_schema::maker_text(program, plan, tensor));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const Program& program, const MemoryPlan& plan, std::uint64_t needed,
+                         std::string summary, std::string field, std::string expected) {
+  const et_schema::Instruction* peak = plan.peak ? &program.instructions[*plan.peak] : nullptr;
+  std::string got =
+      fmt::format("{} bytes{}, {} of them made before the step; the largest tensors:{}", needed,
+                  peak == nullptr ? "" : " in " + peak->name,
+                  needed - std::min(needed, plan.peak_bytes - plan.external_bytes),
+                  largest_text(program, plan));
+  throw et_schema::run_failed(
+      std::move(summary),
+      {.file = {},
+       .rank = {},
+       .node = peak == nullptr ? std::nullopt : std::optional(peak->node_id),
+       .field = std::move(field),
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = "inspect --memory shows what is alive when. Replay where there is more memory, or "
+               "fewer ranks on this machine (mpirun with several hosts, or --rank K for one rank "
+               "alone)."});
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  constexpr unsigned kBitsPerUnit = 10;
+  unsigned shift = 0;
+  if (!text.empty()) {
+    if (const std::size_t unit = kUnits.find(text.back()); unit != std::string_view::npos) {
+      shift = kBitsPerUnit * static_cast<unsigned>(unit + 1);
+      text.remove_suffix(1);
+    }
+  }
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      number > std::numeric_limits<std::uint64_t>::max() >> shift) {
+    return std::nullopt;
+  }
+  return number << shift;
+}
+
+std::uint64_t needed_bytes(const Program& program, c10::Device device) {
+  return needed_of(et_schema::plan_memory(program), program, device);
+}
+
+void check_memory(const Program& program, c10::Device device,
+                  std::optional<std::uint64_t> limit_bytes) {
+  const MemoryPlan plan = et_schema::plan_memory(program);
+  const std::uint64_t needed = needed_of(plan, program, device);
+  if (limit_bytes && needed > *limit_bytes) {
+    refuse(program, plan, needed, "the benchmark needs more memory than it may take",
+           "--memory-limit", fmt::format("at most {} bytes", *limit_bytes));
+  }
+  const std::optional<std::uint64_t> free =
+      device.is_cpu() ? available_memory() : device_free_bytes(device);
+  if (free && needed > *free) {
+    refuse(program, plan, needed, "out of memory: the benchmark does not fit",
+           "memory of " + device_text(device),
+           fmt::format("at most {} bytes, what is free", *free));
+  }
+}
+
+}  // namespace understudy::replayer

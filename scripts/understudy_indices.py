@@ -1,0 +1,189 @@
+"""Record how an operator's index values come again, without the values.
+
+What an index tensor does to a cache is told by how often numbers occur, where in the range the
+frequent ones lie, and whether they come in order. IndexRecorder watches one step and keeps that,
+call by call; the tensors themselves are never written. docs/formats.md describes the file
+(rank-R.indices.json); et_schema/reuse.h says what is made of it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+FORMAT = "understudy-indices"
+VERSION = 1
+MOST_BINS = 32  # of one tensor's range
+MOST_REPEATS = 16  # entries of one bin, before the last one is split in two
+MOST_USES = 20000  # of one step; calls beyond are counted, and drawn by rule later
+
+# Operator → the arguments whose integers decide what memory is touched, or how long it takes.
+INDEX_ARGUMENTS = {
+    "aten::_embedding_bag": ("indices",),
+    "aten::_embedding_bag_forward_only": ("indices",),
+    "aten::_index_put_impl_": ("indices",),
+    "aten::_unique2": ("self",),
+    "aten::bincount": ("self",),
+    "aten::embedding": ("indices",),
+    "aten::embedding_dense_backward": ("indices",),
+    "aten::gather": ("index",),
+    "aten::index": ("indices",),
+    "aten::index_add": ("index",),
+    "aten::index_add_": ("index",),
+    "aten::index_copy": ("index",),
+    "aten::index_copy_": ("index",),
+    "aten::index_fill": ("index",),
+    "aten::index_fill_": ("index",),
+    "aten::index_put": ("indices",),
+    "aten::index_put_": ("indices",),
+    "aten::index_reduce": ("index",),
+    "aten::index_reduce_": ("index",),
+    "aten::index_select": ("index",),
+    "aten::put_": ("index",),
+    "aten::scatter": ("index",),
+    "aten::scatter_": ("index",),
+    "aten::scatter_add": ("index",),
+    "aten::scatter_add_": ("index",),
+    "aten::scatter_reduce": ("index",),
+    "aten::scatter_reduce_": ("index",),
+    "aten::sort": ("self",),
+    "aten::take": ("index",),
+    "aten::topk": ("self",),
+    "aten::unique_consecutive": ("self",),
+    "aten::unique_dim": ("self",),
+}
+# fbgemm has an operator an optimizer and a format; their arguments are named alike.
+FBGEMM_ARGUMENTS = ("indices", "values", "index")
+INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+
+
+class IndexRecorder(TorchDispatchMode):
+    """While it is entered, notes the index arguments of the operators that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = {}  # operator → calls seen
+        self.uses = []
+        self.left_out = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if any(t not in (torch.Tensor, torch.nn.Parameter) for t in types):
+            return NotImplemented  # a subclass: its own calls follow, on plain tensors
+        name = func._schema.name
+        call = self.calls.get(name, 0)
+        self.calls[name] = call + 1
+        wanted = INDEX_ARGUMENTS.get(name)
+        if wanted is None and name.startswith("fbgemm::"):
+            wanted = FBGEMM_ARGUMENTS
+        if wanted:
+            self._note(func._schema, name, call, wanted, args, kwargs)
+        return func(*args, **kwargs)
+
+    def _note(self, schema, name, call, wanted, args, kwargs):
+        position = 0
+        for i, argument in enumerate(schema.arguments):
+            value = args[i] if i < len(args) else kwargs.get(argument.name)
+            for tensor in value if isinstance(value, (list, tuple)) else [value]:
+                if not isinstance(tensor, torch.Tensor):
+                    continue
+                if argument.name in wanted and tensor.dtype in INTEGRAL and tensor.numel() > 0 \
+                        and tensor.layout == torch.strided:
+                    self._keep(name, call, position, tensor)
+                position += 1
+
+    def _keep(self, name, call, position, tensor):
+        if len(self.uses) >= MOST_USES:
+            self.left_out += 1
+            return
+        self.uses.append({"op": name, "call": call, "tensor": position,
+                          "sizes": list(tensor.shape), **describe(tensor)})
+
+    def document(self, rank):
+        return {"format": FORMAT, "version": VERSION, "rank": rank,
+                "calls": dict(sorted(self.calls.items())), "left_out": self.left_out,
+                "uses": self.uses}
+
+
+def describe(tensor):
+    """The reuse of a tensor's integers: bins, and the run and order of what they are drawn in."""
+    draws, run = strip_repetition(tensor.detach().to("cpu", torch.int64))
+    numbers, times = torch.unique(draws, return_counts=True)
+    described = {"reuse": make_bins(numbers, times)}
+    if run > 1:
+        described["run"] = run
+    if draws.numel() > 1 and bool((draws[1:] >= draws[:-1]).all()):
+        described["sorted"] = True
+    return described
+
+
+def strip_repetition(tensor):
+    """The list that fills the tensor when each element stands `run` times and all is repeated."""
+    shape = list(tensor.shape)
+    flat = tensor.reshape(-1)
+    for length in (flat.numel() // leading for leading in _products(shape)):
+        rows = flat.view(-1, length)
+        if bool((rows == rows[:1]).all()):
+            flat = rows[0]
+            break
+    changes = (flat != flat[0]).nonzero()
+    run = int(changes[0]) if changes.numel() else flat.numel()
+    if run > 1 and flat.numel() % run == 0:
+        rows = flat.view(-1, run)
+        if bool((rows == rows[:, :1]).all()):
+            return rows[:, 0].contiguous(), run
+    return flat, 1
+
+
+def _products(shape):
+    """Products of leading sizes, the longest first: in how many equal parts a list may come."""
+    products = [1]
+    for size in shape:
+        products.append(products[-1] * size)
+    return sorted(set(products), reverse=True)
+
+
+def make_bins(numbers, times):
+    """[low, high, times, numbers, …] of each bin; bins hold about equally many draws."""
+    ends = torch.cumsum(times, 0)
+    bins = min(MOST_BINS, numbers.numel())
+    wanted = torch.arange(1, bins, dtype=torch.int64) * int(ends[-1]) // bins
+    cuts = torch.unique(torch.searchsorted(ends, wanted, right=False) + 1).tolist()
+    edges = [0, *(cut for cut in cuts if 0 < cut < numbers.numel()), numbers.numel()]
+    described = []
+    for first, last in zip(edges, edges[1:]):
+        high = int(numbers[last]) if last < numbers.numel() else int(numbers[-1]) + 1
+        described.append([int(numbers[first]), high, *count_repeats(times[first:last])])
+    return described
+
+
+def count_repeats(times):
+    """[times, numbers, …], falling; beyond MOST_REPEATS entries those alike are taken together."""
+    counts, numbers = torch.unique(times, return_counts=True)
+    pairs = list(zip(counts.flip(0).tolist(), numbers.flip(0).tolist()))
+    if len(pairs) > MOST_REPEATS:
+        pairs = merge_repeats(pairs)
+    return [figure for pair in pairs for figure in pair]
+
+
+def merge_repeats(pairs):
+    """Groups of about equal ratio from the most to the least; draws and numbers stay as many."""
+    ratio = (pairs[0][0] / pairs[-1][0]) ** (1.0 / (MOST_REPEATS // 2))
+    merged, group, floor = {}, [], pairs[0][0] / ratio
+
+    def close():
+        draws = sum(t * n for t, n in group)
+        count = sum(n for _, n in group)
+        each, more = divmod(draws, count)
+        for t, n in ((each + 1, more), (each, count - more)):
+            if n:
+                merged[t] = merged.get(t, 0) + n
+        group.clear()
+
+    for times, numbers in pairs:
+        while times < floor and group:
+            close()
+            floor = times / ratio
+        group.append((times, numbers))
+    close()
+    return sorted(merged.items(), reverse=True)

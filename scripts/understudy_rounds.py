@@ -1,0 +1,281 @@
+"""The rounds of a fidelity run: original, paced replay, fastest replay, on the same cores."""
+
+import json
+import math
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = Path(os.environ.get("UNDERSTUDY_BIN", ROOT / "build" / "release" / "bin"))
+ALLOCATIONS = ROOT / "build" / "release" / "lib" / "understudy" / "libunderstudy_allocations.so"
+OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
+PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+WARMUP = 3
+MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
+MOST_TRIES = 4  # of a disturbed round
+# Student's t, 97.5 %, by degrees of freedom.
+T_975 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
+         2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
+
+
+class BadCapture(Exception):
+    """A folder that is no whole capture, or whose program is not known."""
+
+
+@dataclass
+class Sample:
+    """A captured program: its trace, and how the program is started."""
+    name: str
+    folder: Path
+    ranks: int
+    script: list  # the training script and its arguments
+    comms: str
+
+    @staticmethod
+    def of(folder, program):
+        try:
+            summary = json.loads((folder / "capture.json").read_text())
+            ranks = summary["world_size"]
+        except (OSError, ValueError, KeyError) as problem:
+            raise BadCapture(f"{folder / 'capture.json'}: {problem}") from problem
+        comms = "gloo"
+        manifest = folder / "manifest.json"
+        if not program and manifest.is_file():
+            words = shlex.split(json.loads(manifest.read_text())["how_to_capture"])
+            script = next(i for i, word in enumerate(words) if word.endswith(".py"))
+            program = words[script:]
+            if "--comms" in words:
+                comms = words[words.index("--comms") + 1]
+        if not program:
+            raise BadCapture(f"{folder}: its program is not known; name it after --, as in "
+                             f"`scripts/fidelity {folder} -- train.py`")
+        return Sample(folder.resolve().name, folder, ranks, program, comms)
+
+
+class Disturbance:
+    """The CPU time that others took while a process of ours ran."""
+
+    @staticmethod
+    def _busy_s():
+        fields = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+        user, nice, system, _idle, _iowait, irq, softirq, steal = fields[:8]
+        return (user + nice + system + irq + softirq + steal) * TICK_S
+
+    @staticmethod
+    def _own_s():
+        times = os.times()
+        return times.user + times.system + times.children_user + times.children_system
+
+    def __enter__(self):
+        self._busy, self._own, self._began = self._busy_s(), self._own_s(), time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        elapsed = max(time.monotonic() - self._began, TICK_S)
+        foreign = (self._busy_s() - self._busy) - (self._own_s() - self._own)
+        self.share = max(0.0, foreign / elapsed)
+
+
+def environment(threads):
+    return {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+
+
+def run(command, threads, ranks):
+    cores = sorted(os.sched_getaffinity(0))[:threads * ranks]
+    done = subprocess.run([str(word) for word in command], env=environment(threads),
+                          preexec_fn=lambda: os.sched_setaffinity(0, cores),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    if done.returncode != 0:
+        raise RuntimeError(f"{shlex.join(str(word) for word in command)}\n{done.stderr}")
+
+
+def run_original(sample, folder, threads, steps, profiled, extra=()):
+    """Times the training program's steps; capture.json and profiles land in `folder`."""
+    launcher = [PYTHON]
+    if sample.ranks > 1:
+        launcher += ["-m", "torch.distributed.run", "--nproc-per-node", sample.ranks]
+    needed = WARMUP + steps + profiled + 3
+    script = list(sample.script)
+    if sample.folder.parent == ROOT / "fleet_samples" and "--steps" not in script:
+        script += ["--steps", needed]
+    run([*launcher, ROOT / "scripts" / "capture", "-o", folder, "--no-trace", "--warmup", WARMUP,
+         "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
+         "--stop", *extra, *script], threads, sample.ranks)
+    return json.loads((folder / "capture.json").read_text())["ranks"]
+
+
+def link(sample, folder):
+    """The sample's benchmark, with the times of the profile in `folder`."""
+    description = folder / "capture.json"
+    capture = json.loads(description.read_text())
+    for rank in capture["ranks"]:
+        for kind in ("et", "indices"):
+            path = sample.folder / f"rank-{rank['rank']}.{kind}.json.gz"
+            if path.exists():
+                shutil.copy(path, folder)
+                rank["files"].append(path.name)
+    description.write_text(json.dumps(capture))
+    bench = folder / "bench.et"
+    run([PROGRAMS / "generate", folder, "-o", bench], 1, 1)
+    return bench
+
+
+def run_replay(sample, bench, report, pace, threads, steps):
+    launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
+    run([*launcher, PROGRAMS / "replay", bench, "--pace", pace, "--threads", threads, "--warmup",
+         WARMUP, "--iterations", steps, "--report", report], threads, sample.ranks)
+    return json.loads(report.read_text())
+
+
+def slowest_steps_ms(ranks):
+    return [max(times) / 1e6 for times in zip(*(rank["step_ns"] for rank in ranks))]
+
+
+def median_ms(row):
+    return statistics.median(row["samples_ms"]) if row["samples_ms"] else row["ms"]
+
+
+def by_class(report):
+    """Class → (original ms, replay ms)."""
+    classes = {}
+    for row in report["operators"]:
+        original, replay = classes.get(row["class"], (0.0, 0.0))
+        classes[row["class"]] = (original + (row["recorded_ms"] or 0.0), replay + median_ms(row))
+    return classes
+
+
+def original_figures(ranks, steps):
+    return {"step_ms": statistics.median(slowest_steps_ms(ranks)),
+            "profiled_step_ms": max(rank["kineto_only_step_ns"] for rank in ranks) / 1e6,
+            "cpu_ms": sum(rank["cpu_ns_in_timed_steps"] for rank in ranks) / steps / 1e6,
+            "minor_faults": sum(statistics.median(rank["step_minor_faults"]) for rank in ranks),
+            "profiled_minor_faults": sum(statistics.median(rank["kineto_only_minor_faults"])
+                                         for rank in ranks),
+            "rss_growth_bytes": max(rank["peak_rss_bytes"] - (rank["rss_at_start_bytes"] or 0)
+                                    for rank in ranks)}
+
+
+def replay_figures(report):
+    classes = by_class(report)
+    return {"iteration_ms": report["iteration_ms"]["median"],
+            "operators_ms": sum(replay for _, replay in classes.values()),
+            "recorded_operators_ms": sum(original for original, _ in classes.values()),
+            "recorded_step_ms": report["original"]["step_ms"],
+            "classes": {name: {"original_ms": original, "replay_ms": replay}
+                        for name, (original, replay) in classes.items()},
+            "pace": report["pace"], "counters": report["counters"], "values": report["values"],
+            "output_mismatches": report["output_mismatches"],
+            "coverage": report["coverage"]["count"], "memory": report["memory"]}
+
+
+def one_round(sample, folder, arguments):
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {}
+    with Disturbance() as disturbance:
+        ranks = run_original(sample, folder, arguments.threads, arguments.steps,
+                             arguments.profiled)
+        figures["original"] = original_figures(ranks, arguments.steps)
+        bench = link(sample, folder)
+        for pace in ("recorded", "asap"):
+            report = run_replay(sample, bench, folder / f"{pace}.json", pace, arguments.threads,
+                                arguments.steps)
+            figures[pace] = replay_figures(report)
+    figures["foreign_share"] = disturbance.share
+    return figures
+
+
+def quiet_round(sample, folder, arguments, number):
+    """A round that nobody disturbed; after MOST_TRIES the least disturbed one."""
+    tries = []
+    for attempt in range(MOST_TRIES):
+        tries.append(one_round(sample, folder / f"round-{number}", arguments))
+        if tries[-1]["foreign_share"] <= MOST_FOREIGN:
+            break
+        say(f"{sample.name}: round {number + 1} disturbed (others took "
+            f"{tries[-1]['foreign_share']:.0%} of a core)")
+    best = min(tries, key=lambda figures: figures["foreign_share"])
+    best["tries"] = len(tries)
+    best["disturbed"] = best["foreign_share"] > MOST_FOREIGN
+    return best
+
+
+def ratio(pairs):
+    """Geometric mean of replay ÷ original over the rounds, and its 95 % interval (Student's t)."""
+    logs = [math.log(replay / original) for original, replay in pairs]
+    mean = statistics.fmean(logs)
+    if len(logs) < 2:
+        return {"ratio": math.exp(mean), "low": None, "high": None}
+    freedom = min(len(logs) - 1, len(T_975) - 1)
+    half = T_975[freedom] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return {"ratio": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half)}
+
+
+def median_of(figures, *keys):
+    values = []
+    for item in figures:
+        for key in keys:
+            item = item[key]
+        values.append(item)
+    return None if any(value is None for value in values) else statistics.median(values)
+
+
+def memory_of_original(sample, folder, threads):
+    """Peak of live tensor bytes, counted by the allocator that the replay counts with."""
+    ranks = run_original(sample, folder / "memory", threads, 3, 0,
+                         ("--count-allocations", ALLOCATIONS))
+    return max(rank["peak_tensor_bytes"] for rank in ranks)
+
+
+def run_sample(sample, folder, arguments):
+    shutil.rmtree(folder, ignore_errors=True)
+    figures = []
+    for number in range(arguments.rounds):
+        say(f"{sample.name}: round {number + 1} of {arguments.rounds}", passing=True)
+        figures.append(quiet_round(sample, folder, arguments, number))
+    say("", passing=True)
+    steps = [(item["original"]["step_ms"], item["recorded"]["iteration_ms"]) for item in figures]
+    fastest = [(item["original"]["step_ms"], item["asap"]["iteration_ms"]) for item in figures]
+    operators = [(item["asap"]["recorded_operators_ms"], item["asap"]["operators_ms"])
+                 for item in figures]
+    names = sorted({name for item in figures for name in item["asap"]["classes"]})
+    classes = [{"class": name,
+                "original_ms": median_of(figures, "asap", "classes", name, "original_ms"),
+                "replay_ms": median_of(figures, "asap", "classes", name, "replay_ms")}
+               for name in names]
+    peak = memory_of_original(sample, folder, arguments.threads)
+    return {"name": sample.name, "ranks": sample.ranks, "threads": arguments.threads,
+            "operators": {**ratio(operators), "original_ms": median_pair(operators, 0),
+                          "replay_ms": median_pair(operators, 1)},
+            "recorded": {**ratio(steps), "original_ms": median_pair(steps, 0),
+                         "replay_ms": median_pair(steps, 1)},
+            "asap": {**ratio(fastest), "original_ms": median_pair(fastest, 0),
+                     "replay_ms": median_pair(fastest, 1)},
+            "classes": sorted(classes, key=lambda row: -row["original_ms"]),
+            "peak_tensor_bytes": {"original": peak,
+                                  "replay": median_of(figures, "asap", "memory", "peak_bytes")},
+            "rounds": figures}
+
+
+def median_pair(pairs, side):
+    return statistics.median(pair[side] for pair in pairs)
+
+
+def say(text, passing=False):
+    """To people, on the error stream; a passing line is written over by the next."""
+    if not sys.stderr.isatty():
+        if text and not passing:
+            print(f"fidelity: {text}", file=sys.stderr)
+        return
+    sys.stderr.write("\r\x1b[K" + text + ("" if passing else "\n"))
+    sys.stderr.flush()

@@ -1,0 +1,199 @@
+#include "comparer/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "synthetic.h"
+
+namespace understudy::comparer {
+namespace {
+
+/// A machine that does nothing else; one whose processes differ by some per cent; one whose state
+/// drifts while it is measured.
+constexpr SyntheticNoise kQuiet = {.machine_spread = 0.004,
+                                   .process_spread = 0.0015,
+                                   .sample_spread = 0.006,
+                                   .drift_spread = 0.004,
+                                   .drift_memory = 0.9,
+                                   .interruptions = 0.02};
+constexpr SyntheticNoise kShared = {.machine_spread = 0.03,
+                                    .process_spread = 0.003,
+                                    .sample_spread = 0.02,
+                                    .drift_spread = 0.02,
+                                    .drift_memory = 0.95,
+                                    .interruptions = 0.05};
+constexpr int kIdenticalPairs = 40;
+constexpr int kPlantedPairs = 20;
+
+Run run(std::uint64_t seed, const SyntheticNoise& noise, const std::string& slow_class = "",
+        double slowdown = 1) {
+  return make_run({.seed = seed,
+                   .iterations = 30,
+                   .noise = noise,
+                   .slow_class = slow_class,
+                   .slowdown = slowdown});
+}
+
+int reports_with_verdicts(const SyntheticNoise& noise) {
+  int reports = 0;
+  for (std::uint64_t pair = 0; pair < kIdenticalPairs; ++pair) {
+    const Comparison comparison = compare({run(2 * pair + 1, noise)}, {run(2 * pair + 2, noise)});
+    reports += verdicts(comparison) > 0 ? 1 : 0;
+  }
+  return reports;
+}
+
+/// Of the pairs with 3 % planted into a class: those where it is found, and no other class named.
+int found_alone(const std::string& op_class, const SyntheticNoise& noise) {
+  int found = 0;
+  for (std::uint64_t pair = 0; pair < kPlantedPairs; ++pair) {
+    const Comparison comparison =
+        compare({run(2 * pair + 1001, noise)}, {run(2 * pair + 1002, noise, op_class, 1.03)});
+    bool is_alone = true;
+    for (const Row& row : comparison.rows) {
+      const bool is_named = row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
+      is_alone = is_alone && (!is_named || row.kind != RowKind::kClass || row.name == op_class);
+    }
+    const Row& row = row_of(comparison, RowKind::kClass, op_class);
+    found += row.verdict == Verdict::kSlower && is_alone ? 1 : 0;
+  }
+  return found;
+}
+
+// Seeds are fixed: these are exact, and fail when the rule loses or gains.
+TEST(Compare, IdenticalRunsAreNotToldApart) {
+  EXPECT_EQ(reports_with_verdicts(kQuiet), 0);
+  EXPECT_LE(reports_with_verdicts(kShared), 2);
+}
+
+TEST(Compare, FindsThreePerCentInOneClass) {
+  EXPECT_GE(found_alone("optimizer", kQuiet), 18);  // 25 % of the step
+  EXPECT_GE(found_alone("matmul", kQuiet), 18);     // 60 %
+}
+
+TEST(Compare, TellsHowMuchAndNamesTheOperators) {
+  const Comparison comparison = compare({run(1, kQuiet)}, {run(2, kQuiet, "optimizer", 1.10)});
+  const Row& slow = row_of(comparison, RowKind::kClass, "optimizer");
+  EXPECT_EQ(slow.verdict, Verdict::kSlower);
+  EXPECT_LT(slow.ratio->low, 1.10);
+  EXPECT_GT(slow.ratio->high, 1.10);
+  EXPECT_NEAR(slow.beside_rest->value, 1.10, 0.015);
+  EXPECT_NEAR(*slow.change_ms, 2.5, 0.4);
+  EXPECT_EQ(row_of(comparison, RowKind::kOperator, "aten::_fused_adam_").verdict, Verdict::kSlower);
+  EXPECT_EQ(row_of(comparison, RowKind::kClass, "matmul").verdict, Verdict::kSame);
+  // The other way round.
+  const Comparison back = compare({run(2, kQuiet, "optimizer", 1.10)}, {run(1, kQuiet)});
+  EXPECT_EQ(row_of(back, RowKind::kClass, "optimizer").verdict, Verdict::kFaster);
+}
+
+/// All operators, and the iteration, so many times as slow.
+Run slowed(Run made, double factor) {
+  for (Series& row : made.rows) {
+    for (double& ms : row.samples_ms) {
+      ms *= factor;
+    }
+  }
+  return made;
+}
+
+TEST(Compare, OneRunCannotTellASlowerProgramFromASlowerMachine) {
+  const Comparison comparison = compare({run(1, kQuiet)}, {slowed(run(2, kQuiet), 1.08)});
+  EXPECT_EQ(verdicts(comparison), 0);
+  const Row& matmul = row_of(comparison, RowKind::kClass, "matmul");
+  EXPECT_EQ(matmul.verdict, Verdict::kUnsure);
+  EXPECT_EQ(matmul.why, "as the rest");
+  EXPECT_NEAR(row_of(comparison, RowKind::kCommon, "").ratio->value, 1.08, 0.01);
+}
+
+TEST(Compare, SeveralRunsCan) {
+  std::vector<comparer::Run> a;
+  std::vector<comparer::Run> b;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    a.push_back(run(2 * i + 1, kQuiet));
+    b.push_back(slowed(run(2 * i + 2, kQuiet), 1.05));
+  }
+  const Comparison comparison = compare(a, b);
+  EXPECT_EQ(row_of(comparison, RowKind::kIteration, "").verdict, Verdict::kSlower);
+  EXPECT_EQ(row_of(comparison, RowKind::kCommon, "").verdict, Verdict::kSlower);
+}
+
+TEST(Compare, MoreThanAMachinesStateIsSeenInOneRun) {
+  const Comparison comparison = compare({run(1, kQuiet)}, {slowed(run(2, kQuiet), 1.5)});
+  EXPECT_EQ(row_of(comparison, RowKind::kIteration, "").verdict, Verdict::kSlower);
+  EXPECT_EQ(row_of(comparison, RowKind::kClass, "matmul").verdict, Verdict::kSlower);
+}
+
+TEST(Compare, ABusyMachineMakesUnsure) {
+  comparer::Run busy = run(2, kQuiet, "optimizer", 1.10);
+  busy.switches_per_s = 400;
+  const Comparison comparison = compare({run(1, kQuiet)}, {busy});
+  EXPECT_EQ(comparison.switches_per_s, 400);
+  const Row& slow = row_of(comparison, RowKind::kClass, "optimizer");
+  EXPECT_EQ(slow.verdict, Verdict::kUnsure);
+  EXPECT_EQ(slow.why, "noise");
+}
+
+TEST(Compare, FewSamplesMakeUnsure) {
+  comparer::Run single = run(2, kQuiet, "optimizer", 1.10);
+  for (Series& row : single.rows) {
+    row.samples_ms.resize(1);
+  }
+  const Comparison comparison = compare({run(1, kQuiet)}, {single});
+  EXPECT_EQ(verdicts(comparison), 0);
+  EXPECT_EQ(row_of(comparison, RowKind::kClass, "optimizer").why, "few samples");
+}
+
+TEST(Compare, WhereTheEnvironmentsDifferNothingNeedBeAlike) {
+  comparer::Run other = slowed(run(2, kQuiet, "optimizer", 1.10), 0.5);
+  other.environment.threads = 2;
+  const Comparison comparison = compare({run(1, kQuiet)}, {other});
+  EXPECT_FALSE(comparison.is_alike);
+  ASSERT_EQ(comparison.differences.size(), 1U);
+  EXPECT_EQ(comparison.differences[0].field, "threads");
+  const Row& row = row_of(comparison, RowKind::kClass, "optimizer");
+  EXPECT_FALSE(row.beside_rest);
+  EXPECT_EQ(row.verdict, Verdict::kFaster);
+  for (const Row& each : comparison.rows) {
+    EXPECT_NE(each.kind, RowKind::kCommon);
+  }
+}
+
+TEST(Compare, RowsOfOneSideAreListed) {
+  comparer::Run more = run(2, kQuiet);
+  more.rows.push_back({RowKind::kOperator, "aten::new", "elementwise", 2, {1.0, 3.0}});
+  const Comparison comparison = compare({run(1, kQuiet)}, {more});
+  const Row& row = row_of(comparison, RowKind::kOperator, "aten::new");
+  EXPECT_EQ(row.verdict, Verdict::kUnsure);
+  EXPECT_EQ(row.why, "only in B");
+  EXPECT_FALSE(row.a_ms);
+  EXPECT_EQ(row.b_ms, 1.0);
+  EXPECT_EQ(row.change_ms, 1.0);
+  EXPECT_EQ(row.count_b, 2U);
+}
+
+TEST(Compare, RowsStandByKindAndCost) {
+  const Comparison comparison = compare({run(1, kQuiet)}, {run(2, kQuiet, "copy", 3)});
+  EXPECT_EQ(comparison.rows[0].kind, RowKind::kIteration);
+  EXPECT_EQ(comparison.rows[1].kind, RowKind::kCommon);
+  EXPECT_EQ(comparison.rows[2].name, "copy");
+  for (std::size_t i = 3; i < comparison.rows.size(); ++i) {
+    if (comparison.rows[i].kind == comparison.rows[i - 1].kind) {
+      EXPECT_LE(std::abs(*comparison.rows[i].change_ms),
+                std::abs(*comparison.rows[i - 1].change_ms));
+    }
+  }
+}
+
+TEST(Compare, TheSameRunsGiveTheSameResult) {
+  const Comparison first = compare({run(1, kShared)}, {run(2, kShared)});
+  const Comparison second = compare({run(1, kShared)}, {run(2, kShared)});
+  ASSERT_EQ(first.rows.size(), second.rows.size());
+  for (std::size_t i = 0; i < first.rows.size(); ++i) {
+    EXPECT_EQ(first.rows[i].p, second.rows[i].p);
+    EXPECT_EQ(first.rows[i].ratio->low, second.rows[i].ratio->low);
+  }
+}
+
+}  // namespace
+}  // namespace understudy::comparer

@@ -1,0 +1,127 @@
+#include "comparer/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/error.h"
+
+namespace understudy::comparer {
+namespace {
+
+Run run(const std::string& file) {
+  Run made;
+  made.file = file;
+  made.environment.benchmark = "bench.et";
+  made.environment.benchmark_hash = "0123456789abcdef";
+  made.environment.device = "cpu";
+  made.environment.threads = 1;
+  made.environment.date_utc = "2026-01-31T12:00:00Z";
+  made.environment.versions = {{"torch", "2.11.0"}};
+  made.environment.settings = {{"iterations", "30"}};
+  made.rows = {{RowKind::kOperator, "aten::mm", "matmul", 2, {1.0}}};
+  return made;
+}
+
+std::string refusal(const Run& a, const Run& b) {
+  try {
+    refuse_different_benchmarks({a}, {b});
+  } catch (const et_schema::Error& error) {
+    return to_text(error);
+  }
+  return "";
+}
+
+TEST(Environment, OfLikeRunsDiffersInNothing) {
+  comparer::Run later = run("b.json");
+  later.environment.date_utc = "2026-02-01T12:00:00Z";
+  EXPECT_TRUE(environment_differences({run("a.json")}, {later}).empty());
+}
+
+TEST(Environment, DifferencesStandByWeight) {
+  comparer::Run other = run("b.json");
+  other.environment.threads = 2;
+  other.environment.settings = {{"iterations", "60"}, {"slow", "matmul:3"}};
+  other.pace = "recorded";
+  const auto differences = environment_differences({run("a.json")}, {other});
+  ASSERT_EQ(differences.size(), 4U);
+  EXPECT_EQ(differences[0].field, "pace");
+  EXPECT_EQ(differences[0].a, "asap");
+  EXPECT_EQ(differences[0].b, "recorded");
+  EXPECT_EQ(differences[0].weight, Weight::kOther);
+  EXPECT_EQ(differences[1].field, "threads");
+  EXPECT_EQ(differences[2].field, "settings.slow");
+  EXPECT_EQ(differences[2].a, "–");
+  EXPECT_EQ(differences[2].weight, Weight::kVersion);
+  EXPECT_EQ(differences[3].field, "settings.iterations");
+  EXPECT_EQ(differences[3].weight, Weight::kIncident);
+}
+
+TEST(Environment, RunsOfOneSideThatDifferAreTold) {
+  comparer::Run other = run("a2.json");
+  other.environment.threads = 4;
+  const auto differences = environment_differences({run("a.json"), other}, {run("b.json")});
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].a, "1, 4");
+  EXPECT_EQ(differences[0].b, "1");
+}
+
+TEST(Environment, RefusesAnotherBenchmark) {
+  comparer::Run other = run("b.json");
+  other.environment.benchmark = "other.et";
+  other.environment.benchmark_hash = "fedcba9876543210";
+  EXPECT_EQ(refusal(run("a.json"), other),
+            "the runs are not of one benchmark\n"
+            "  file:     b.json\n"
+            "  field:    environment.benchmark_hash\n"
+            "  expected: 0123456789abcdef (bench.et), as in a.json\n"
+            "  got:      fedcba9876543210 (other.et)\n"
+            "  hint:     --different-benchmarks compares them all the same");
+}
+
+TEST(Environment, RefusesOtherFiltersAndRanks) {
+  comparer::Run filtered = run("b.json");
+  filtered.filters = {"--only compute"};
+  EXPECT_EQ(refusal(run("a.json"), filtered),
+            "the runs are not of one benchmark\n"
+            "  file:     b.json\n"
+            "  field:    filters\n"
+            "  expected: no filter, as in a.json\n"
+            "  got:      --only compute\n"
+            "  hint:     --different-benchmarks compares them all the same");
+  comparer::Run larger = run("b.json");
+  larger.world_size = 8;
+  EXPECT_EQ(refusal(run("a.json"), larger),
+            "the runs are not of one benchmark\n"
+            "  file:     b.json\n"
+            "  field:    world_size\n"
+            "  expected: 1, as in a.json\n"
+            "  got:      8\n"
+            "  hint:     --different-benchmarks compares them all the same");
+}
+
+TEST(Environment, WithoutAHashTheOperatorsTell) {
+  comparer::Run old = run("old.json");
+  old.environment.benchmark_hash.clear();
+  EXPECT_EQ(refusal(old, run("b.json")), "");
+  old.rows[0].count = 3;
+  EXPECT_EQ(refusal(old, run("b.json")),
+            "the runs are not of one benchmark\n"
+            "  file:     b.json\n"
+            "  field:    operators\n"
+            "  expected: the same operators, called as often (bench.et), as in old.json\n"
+            "  got:      others (bench.et)\n"
+            "  hint:     --different-benchmarks compares them all the same");
+}
+
+TEST(Environment, AProfileFitsAnyBenchmark) {
+  comparer::Run profile;
+  profile.file = "p.json";
+  profile.is_profile = true;
+  EXPECT_EQ(refusal(run("a.json"), profile), "");
+  const auto differences = environment_differences({run("a.json")}, {profile});
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].field, "source");
+  EXPECT_EQ(differences[0].weight, Weight::kOther);
+}
+
+}  // namespace
+}  // namespace understudy::comparer

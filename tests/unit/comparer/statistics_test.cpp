@@ -1,0 +1,79 @@
+#include "comparer/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace understudy::comparer {
+namespace {
+
+double fast_half(std::vector<double> samples) {
+  return fast_half_mean(samples);
+}
+
+TEST(Statistics, FastHalfIsTheMeanOfTheSmallerHalf) {
+  EXPECT_DOUBLE_EQ(fast_half({5, 1, 3, 2}), 1.5);
+  EXPECT_DOUBLE_EQ(fast_half({9, 1, 2, 4, 1000}), 7.0 / 3);  // the middle one counts
+  EXPECT_DOUBLE_EQ(fast_half({7}), 7);
+  EXPECT_TRUE(std::isnan(fast_half({})));
+}
+
+TEST(Statistics, BlocksAreAsLongAsTheRootOfTheSeries) {
+  EXPECT_EQ(block_length(1), 1U);
+  EXPECT_EQ(block_length(30), 6U);
+  EXPECT_EQ(block_length(100), 10U);
+}
+
+TEST(Statistics, ResamplesAreBlocksOfTheSeriesAndTheSameEachTime) {
+  const std::vector<Resample> resamples = block_resamples(30, 20, 7);
+  ASSERT_EQ(resamples.size(), 20U);
+  for (const Resample& resample : resamples) {
+    ASSERT_EQ(resample.size(), 30U);
+    for (std::size_t i = 0; i < resample.size(); ++i) {
+      if (i % 6 != 0) {
+        EXPECT_EQ(resample[i], (resample[i - 1] + 1) % 30);
+      }
+    }
+  }
+  EXPECT_EQ(block_resamples(30, 20, 7), resamples);
+  EXPECT_NE(block_resamples(30, 20, 8), resamples);
+}
+
+TEST(Statistics, Variance) {
+  EXPECT_DOUBLE_EQ(variance({1, 2, 3, 4}), 5.0 / 3);
+  EXPECT_EQ(variance({4}), 0);
+}
+
+TEST(Statistics, WeightedMedian) {
+  EXPECT_DOUBLE_EQ(weighted_median({3, 1, 2}, {1, 1, 1}), 2);
+  EXPECT_DOUBLE_EQ(weighted_median({1, 2}, {1, 1}), 1.5);
+  EXPECT_DOUBLE_EQ(weighted_median({1, 2}, {1, 3}), 2);
+  EXPECT_DOUBLE_EQ(weighted_median({5, 6, 7}, {0.2, 0.2, 0.7}), 7);
+  EXPECT_TRUE(std::isnan(weighted_median({}, {})));
+}
+
+// Quantiles of Student's t from the tables of NIST's handbook, 1.3.6.7.2.
+TEST(Statistics, ProbabilitiesOfStudentsT) {
+  EXPECT_NEAR(two_sided_p(1, 1), 0.5, 1e-12);
+  EXPECT_NEAR(two_sided_p(2.228, 10), 0.05, 2e-5);
+  EXPECT_NEAR(two_sided_p(-2.228, 10), 0.05, 2e-5);
+  EXPECT_NEAR(two_sided_p(3.169, 10), 0.01, 1e-5);
+  EXPECT_NEAR(two_sided_p(4.604, 4), 0.01, 1e-5);
+  EXPECT_EQ(two_sided_p(0, 3), 1);
+  EXPECT_NEAR(t_of_95_percent(1), 12.706, 5e-4);
+  EXPECT_NEAR(t_of_95_percent(10), 2.228, 5e-4);
+  EXPECT_NEAR(t_of_95_percent(100), 1.984, 5e-4);
+}
+
+TEST(Statistics, HolmsAdjustment) {
+  const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.5});
+  ASSERT_EQ(adjusted.size(), 4U);
+  EXPECT_DOUBLE_EQ(adjusted[0], 0.04);
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.09);  // not below that of the smaller p
+  EXPECT_DOUBLE_EQ(adjusted[2], 0.09);
+  EXPECT_DOUBLE_EQ(adjusted[3], 0.5);
+  EXPECT_EQ(holm({0.8, 0.9}), (std::vector<double>{1, 1}));
+}
+
+}  // namespace
+}  // namespace understudy::comparer

@@ -1,0 +1,79 @@
+// A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
+// by the variable FAKE_NVML ("throttled": held down from the second reading on).
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kNotFound = 6;
+int gpu = 0;
+int readings = 0;
+
+bool is_throttled() {
+  const char* const mode = std::getenv("FAKE_NVML");
+  return mode != nullptr && std::string(mode) == "throttled" && readings > 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() {
+  readings = 0;
+  return kSuccess;
+}
+int nvmlShutdown() {
+  return kSuccess;
+}
+const char* nvmlErrorString(int status) {
+  return status == kNotFound ? "Not Found" : "Unknown Error";
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
+  std::strncpy(text, "580.65.06", bytes);
+  return kSuccess;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
+  *device = &gpu;
+  return index == 0 ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, int** device) {
+  *device = &gpu;
+  return std::string(bus) == "0000:3b:00.0" ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetName(int*, char* text, unsigned bytes) {
+  std::strncpy(text, "A Fake GPU", bytes);
+  return kSuccess;
+}
+int nvmlDeviceGetPowerUsage(int*, unsigned* milliwatts) {
+  ++readings;  // the first figure of each reading
+  *milliwatts = 250500;
+  return kSuccess;
+}
+int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return kSuccess;
+}
+int nvmlDeviceGetTotalEnergyConsumption(int*, unsigned long long* millijoules) {
+  *millijoules = 1000000ULL * static_cast<unsigned long long>(readings);
+  return kSuccess;
+}
+int nvmlDeviceGetClockInfo(int*, int clock, unsigned* megahertz) {
+  constexpr int kSm = 1;
+  *megahertz = clock == kSm ? (is_throttled() ? 1200U : 1980U) : 2619U;
+  return kSuccess;
+}
+int nvmlDeviceGetMaxClockInfo(int*, int, unsigned* megahertz) {
+  *megahertz = 1980;
+  return kSuccess;
+}
+int nvmlDeviceGetTemperature(int*, int, unsigned*) {
+  return kNotFound;  // as of a GPU without that sensor
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* bits) {
+  *bits = is_throttled() ? 0x44 : 0x1;
+  return kSuccess;
+}
+}

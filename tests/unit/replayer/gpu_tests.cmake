@@ -1,0 +1,12 @@
+# What a GPU's machine shows, on stand-ins: a driver's library of our own, the CPU's clock.
+add_library(understudy_fake_nvml MODULE fake_nvml.cpp)
+target_link_libraries(understudy_fake_nvml PRIVATE understudy_options)
+set_target_properties(understudy_fake_nvml PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+
+understudy_test(gpu_test
+  SOURCES device_timing_test.cpp memory_limit_test.cpp nvml_test.cpp
+  LIBS understudy::replayer
+  INCLUDES "${PROJECT_SOURCE_DIR}/replayer/src")
+target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
+add_dependencies(gpu_test understudy_fake_nvml)
