@@ -21,7 +21,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
 MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
-MOST_TRIES = 4  # of a disturbed round
+MOST_TRIES = 3  # of a disturbed round
 # Student's t, 97.5 %, by degrees of freedom.
 T_975 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
          2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
@@ -120,7 +120,7 @@ def link(sample, folder):
     description = folder / "capture.json"
     capture = json.loads(description.read_text())
     for rank in capture["ranks"]:
-        for kind in ("et", "indices"):
+        for kind in ("et", "indices", "kineto"):
             path = sample.folder / f"rank-{rank['rank']}.{kind}.json.gz"
             if path.exists():
                 shutil.copy(path, folder)

@@ -31,11 +31,12 @@ std::string_view to_string(JoinKind join) {
 void append_profile(std::string& out, const RecordedProfile& profile) {
   out += "{\"file\":";
   append_json_string(out, profile.file);
-  out += fmt::format(R"(,"bytes":{},"content_hash":"{:016x}","join":"{}","steps":{},"step_ns":{},)"
-                     R"("unprofiled_step_ns":{},"minor_faults":{},"observer_ns_per_event":)",
-                     profile.bytes, profile.content_hash, to_string(profile.join), profile.steps,
-                     profile.step_ns, or_null(profile.unprofiled_step_ns),
-                     or_null(profile.minor_faults));
+  out += fmt::format(
+      R"(,"bytes":{},"content_hash":"{:016x}","join":"{}","steps":{},"step_ns":{},)"
+      R"("unprofiled_step_ns":{},"minor_faults":{},"profiled_minor_faults":{},"observer_ns_per_event":)",
+      profile.bytes, profile.content_hash, to_string(profile.join), profile.steps, profile.step_ns,
+      or_null(profile.unprofiled_step_ns), or_null(profile.minor_faults),
+      or_null(profile.profiled_minor_faults));
   append_json_double(out, profile.observer_ns_per_event);
   out += ",\"observer_source\":";
   append_json_string(out, profile.observer_source);
@@ -68,6 +69,9 @@ RecordedProfile read_profile(const JsonField& field) {
   }
   if (const JsonField faults = field.at("minor_faults"); !faults.is_null()) {
     profile.minor_faults = faults.as_int();
+  }
+  if (const JsonField faults = field.at("profiled_minor_faults"); !faults.is_null()) {
+    profile.profiled_minor_faults = faults.as_int();
   }
   profile.observer_ns_per_event = field.at("observer_ns_per_event").as_double();
   profile.observer_source = field.at("observer_source").as_text();

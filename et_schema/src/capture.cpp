@@ -20,6 +20,9 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   if (const auto faults = field.find("step_minor_faults")) {
     rank.step_minor_faults = faults->as_ints();
   }
+  if (const auto faults = field.find("kineto_only_minor_faults")) {
+    rank.profiled_minor_faults = faults->as_ints();
+  }
   const auto observer = field.find("observer_ns");
   if (observer && !observer->is_null()) {
     rank.observer = {observer->at("kineto_event").as_double(),
@@ -45,6 +48,10 @@ std::optional<std::int64_t> CapturedRank::median_step_ns() const {
 
 std::optional<std::int64_t> CapturedRank::median_minor_faults() const {
   return median(step_minor_faults);
+}
+
+std::optional<std::int64_t> CapturedRank::median_profiled_minor_faults() const {
+  return median(profiled_minor_faults);
 }
 
 bool is_capture(std::string_view json) {

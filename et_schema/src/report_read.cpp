@@ -86,8 +86,7 @@ std::vector<OperatorTime> read_operators(const JsonField& field) {
   for (const JsonField& item : field.items()) {
     operators.push_back({item.at("name").as_text(), item.at("class").as_text(),
                          item.at("count").as_uint(), number(item.at("ms")),
-                         numbers_if_there(item, "samples_ms"),
-                         number_if_there(item, "recorded_ms"),
+                         numbers_if_there(item, "samples_ms"), number_if_there(item, "recorded_ms"),
                          number_if_there(item, "device_ms")});
   }
   return operators;

@@ -15,9 +15,14 @@ def run(build, description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=1, help="of parameters and data (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="steps to train (default 100)")
+    parser.add_argument("--device", default="cpu", help="where to train: cpu (default) or cuda")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
-    step = build()
+    if arguments.device == "cpu":
+        step = build()
+    else:
+        with torch.device(arguments.device):
+            step = build()
     for _ in range(arguments.steps):
         step()
         understudy_capture.step()

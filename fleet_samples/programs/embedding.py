@@ -26,7 +26,7 @@ def build(draw):
     model = Tower()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     batch = common.cycling(lambda: ([draw(BATCH * BAG).view(BATCH, BAG) for _ in range(TABLES)],
-                                    torch.randint(0, 2, (BATCH,)).float()), count=8)
+                                    torch.randint(0, 2, (BATCH,)).float()), count=4)
 
     def step():
         bags, clicked = batch()

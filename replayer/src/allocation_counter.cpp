@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "replayer/heap.h"
 #include "replayer/memory.h"
 
 namespace understudy::replayer {
@@ -28,8 +29,9 @@ void release(void* data) {
   if (data == nullptr) {
     return;
   }
-  live_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(data)),
-                       std::memory_order_relaxed);
+  const std::size_t bytes = malloc_usable_size(data);
+  live_bytes.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  before_free(data, bytes);
   c10::profiledCPUMemoryReporter().Delete(data);
   c10::free_cpu(data);
 }

@@ -24,6 +24,11 @@ namespace {
 
 constexpr std::uint64_t kRememberedBytes = std::uint64_t{1} << 30U;
 
+bool is_index(const Slot& slot) {
+  return slot.value && (slot.value->kind == et_schema::ValueRuleKind::kReuse ||
+                        slot.value->kind == et_schema::ValueRuleKind::kIntegers);
+}
+
 }  // namespace
 
 Externals::Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed)
@@ -102,8 +107,7 @@ void Externals::restore() {
   fill_in_order(made_anew);
   for (StorageId storage = 0; storage < copies_.size(); ++storage) {
     if (copies_[storage]) {
-      at::Tensor bytes = bytes_of(storage);
-      bytes.copy_(at::from_blob(copies_[storage]->mutable_data(), bytes.sizes(), at::kByte));
+      put_back(storage, *copies_[storage]);
     }
   }
   for (const Tensor& tensor : given_) {
@@ -127,9 +131,7 @@ void Externals::remember(const BoundProgram& bound) {
     const std::size_t bytes = memory_[storage]->storage.nbytes();
     if (!memory_[storage]->mapped && bytes > 0 && bytes <= left) {
       left -= bytes;
-      copies_[storage] = map_storage(bytes);
-      at::from_blob(copies_[storage]->mutable_data(), {static_cast<int64_t>(bytes)}, at::kByte)
-          .copy_(bytes_of(storage));
+      copies_[storage] = copy_of(storage);
     }
   };
   std::for_each(bound.written.begin(), bound.written.end(), keep);
@@ -138,6 +140,56 @@ void Externals::remember(const BoundProgram& bound) {
     if (step.kind == StepKind::kEquivalent || step.kind == StepKind::kStart) {
       for_each_slot(step.source->args, keep);
     }
+  }
+}
+
+c10::Storage Externals::copy_of(StorageId storage) const {
+  const std::size_t bytes = memory_[storage]->storage.nbytes();
+  c10::Storage copy = map_storage(bytes);
+  at::from_blob(copy.mutable_data(), {static_cast<int64_t>(bytes)}, at::kByte)
+      .copy_(bytes_of(storage));
+  return copy;
+}
+
+void Externals::put_back(StorageId storage, const c10::Storage& copy) {
+  at::Tensor bytes = bytes_of(storage);
+  bytes.copy_(at::from_blob(copy.mutable_data(), bytes.sizes(), at::kByte));
+}
+
+void Externals::draw_variants() {
+  constexpr std::uint64_t kVariants = 4;
+  std::map<StorageId, std::vector<const Tensor*>> indices;
+  std::vector<bool> others(memory_.size());
+  for (const Tensor& tensor : externals_) {
+    const StorageId storage = program_.slots[tensor.slot].storage;
+    if (is_index(program_.slots[tensor.slot]) && memory_[storage] && !changes_[storage]) {
+      indices[storage].push_back(&tensor);
+    } else {
+      others[storage] = true;
+    }
+  }
+  variants_.clear();
+  for (const auto& [storage, tensors] : indices) {
+    // Which rows a mapped table needs was seeded for the first values alone.
+    if (others[storage] || has_mapped_ || memory_[storage]->storage.nbytes() == 0) {
+      continue;
+    }
+    Variants variants{storage, {}};
+    for (std::uint64_t i = kVariants; i-- > 0;) {
+      for (const Tensor* tensor : tensors) {
+        fill_tensor(tensor->tensor, rule_of(tensor->slot), {seed_ + i, tensor->slot});
+      }
+      variants.contents.push_back(copy_of(storage));
+    }
+    std::reverse(variants.contents.begin(), variants.contents.end());
+    variants_.push_back(std::move(variants));
+  }
+}
+
+void Externals::vary(std::size_t number) {
+  for (const Variants& variants : variants_) {
+    const c10::Storage& content = variants.contents[number % variants.contents.size()];
+    put_back(variants.storage, content);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "counters.h"
 #include "et_schema/error.h"
+#include "gpu_observation.h"
 #include "hooks.h"
 #include "operator_times.h"
 #include "own_threads.h"
@@ -27,7 +28,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 /// externals get their first content back after as many iterations as were seen to stay healthy: at
 /// most so many, looked for during at most so long.
 constexpr std::size_t kMostBetweenRestores = 16;
-constexpr double kProbeSeconds = 3;
+constexpr double kProbeSeconds = 1;
 
 /// Iterations in which each operator is timed: as many as are measured, at most so many, and not
 /// for longer than those took.
@@ -55,7 +56,7 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       health_(program.slots.size()) {
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
-    heap_.emplace(bound.live_peak_bytes, *options_.page_faults);
+    heap_.emplace(*options_.page_faults);
   }
 }
 
@@ -103,6 +104,7 @@ void Measurement::run(RankReport& report) {
   machine_.prime(bound_);
   externals_.remember(bound_);
   find_restore_interval();
+  externals_.draw_variants();
   for (int i = 0; i < options_.warmup; ++i) {
     iterate();
   }
@@ -132,6 +134,7 @@ void Measurement::advance() {
     since_restore_ = 0;
   }
   ++since_restore_;
+  externals_.vary(iterations_++);
 }
 
 template <typename Iteration>
@@ -184,18 +187,25 @@ void Measurement::measure_iterations(RankReport& report) {
       hook->begin_measuring();
     }
   }
+  GpuObservation gpu(options_.device);
+  gpu.begin();
   while (!last) {
     counting_->begin();
     samples.push_back(iterate());
     counting_->end();
     spent_ms += samples.back();
     peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
+    gpu.note_iteration();
     last = is_last(samples.size(), spent_ms / kMilli);
     if (last || is_power_of_two(samples.size())) {
       scan_values(report);
     }
     reset_cpu_peak();
     reset_device_peak(options_.device);
+  }
+  gpu.end(report.gpu);
+  if (options_.require_steady_clocks && report.gpu) {
+    require_steady_clocks(*report.gpu);
   }
   report.counters = counting_->mean();
   report_pace(report.pace, samples.size());
@@ -277,6 +287,12 @@ void Measurement::profile(RankReport& report) {
 
   report.host_overhead_ns_per_operator = hook.overhead_ns();
   report_operator_times(bound_, hook.calls(), iterations_ms, report);
+  if (!options_.device.is_cpu()) {
+    DeviceTimeHook on_device(bound_, options_.device);
+    advance();
+    guarded([&] { machine_.run(bound_, on_device); });
+    on_device.report(report.operators);
+  }
   if (backend_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
       row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus

@@ -29,6 +29,17 @@ bool is_paced(const Step& step) {
           step.kind == StepKind::kStart);
 }
 
+/// The profiled steps are not as long as those that nothing observed: they met other page faults,
+/// and an observer's cost is never known to the last. The latter are the truth for the end of the
+/// step. Operators are moved forward with it, so that they can be issued in time, but not back:
+/// what a longer step met, the replay meets as well, and is late by itself where it does.
+double stretch_of(const et_schema::RecordedProfile& profile) {
+  const bool known = profile.unprofiled_step_ns && profile.step_ns > 0;
+  return known ? static_cast<double>(*profile.unprofiled_step_ns) /
+                     static_cast<double>(profile.step_ns)
+               : 1;
+}
+
 }  // namespace
 
 std::optional<Pace> parse_pace(std::string_view text) {
@@ -99,21 +110,25 @@ std::int64_t Timeline::at(std::int64_t recorded_ns) const {
 Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace)
     : pace_(pace), deadlines_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
+  const double stretch = stretch_of(*program.profile);
+  const auto stretched = [stretch](std::int64_t time_ns) {
+    return std::llround(static_cast<double>(time_ns) * std::min(1.0, stretch));
+  };
   std::vector<Timeline::Interval> busy;
   for (const Step& step : bound.steps) {
     if (is_paced(step)) {
       const et_schema::Timing& timing = *step.source->timing;
-      busy.push_back({timing.start_ns, timing.start_ns + timing.host_ns});
+      busy.push_back({stretched(timing.start_ns), stretched(timing.start_ns + timing.host_ns)});
     }
   }
   const Timeline timeline(std::move(busy), pace.factor);
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     if (is_paced(bound.steps[i])) {
-      deadlines_ns_[i] = timeline.at(bound.steps[i].source->timing->start_ns);
+      deadlines_ns_[i] = timeline.at(stretched(bound.steps[i].source->timing->start_ns));
       ++paced_;
     }
   }
-  end_ns_ = timeline.at(program.profile->step_ns);
+  end_ns_ = timeline.at(std::llround(static_cast<double>(program.profile->step_ns) * stretch));
 }
 
 void Pacer::begin_iteration() {

@@ -57,10 +57,17 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
     return *faults;
   }
   const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
-  if (!recorded || !program.profile || !program.profile->minor_faults) {
+  if (!recorded || !program.profile) {
     return std::nullopt;
   }
-  return static_cast<std::uint64_t>(*program.profile->minor_faults);
+  // As fast as it goes, operators are held against those of the profiled steps; with the original's
+  // gaps, iterations against the steps that nothing observed.
+  const et_schema::RecordedProfile& profile = *program.profile;
+  const std::optional<std::int64_t>& faults =
+      options.pace.kind == Pace::Kind::kAsap && profile.profiled_minor_faults
+          ? profile.profiled_minor_faults
+          : profile.minor_faults;
+  return faults ? std::optional(static_cast<std::uint64_t>(*faults)) : std::nullopt;
 }
 
 MeasureOptions measure_options(const et_schema::Program& program, const ReplayOptions& options,
@@ -71,7 +78,8 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
                          options.seconds,
                          options.pace,
                          options.slow,
-                         wanted_faults(program, options)};
+                         wanted_faults(program, options),
+                         options.require_steady_clocks};
   if (!options.iterations && !options.seconds) {
     measure.iterations = kDefaultIterations;
     measure.seconds = kDefaultSeconds;

@@ -15,8 +15,8 @@ Compiled compile_traces(const std::vector<std::string>& paths,
   et_schema::TraceSet set = et_schema::read_trace_set(paths);
   const std::vector<generator::Link> links =
       link_profiles(paths, set, profiles, options.step, progress);
-  progress.show(fmt::format("compiling {} {}", set.traces.size(),
-                            set.traces.size() == 1 ? "rank" : "ranks"));
+  progress.show(
+      fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;
   compiled.bench = generator::generate(set.traces, options, links);
   if (links.empty()) {

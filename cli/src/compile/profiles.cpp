@@ -32,6 +32,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
     if (cost) {
       options.observer_ns_per_event = cost->kineto_event_ns;
     }
+    options.profiled_minor_faults = capture.facts.median_profiled_minor_faults();
     const Profile alone = et_schema::read_profile(paths, capture.alone);
     try {
       Link link = generator::link(trace, alone, options);
@@ -45,6 +46,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
       }
     }
   }
+  options.profiled_minor_faults.reset();
   options.observer_ns_per_event.reset();
   if (cost && cost->et_node_ns) {
     options.observer_ns_per_event = cost->kineto_event_ns + *cost->et_node_ns;

@@ -9,10 +9,10 @@
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/bench.h"
 #include "et_schema/error.h"
 #include "et_schema/trace_files.h"
-#include "generator/generate.h"
 #include "inspect/bench.h"
 #include "inspect/memory.h"
 #include "inspect/render.h"
@@ -104,17 +104,16 @@ bool is_one_benchmark(const std::vector<std::string>& paths) {
 }
 
 /// A benchmark, or traces compiled as `replay` does it.
-std::string inspect_memory(const Arguments& arguments) {
-  const et_schema::Bench bench =
-      is_one_benchmark(arguments.paths)
-          ? et_schema::read_bench(arguments.paths[0])
-          : generator::generate(et_schema::read_traces(arguments.paths), {});
+std::string inspect_memory(const Arguments& arguments, Progress& progress) {
+  const et_schema::Bench bench = is_one_benchmark(arguments.paths)
+                                     ? et_schema::read_bench(arguments.paths[0])
+                                     : compile_traces(arguments.paths, {}, {}, progress).bench;
   return render_memory(bench, arguments.rank, arguments.format);
 }
 
-std::string inspect_input(const Arguments& arguments) {
+std::string inspect_input(const Arguments& arguments, Progress& progress) {
   if (arguments.memory) {
-    return inspect_memory(arguments);
+    return inspect_memory(arguments, progress);
   }
   return is_one_benchmark(arguments.paths)
              ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
@@ -124,7 +123,7 @@ std::string inspect_input(const Arguments& arguments) {
 int inspect(const Arguments& arguments) {
   Progress progress;
   progress.show("reading");
-  const std::string output = inspect_input(arguments);
+  const std::string output = inspect_input(arguments, progress);
   progress.clear();
   print_output(output);
   return kStatusOk;

@@ -128,6 +128,8 @@ void add_memory_option(CLI::App& app, replayer::ReplayOptions& options) {
          },
          "Refuse a benchmark that needs more memory, before it takes any: 8G, 512M, bytes")
       ->type_name("BYTES");
+  app.add_flag("--require-steady-clocks", options.require_steady_clocks,
+               "Fail if a GPU held its clocks down, or moved them, while it was measured");
 }
 
 void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {

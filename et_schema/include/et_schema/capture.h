@@ -20,11 +20,13 @@ struct CapturedRank {
   std::vector<std::int64_t> step_ns;            ///< of the steps that nothing observed
   std::vector<std::int64_t> step_minor_faults;  ///< page faults of the same steps; older captures
                                                 ///< have none
+  std::vector<std::int64_t> profiled_minor_faults;  ///< of the steps profiled without the trace
   std::optional<ObserverCost> observer;
   /// The median of step_ns; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
   /// The median of step_minor_faults, likewise.
   [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
+  [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;
 };
 
 /// capture.json, as far as it is read here.

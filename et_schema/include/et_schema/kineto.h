@@ -81,7 +81,7 @@ struct Profile {
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
-  std::vector<KinetoMemory> memory;  ///< in the file's order
+  std::vector<KinetoMemory> memory;                   ///< in the file's order
   std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
   Losses losses;
 

@@ -227,13 +227,14 @@ struct RecordedProfile {
   JoinKind join = JoinKind::kRecordFunctionId;
   std::uint64_t steps = 1;   ///< profiled steps that the medians are over
   std::int64_t step_ns = 0;  ///< duration of the step on the host, observer cost removed
-  std::optional<std::int64_t> unprofiled_step_ns = {};  ///< median of the steps that nothing
-                                                        ///< observed, where the capture tells
-  std::optional<std::int64_t> minor_faults = {};        ///< page faults of such a step, likewise
-  double observer_ns_per_event = 0;                     ///< the profiler's cost that was taken out
-  std::string observer_source;                          ///< how that cost is known
-  std::uint64_t events = 0;  ///< operators and annotations in the profiled steps
-  std::uint64_t nodes = 0;   ///< nodes of the trace's step
+  std::optional<std::int64_t> unprofiled_step_ns = {};     ///< median of the steps that nothing
+                                                           ///< observed, where the capture tells
+  std::optional<std::int64_t> minor_faults = {};           ///< page faults of such a step, likewise
+  std::optional<std::int64_t> profiled_minor_faults = {};  ///< of the profiled steps, likewise
+  double observer_ns_per_event = 0;  ///< the profiler's cost that was taken out
+  std::string observer_source;       ///< how that cost is known
+  std::uint64_t events = 0;          ///< operators and annotations in the profiled steps
+  std::uint64_t nodes = 0;           ///< nodes of the trace's step
   std::uint64_t nodes_with_rf_id = 0;
   std::uint64_t nodes_joined = 0;
   std::uint64_t device_events = 0;

@@ -38,6 +38,7 @@ struct LinkOptions {
   /// What recording one event costs, where it was measured; else it is taken from the profile.
   std::optional<double> observer_ns_per_event = {};
   std::optional<std::int64_t> minor_faults = {};  ///< page faults of a step that nothing observed
+  std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
 };
 
 /// Joins the nodes of the trace's step with the events of a profile of the same program, device

@@ -42,6 +42,13 @@ class Externals {
   /// it right after restore(); the copies are no tensors and are not counted as such.
   void remember(const BoundProgram& bound);
 
+  /// Draws other index values for the iterations to come: a step never meets the rows of the one
+  /// before it, which would still lie in the caches. To be called after remember(); the draws are
+  /// kept beside the tensors and not counted as such.
+  void draw_variants();
+  /// The index values of iteration `number`.
+  void vary(std::size_t number);
+
   /// Seeds the rows of mapped tables that a call is about to read.
   void seed(const std::vector<TableReach>& reach);
   [[nodiscard]] bool has_mapped() const { return has_mapped_; }
@@ -66,6 +73,8 @@ class Externals {
 
   void allocate(et_schema::StorageId storage);
   [[nodiscard]] at::Tensor bytes_of(et_schema::StorageId storage) const;
+  [[nodiscard]] c10::Storage copy_of(et_schema::StorageId storage) const;
+  void put_back(et_schema::StorageId storage, const c10::Storage& copy);
   void add(const std::vector<et_schema::SlotId>& slots);
   void add_parts(std::vector<Tensor>& added);
   void refuse_what_does_not_fit(const std::vector<et_schema::SlotId>& slots) const;
@@ -83,6 +92,12 @@ class Externals {
   /// By storage; empty: none. Mapped, so that they take no place of what the step allocates.
   std::vector<std::optional<c10::Storage>> copies_;
   std::vector<bool> changes_;  ///< by storage, after remember()
+  /// Of each storage that holds index values alone: its contents, one after the other.
+  struct Variants {
+    et_schema::StorageId storage = 0;
+    std::vector<c10::Storage> contents;
+  };
+  std::vector<Variants> variants_;
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_

@@ -2,19 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <vector>
+#include <map>
 
 namespace understudy::replayer {
 
 /// How many page faults an iteration meets on its tensors' memory.
 ///
 /// Whether a step's tensors lie on pages that the process already has is chance in the original:
-/// the C library gives the top of the heap back to the system when enough of it is free, and that
-/// depends on what else, of Python's, lies there. A step of some hundred megabytes takes ten
-/// thousand faults or none, which makes a tenth of its time. A replay by itself always falls on one
-/// side. So the heap is kept, and before each iteration as many pages of it are given back as the
-/// original's steps were seen to fault on.
+/// the C library gives memory back to the system when enough of it is free at the top of the heap,
+/// and that depends on what else, of Python's, lies there. Steps with ten thousand faults and with
+/// none are seen in one process, a tenth of the step's time apart. A replay by itself falls on a
+/// side of its own. So it keeps its heap, and gives back the pages of its largest blocks as they
+/// are freed, from the largest size down, as far as the original's number of faults asks for: large
+/// blocks are what the C library takes from the top of the heap, and what it gives back.
 class HeapPages {
  public:
   /// Stops the C library from giving memory back by itself; blocks above its largest threshold
@@ -22,24 +22,31 @@ class HeapPages {
   /// process. To be called before tensors are made.
   static void keep_heap();
 
-  /// `free_bytes`: the tensors' memory that is free between iterations. `faults`: wanted an
-  /// iteration.
-  HeapPages(std::uint64_t free_bytes, std::uint64_t faults);
+  /// `faults`: wanted an iteration.
+  explicit HeapPages(std::uint64_t faults) : wanted_(faults) {}
+  ~HeapPages();
+  HeapPages(const HeapPages&) = delete;
+  HeapPages& operator=(const HeapPages&) = delete;
 
-  /// Before an iteration, outside of what is timed.
+  /// Before an iteration, outside of what is timed. The first one is looked at: which blocks it
+  /// frees.
   void begin();
   /// After it: what it faulted on corrects what the next one will.
   void end();
 
  private:
-  void release(std::size_t pages);
+  void plan();
 
-  std::uint64_t free_bytes_;
   std::uint64_t wanted_;
-  double released_pages_;  ///< before the next iteration
+  double planned_pages_ = 0;  ///< that the next iteration is to give back
   std::uint64_t faults_before_ = 0;
-  std::vector<void*> blocks_;
+  std::map<std::size_t, std::uint64_t>
+      frees_;  ///< by bytes of a block: how many an iteration frees
+  bool looked_ = false;
 };
+
+/// To be called with each block of a tensor before it is freed.
+void before_free(void* block, std::size_t bytes);
 
 /// Minor page faults of this process so far.
 [[nodiscard]] std::uint64_t minor_faults();

@@ -37,6 +37,7 @@ struct MeasureOptions {
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
+  bool require_steady_clocks = false;        ///< of a GPU: fail if they were not
 };
 
 /// Measures iterations of a program that the trial has made fit: samples, value health, memory,
@@ -80,6 +81,7 @@ class Measurement {
   std::optional<HeapPages> heap_;
   std::size_t restore_every_ = 1;  ///< iterations between restores of the externals
   std::size_t since_restore_ = 0;
+  std::size_t iterations_ = 0;        ///< of all kinds
   std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
 };
 

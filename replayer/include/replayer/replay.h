@@ -40,6 +40,7 @@ struct ReplayOptions {
   struct AsTheyCome {};
   std::variant<AsRecorded, AsTheyCome, std::uint64_t> page_faults;
   std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
+  bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
   bool leaves = false;
   bool continue_on_error = false;
   /// When the program started, for startup_ms.

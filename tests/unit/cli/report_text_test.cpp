@@ -24,6 +24,31 @@ TEST(ReportText, OfTwoRanks) {
   EXPECT_EQ(report_to_text(et_schema::sample_report(2)), golden("report_2_ranks.txt"));
 }
 
+TEST(ReportText, OfAGpu) {
+  et_schema::Report report = et_schema::sample_report(2);
+  et_schema::GpuUse& gpu = report.ranks[0].gpu.emplace();
+  gpu.memory = {1U << 30U, 1U << 30U, 3U << 29U, 100, 12, 0, 0};
+  et_schema::GpuHealth& health = gpu.health.emplace();
+  health.name = "A GPU";
+  health.before.sm_clock_mhz = 1980;
+  health.after.sm_clock_mhz = 1755;
+  health.before.temperature_c = 61;
+  health.after.temperature_c = 61;
+  health.energy_j = 8000;
+  health.mean_power_w = 640.5;
+  health.warnings = {"the SM clock moved from 1980 to 1755 MHz while measuring"};
+  report.ranks[1].gpu.emplace().no_health = "no NVML";
+  const std::string text = report_to_text(report);
+  const std::size_t begin = text.find("GPU, over");
+  EXPECT_EQ(text.substr(begin, text.find("\n\n", begin) - begin),
+            "GPU, over the measured iterations\n"
+            "  rank  GPU         SM MHz  °C  mean W     J     peak  reserved  driver allocations\n"
+            "     0  A GPU  1980 → 1755  61   640.5  8000  1.0 GiB   1.5 GiB                  12\n"
+            "     1  –                –   –       –     –      0 B       0 B                   0\n"
+            "  WARNING rank 0: the SM clock moved from 1980 to 1755 MHz while measuring\n"
+            "  rank 1: no NVML");
+}
+
 TEST(ReportText, OfOneRank) {
   EXPECT_EQ(report_to_text(et_schema::sample_report(1)), golden("report_1_rank.txt"));
 }

@@ -1,6 +1,7 @@
 #include "replayer/heap.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -21,13 +22,14 @@ void iterate() {
     std::memset(blocks.back(), 1, kMebibyte);
   }
   for (void* const block : blocks) {
+    before_free(block, malloc_usable_size(block));
     std::free(block);
   }
 }
 
 double faults_of_an_iteration(std::uint64_t wanted) {
   HeapPages::keep_heap();
-  HeapPages heap(kBytes, wanted);
+  HeapPages heap(wanted);
   iterate();
   constexpr int kSettling = 8;
   constexpr int kMeasured = 10;

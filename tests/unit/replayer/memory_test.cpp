@@ -61,6 +61,52 @@ TEST_F(MemoryTest, PeakStaysWithinTheLifetimes) {
   EXPECT_EQ(cpu_allocations().live_bytes, before);
 }
 
+TEST_F(MemoryTest, WhatTheOriginalHeldIsHeld) {
+  count_cpu_allocations();
+  constexpr std::int64_t kElements = 1 << 18;
+  constexpr std::uint64_t kTensor = 4U * kElements;
+  SlotId last = builder_.external(DType::kFloat32, {kElements}, constant(1));
+  std::vector<SlotId> made;
+  for (int i = 0; i < 4; ++i) {
+    made.push_back(builder_.intermediate(DType::kFloat32, {kElements}));
+    builder_.add_op(kRelu, {ref(last)}, {ref(made.back())});
+    last = made.back();
+  }
+  const auto hold = [&](SlotId slot, std::uint32_t until) {
+    builder_.program().storages[builder_.slot(slot).storage].held_until = until;
+  };
+  hold(made[0], 4);  // to the end
+  hold(made[3], 1);  // into the next step
+  try_out();
+  iterate();
+  EXPECT_FALSE(slot(made[0]).defined());
+  EXPECT_TRUE(slot(made[3]).defined());
+  EXPECT_EQ(slot(made[3])[0].item<float>(), 1.0F);
+  EXPECT_EQ(result_.program.live_peak_bytes, 3 * kTensor);
+  reset_cpu_peak();
+  const std::uint64_t before = cpu_allocations().live_bytes;
+  iterate();
+  EXPECT_EQ(cpu_allocations().live_bytes, before);
+  const std::uint64_t above = cpu_allocations().peak_bytes - before;  // made[3] is there already
+  EXPECT_GE(above, 2 * kTensor);
+  EXPECT_LE(above, 2 * kTensor + kTensor / 2);
+}
+
+TEST_F(MemoryTest, AnOptimizersStateIsMadeWhereItsStepBegins) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(2));
+  const SlotId state = builder_.external(DType::kFloat32, {4}, constant(3));
+  builder_.program().storages[builder_.slot(state).storage].state = true;
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  builder_.add_op(kAddInPlace, {ref(state), ref(y), number(1)}, {ref(state)});
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.program.states, std::vector<SlotId>{state});
+  EXPECT_EQ(result.program.states_at, 1U);
+  EXPECT_EQ(slot(state)[0].item<float>(), 5.0F);
+  iterate();
+  EXPECT_EQ(slot(state)[0].item<float>(), 5.0F);
+}
+
 TEST_F(MemoryTest, HugeTablesAreMappedAndOnlyTheRowsReadAreSeeded) {
   constexpr std::int64_t kRows = 4'000'000;
   constexpr std::int64_t kColumns = 64;  // a gigabyte

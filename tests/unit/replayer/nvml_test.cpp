@@ -90,14 +90,14 @@ TEST_F(NvmlTest, SmallDriftIsSteady) {
 }
 
 TEST_F(NvmlTest, WithoutAReadingClocksAreNotSteady) {
-  EXPECT_EQ(refusal([] {
-              require_steady_clocks(GpuUse{{}, {}, "no library"});
-            }).substr(0, 192),
+  const GpuUse unread{{}, {}, "no library"};
+  EXPECT_EQ(refusal([&] { require_steady_clocks(unread); }),
             "the GPU's clocks were not steady\n"
             "  field:    --require-steady-clocks\n"
             "  expected: a GPU that nothing held down, at one clock before and after\n"
             "  got:      no reading: no library\n"
-            "  hint:     ");
+            "  hint:     Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat "
+            "allow, and let nothing else run on the GPU.");
 }
 
 TEST_F(NvmlTest, WhatCannotBeLoadedIsSaid) {

@@ -8,6 +8,7 @@
 #include "common/table.h"
 #include "et_schema/losses.h"
 #include "figures.h"
+#include "gpu_section.h"
 #include "run_sections.h"
 
 namespace understudy::cli {
@@ -295,6 +296,7 @@ std::vector<Section> report_sections(const Report& report, const ReportTextOptio
           operators_section(report, options.top_operators),
           collectives_section(report.total),
           memory_section(report),
+          gpu_section(report),
           counters_section(report.total),
           checks_section(report.total),
           mismatches_section(report.total),

@@ -1,0 +1,67 @@
+#include "gpu_section.h"
+
+#include <fmt/format.h>
+
+#include "common/table.h"
+#include "figures.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::GpuHealth;
+using et_schema::GpuUse;
+using et_schema::RankReport;
+
+/// "1,980 → 1,755": before and after.
+std::string change_text(const std::optional<double>& before, const std::optional<double>& after) {
+  const auto whole = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f}", *value) : std::string("–");
+  };
+  return whole(before) == whole(after) ? whole(after) : whole(before) + " → " + whole(after);
+}
+
+std::vector<std::string> row_of(const RankReport& rank) {
+  const GpuUse& gpu = *rank.gpu;
+  const GpuHealth health = gpu.health.value_or(GpuHealth{});
+  return {fmt::format("{}", rank.rank),
+          health.name.empty() ? "–" : health.name,
+          change_text(health.before.sm_clock_mhz, health.after.sm_clock_mhz),
+          change_text(health.before.temperature_c, health.after.temperature_c),
+          figure_text(health.mean_power_w),
+          figure_text(health.energy_j),
+          with_bytes(gpu.memory.peak_bytes),
+          with_bytes(gpu.memory.peak_reserved_bytes),
+          with_commas(gpu.memory.driver_allocations)};
+}
+
+}  // namespace
+
+Section gpu_section(const et_schema::Report& report) {
+  constexpr Alignment kRight = Alignment::kRight;
+  TextTable table({{"rank", kRight},
+                   {"GPU"},
+                   {"SM MHz", kRight},
+                   {"°C", kRight},
+                   {"mean W", kRight},
+                   {"J", kRight},
+                   {"peak", kRight},
+                   {"reserved", kRight},
+                   {"driver allocations", kRight}});
+  std::string notes;
+  for (const RankReport& rank : report.ranks) {
+    if (!rank.gpu) {
+      continue;
+    }
+    table.add(row_of(rank));
+    if (!rank.gpu->health) {
+      notes += fmt::format("  rank {}: {}\n", rank.rank, rank.gpu->no_health);
+      continue;
+    }
+    for (const std::string& warning : rank.gpu->health->warnings) {
+      notes += fmt::format("  WARNING rank {}: {}\n", rank.rank, warning);
+    }
+  }
+  return {"GPU, over the measured iterations", table.empty() ? "" : table.to_text() + notes};
+}
+
+}  // namespace understudy::cli
