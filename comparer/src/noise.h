@@ -32,8 +32,6 @@ inline constexpr double kPriorDegrees = 4;
 
 /// Of the gap, which the allocator's luck is part of: a share of the step.
 inline constexpr double kGapSpreadOfStep = 0.005;
-/// Involuntary context switches a second that an idle machine has at most; more are others at work.
-inline constexpr double kIdleSwitchesPerS = 50;
 /// Runs with fewer samples do not tell their own noise.
 inline constexpr std::size_t kFewSamples = 5;
 

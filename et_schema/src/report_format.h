@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "et_schema/report.h"
@@ -22,6 +23,22 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
     {"dropped", "reason", &Coverage::dropped},
     {"not_applicable", "reason", &Coverage::not_applicable},
     {"pinned_outputs", nullptr, &Coverage::pinned_outputs},
+}};
+
+/// One figure of the system's counters and its key.
+struct CounterFigure {
+  const char* key;
+  std::optional<double> SystemCounters::*figure;
+};
+
+inline constexpr std::array<CounterFigure, 7> kCounterFigures = {{
+    {"cpu_ms", &SystemCounters::cpu_ms},
+    {"minor_faults", &SystemCounters::minor_faults},
+    {"major_faults", &SystemCounters::major_faults},
+    {"involuntary_switches", &SystemCounters::involuntary_switches},
+    {"instructions", &SystemCounters::instructions},
+    {"cycles", &SystemCounters::cycles},
+    {"cache_misses", &SystemCounters::cache_misses},
 }};
 
 }  // namespace understudy::et_schema

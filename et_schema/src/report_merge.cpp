@@ -4,6 +4,7 @@
 
 #include "et_schema/assert.h"
 #include "et_schema/report.h"
+#include "report_format.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -162,10 +163,7 @@ SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
   };
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     const SystemCounters& counters = ranks[i].counters;
-    for (const auto figure :
-         {&SystemCounters::cpu_ms, &SystemCounters::minor_faults, &SystemCounters::major_faults,
-          &SystemCounters::involuntary_switches, &SystemCounters::instructions,
-          &SystemCounters::cycles, &SystemCounters::cache_misses}) {
+    for (const auto& [key, figure] : kCounterFigures) {
       add(total.*figure, counters.*figure);
     }
   }

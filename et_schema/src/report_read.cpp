@@ -134,13 +134,9 @@ PaceUse read_pace(const JsonField& field) {
 
 SystemCounters read_counters(const JsonField& field) {
   SystemCounters counters;
-  counters.cpu_ms = field.at("cpu_ms").as_double_or_null();
-  counters.minor_faults = field.at("minor_faults").as_double_or_null();
-  counters.major_faults = field.at("major_faults").as_double_or_null();
-  counters.involuntary_switches = field.at("involuntary_switches").as_double_or_null();
-  counters.instructions = field.at("instructions").as_double_or_null();
-  counters.cycles = field.at("cycles").as_double_or_null();
-  counters.cache_misses = field.at("cache_misses").as_double_or_null();
+  for (const auto& [key, figure] : kCounterFigures) {
+    counters.*figure = field.at(key).as_double_or_null();
+  }
   counters.hardware = field.at("hardware").as_text();
   return counters;
 }

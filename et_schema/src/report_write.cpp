@@ -130,14 +130,12 @@ Json pace_json(const PaceUse& pace) {
 }
 
 Json counters_json(const SystemCounters& counters) {
-  return {{"cpu_ms", number(counters.cpu_ms)},
-          {"minor_faults", number(counters.minor_faults)},
-          {"major_faults", number(counters.major_faults)},
-          {"involuntary_switches", number(counters.involuntary_switches)},
-          {"instructions", number(counters.instructions)},
-          {"cycles", number(counters.cycles)},
-          {"cache_misses", number(counters.cache_misses)},
-          {"hardware", counters.hardware}};
+  Json json;
+  for (const auto& [key, figure] : kCounterFigures) {
+    json[key] = number(counters.*figure);
+  }
+  json["hardware"] = counters.hardware;
+  return json;
 }
 
 Json original_json(const OriginalStep& original) {

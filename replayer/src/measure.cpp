@@ -74,8 +74,10 @@ void Measurement::prepare_issue() {
     slowdown.emplace(bound_, *options_.slow);
   }
   issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
-  if (const std::vector<std::uint64_t> threads = overlapping_threads(program_);
-      paces && !threads.empty() && options_.device.is_cpu()) {
+  if (!paces || !options_.device.is_cpu()) {
+    return;
+  }
+  if (const std::vector<std::uint64_t> threads = overlapping_threads(program_); !threads.empty()) {
     own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
                                                 plan_threads(program_, bound_, threads));
   }
@@ -148,28 +150,37 @@ void Measurement::guarded(Iteration&& iteration) {
   }
 }
 
-double Measurement::iterate() {
+template <typename Run>
+double Measurement::timed(Run&& run) {
   advance();
   if (heap_) {
     heap_->begin();
   }
   backend_.barrier();
   const Clock::time_point begin = Clock::now();
-  if (issue_ == nullptr) {
-    guarded([&] { machine_.run(bound_); });
-  } else {
+  if (issue_ != nullptr) {
     issue_->begin_iteration();
-    guarded([&] {
-      own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
-    });
-    issue_->end_iteration();
   }
-  synchronize(options_.device);
+  run();
   const double spent_ms = Milliseconds(Clock::now() - begin).count();
   if (heap_) {
     heap_->end();
   }
   return spent_ms;
+}
+
+double Measurement::iterate() {
+  return timed([this] {
+    if (issue_ == nullptr) {
+      guarded([&] { machine_.run(bound_); });
+    } else {
+      guarded([&] {
+        own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
+      });
+      issue_->end_iteration();
+    }
+    synchronize(options_.device);
+  });
 }
 
 void Measurement::measure_iterations(RankReport& report) {
@@ -249,22 +260,10 @@ void Measurement::scan_values(RankReport& report) {
 }
 
 double Measurement::profile_once(ProfileHook& hook, bool bare) {
-  advance();
-  if (heap_) {
-    heap_->begin();
-  }
-  backend_.barrier();
-  const Clock::time_point begin = Clock::now();
-  if (issue_ != nullptr) {
-    issue_->begin_iteration();
-  }
-  hook.begin_iteration(bare);
-  guarded([&] { machine_.run(bound_, hook); });
-  const double spent_ms = Milliseconds(Clock::now() - begin).count();
-  if (heap_) {
-    heap_->end();
-  }
-  return spent_ms;
+  return timed([&] {
+    hook.begin_iteration(bare);
+    guarded([&] { machine_.run(bound_, hook); });
+  });
 }
 
 void Measurement::profile(RankReport& report) {

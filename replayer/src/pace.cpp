@@ -108,7 +108,7 @@ std::int64_t Timeline::at(std::int64_t recorded_ns) const {
 }
 
 Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace)
-    : pace_(pace), deadlines_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
+    : deadlines_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
   const double stretch = stretch_of(*program.profile);
   const auto stretched = [stretch](std::int64_t time_ns) {

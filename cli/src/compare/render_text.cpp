@@ -186,8 +186,7 @@ std::string verdict_sentence(const Comparison& comparison) {
 
 /// What others on the machine did to the runs.
 std::string busy_text(const Comparison& comparison) {
-  constexpr double kMany = 50;  // as docs/metrics.md, "Compare", says
-  if (comparison.switches_per_s.value_or(0) <= kMany) {
+  if (comparison.switches_per_s.value_or(0) <= comparer::kIdleSwitchesPerS) {
     return "";
   }
   return fmt::format(

@@ -11,6 +11,9 @@
 
 namespace understudy::comparer {
 
+/// Involuntary context switches a second that an idle machine has at most; more are others at work.
+inline constexpr double kIdleSwitchesPerS = 50;
+
 enum class Verdict : std::uint8_t {
   kSame,    ///< shown equal within the margin
   kFaster,  ///< B takes less time than A

@@ -55,6 +55,9 @@ class Measurement {
   /// Runs `iteration`; what an operator throws becomes an Error that names it.
   template <typename Iteration>
   void guarded(Iteration&& iteration);
+  /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
+  template <typename Run>
+  double timed(Run&& run);
   double iterate();
   void find_restore_interval();
   void prepare_issue();

@@ -87,7 +87,6 @@ class Pacer {
   static Clock::time_point wait_until(Clock::time_point deadline, Clock::time_point now);
   [[nodiscard]] std::optional<double> error_us(double q) const;
 
-  Pace pace_;
   std::vector<std::int64_t> deadlines_ns_;  ///< by step, from the iteration's start
   std::int64_t end_ns_ = 0;
   std::uint64_t paced_ = 0;
