@@ -187,7 +187,7 @@ class Capture:
         recorder = IndexRecorder()
 
         def write():
-            if recorder.uses:
+            if recorder.uses or recorder.zeros:
                 raw.write_text(json.dumps(recorder.document(_rank())), encoding="utf-8")
                 self._keep(raw, target)
 

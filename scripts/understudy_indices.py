@@ -1,9 +1,10 @@
-"""Record how an operator's index values come again, without the values.
+"""Record what values do to an operator's time, without the values.
 
 What an index tensor does to a cache is told by how often numbers occur, where in the range the
-frequent ones lie, and whether they come in order. IndexRecorder watches one step and keeps that,
-call by call; the tensors themselves are never written. docs/formats.md describes the file
-(rank-R.indices.json); et_schema/reuse.h says what is made of it.
+frequent ones lie, and whether they come in order. Of the numbers that a root or a logarithm is
+taken of, the share of zeros is: vectorised ones leave their fast path for each. IndexRecorder
+watches one step and keeps that, call by call; the tensors themselves are never written.
+docs/formats.md describes the file (rank-R.indices.json); et_schema/reuse.h says what is made of it.
 """
 
 from __future__ import annotations
@@ -54,6 +55,18 @@ INDEX_ARGUMENTS = {
 }
 # fbgemm has an operator an optimizer and a format; their arguments are named alike.
 FBGEMM_ARGUMENTS = ("indices", "values", "index")
+# Operator → the arguments whose zeros decide how long it takes, and those that are zero with them:
+# where an optimizer has never seen a gradient, both of its moments are.
+ZERO_ARGUMENTS = {
+    "aten::_foreach_addcdiv_": ("tensor1",),
+    "aten::_foreach_log": ("self",),
+    "aten::_foreach_sqrt": ("self",),
+    "aten::addcdiv_": ("tensor1",),
+    "aten::log": ("self",),
+    "aten::log10": ("self",),
+    "aten::log2": ("self",),
+    "aten::sqrt": ("self",),
+}
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
@@ -64,6 +77,7 @@ class IndexRecorder(TorchDispatchMode):
         super().__init__()
         self.calls = {}  # operator → calls seen
         self.uses = []
+        self.zeros = []
         self.left_out = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -77,32 +91,46 @@ class IndexRecorder(TorchDispatchMode):
         if wanted is None and name.startswith("fbgemm::"):
             wanted = FBGEMM_ARGUMENTS
         if wanted:
-            self._note(func._schema, name, call, wanted, args, kwargs)
+            self._note(func._schema, name, call, wanted, args, kwargs, self._keep)
+        if name in ZERO_ARGUMENTS:
+            self._note(func._schema, name, call, ZERO_ARGUMENTS[name], args, kwargs,
+                       self._keep_zeros)
         return func(*args, **kwargs)
 
-    def _note(self, schema, name, call, wanted, args, kwargs):
+    @staticmethod
+    def _note(schema, name, call, wanted, args, kwargs, keep):
         position = 0
         for i, argument in enumerate(schema.arguments):
             value = args[i] if i < len(args) else kwargs.get(argument.name)
             for tensor in value if isinstance(value, (list, tuple)) else [value]:
                 if not isinstance(tensor, torch.Tensor):
                     continue
-                if argument.name in wanted and tensor.dtype in INTEGRAL and tensor.numel() > 0 \
+                if argument.name in wanted and tensor.numel() > 0 \
                         and tensor.layout == torch.strided:
-                    self._keep(name, call, position, tensor)
+                    keep(name, call, position, tensor)
                 position += 1
 
     def _keep(self, name, call, position, tensor):
+        if tensor.dtype not in INTEGRAL:
+            return
         if len(self.uses) >= MOST_USES:
             self.left_out += 1
             return
         self.uses.append({"op": name, "call": call, "tensor": position,
                           "sizes": list(tensor.shape), **describe(tensor)})
 
+    def _keep_zeros(self, name, call, position, tensor):
+        if not tensor.dtype.is_floating_point:
+            return
+        share = 1.0 - int(torch.count_nonzero(tensor.detach())) / tensor.numel()
+        if share > 0.0 and len(self.zeros) < MOST_USES:
+            self.zeros.append({"op": name, "call": call, "tensor": position,
+                               "sizes": list(tensor.shape), "share": round(share, 6)})
+
     def document(self, rank):
         return {"format": FORMAT, "version": VERSION, "rank": rank,
                 "calls": dict(sorted(self.calls.items())), "left_out": self.left_out,
-                "uses": self.uses}
+                "uses": self.uses, "zeros": self.zeros}
 
 
 def describe(tensor):

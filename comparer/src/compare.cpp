@@ -124,7 +124,7 @@ class Comparer {
     evidence.clock = by_the_clock(estimate, has_rest ? rest->inflation : 1, setting_);
     evidence.machine = with_machine(estimate, has_rest ? rest->spread_variance : 0, setting_);
     if (has_rest && each.row.kind != RowKind::kIteration) {
-      evidence.rest = beside_rest(estimate, *rest, setting_);
+      evidence.rest = beside_rest(estimate, *rest, answer_of(each.row, *rest), setting_);
     }
     return evidence;
   }

@@ -42,9 +42,12 @@ Uncertain moderated(double value, double expected_variance, const std::vector<do
           kPriorDegrees + degrees};
 }
 
-std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
+/// a − slope × b
+std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b,
+                               double slope) {
   std::vector<double> result(a.size());
-  std::ranges::transform(a, b, result.begin(), std::minus<>());
+  std::ranges::transform(a, b, result.begin(),
+                         [slope](double one, double other) { return one - slope * other; });
   return result;
 }
 
@@ -171,14 +174,17 @@ Uncertain with_machine(const Estimate& row, double spread_variance, const Settin
   return result;
 }
 
-Uncertain beside_rest(const Estimate& row, const Reference& rest, const Setting& setting) {
+Uncertain beside_rest(const Estimate& row, const Reference& rest, const Answer& answer,
+                      const Setting& setting) {
+  const double slope = answer.slope;
   const double expected =
-      variance(difference(row.draws, rest.draws)) + row.extra_variance +
-      (rest.inflation * process_variance(row, setting) + rest.process_variance) *
+      variance(difference(row.draws, rest.draws, slope)) + row.extra_variance +
+      (rest.inflation * process_variance(row, setting) + square(slope) * rest.process_variance) *
           setting.of_difference() +
-      square(kUnevenShare * rest.value);
-  return moderated(row.log_ratio - rest.value, expected, difference(row.logs_a, rest.logs_a),
-                   difference(row.logs_b, rest.logs_b), setting);
+      std::max(square(kKnownSlopeSpread), answer.variance) * square(rest.value);
+  return moderated(row.log_ratio - slope * rest.value, expected,
+                   difference(row.logs_a, rest.logs_a, slope),
+                   difference(row.logs_b, rest.logs_b, slope), setting);
 }
 
 }  // namespace understudy::comparer

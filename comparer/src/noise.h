@@ -23,8 +23,10 @@ inline constexpr double kProcessSpread = 0.0025;
 inline constexpr double kProcessSpreadOfStep = 0.0003;
 /// Of a whole run, from one process to the next: clocks, neighbours on the machine.
 inline constexpr double kMachineSpread = 0.035;
-/// Rows answer differently to the machine's state: this share of the common change is uncertain.
-inline constexpr double kUnevenShare = 0.3;
+/// Rows answer differently to the machine's state. Of a row that nothing is known of, its slope
+/// (Answer) is 1, give or take this; of one that is known, from one process to the next.
+inline constexpr double kSlopeSpread = 0.3;
+inline constexpr double kKnownSlopeSpread = 0.1;
 /// Degrees of freedom of the spreads above: of one run a side, where nothing else is known, and
 /// beside what several runs show.
 inline constexpr double kSingleRunDegrees = 30;
@@ -71,6 +73,15 @@ struct Reference {
   double process_variance = 0;         ///< of `value`, from one process to the next
   double spread_variance = 0;          ///< of the classes around `value`
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
+  /// By run of A, then of B, by iteration: what the classes have in common, around 0.
+  std::vector<std::vector<double>> iterations;
+  double iteration_noise = 0;  ///< variance of these that the classes do not have in common
+};
+
+/// By how many per cent a row changes when the rest of its run changes by one.
+struct Answer {
+  double slope = 1;
+  double variance = 0;
 };
 
 /// A difference with its uncertainty.
@@ -111,8 +122,8 @@ class Sampler {
 /// rows that should be alike.
 [[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
                                      const Setting& setting);
-/// A row beside the rest of the run.
+/// A row beside the rest of the run, which it answers to as `answer` says.
 [[nodiscard]] Uncertain beside_rest(const Estimate& row, const Reference& rest,
-                                    const Setting& setting);
+                                    const Answer& answer, const Setting& setting);
 
 }  // namespace understudy::comparer

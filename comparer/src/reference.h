@@ -20,4 +20,8 @@ struct EstimatedRow {
                                                          const std::vector<EstimatedRow>& rows,
                                                          const Setting& setting);
 
+/// How a row answers to the rest, from one iteration to the next: regression within the runs, drawn
+/// towards 1 where that tells little.
+[[nodiscard]] Answer answer_of(const PairedRow& row, const Reference& rest);
+
 }  // namespace understudy::comparer

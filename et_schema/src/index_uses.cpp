@@ -23,12 +23,22 @@ std::vector<ReuseBin> read_bins(const JsonField& field) {
   return bins;
 }
 
+RecordedTensor read_tensor(const JsonField& field) {
+  return {field.at("op").as_text(), field.at("call").as_uint(), field.at("tensor").as_uint(),
+          field.at("sizes").as_ints()};
+}
+
+ZeroUse read_zeros(const JsonField& field) {
+  const JsonField share = field.at("share");
+  const ZeroUse use{read_tensor(field), share.as_double()};
+  if (!(use.share > 0 && use.share <= 1)) {
+    share.fail("a number above 0, at most 1", fmt::format("{}", use.share));
+  }
+  return use;
+}
+
 IndexUse read_use(const JsonField& field) {
-  IndexUse use;
-  use.op = field.at("op").as_text();
-  use.call = field.at("call").as_uint();
-  use.tensor = field.at("tensor").as_uint();
-  use.sizes = field.at("sizes").as_ints();
+  IndexUse use{read_tensor(field), {}};
   use.reuse.bins = read_bins(field.at("reuse"));
   if (const auto run = field.find("run")) {
     use.reuse.run = run->as_int();
@@ -66,6 +76,11 @@ IndexUses parse_index_uses(std::string_view json, const std::string& file) {
   read.left_out = root.at("left_out").as_uint();
   for (const JsonField& use : root.at("uses").items()) {
     read.uses.push_back(read_use(use));
+  }
+  if (const auto zeros = root.find("zeros")) {  // older captures have none
+    for (const JsonField& use : zeros->items()) {
+      read.zeros.push_back(read_zeros(use));
+    }
   }
   return read;
 }

@@ -336,9 +336,13 @@ void KinetoParser::add_memory(simdjson::dom::object object) {
       arguments["Bytes"].get(bytes) != SUCCESS || arguments["Addr"].get(address) != SUCCESS) {
     return;
   }
+  constexpr std::int64_t kCpu = 0;  // c10::DeviceType::CPU
+  element device;
+  const bool on_cpu =
+      arguments["Device Type"].get(device) != SUCCESS || lenient_integer(device) == kCpu;
   profile_.memory.push_back({read_time(time, "ts"),
                              static_cast<std::uint64_t>(lenient_integer(address)),
-                             lenient_integer(bytes)});
+                             lenient_integer(bytes), on_cpu});
 }
 
 void KinetoParser::read_arguments(KinetoEvent& event, element value) {

@@ -24,6 +24,7 @@ class Checker {
              std::to_string(program_.storages[i].bytes));
       }
       check_hold("storage " + std::to_string(i) + ", held_until", program_.storages[i]);
+      check_zeros("storage " + std::to_string(i) + ", zeros", program_.storages[i]);
     }
     for (std::size_t i = 0; i < program_.slots.size(); ++i) {
       check_slot("slot " + std::to_string(i), program_.slots[i]);
@@ -63,6 +64,14 @@ class Checker {
            storage.external ? "nothing for an external storage"
                             : "at most " + std::to_string(count) + ", the number of instructions",
            std::to_string(*storage.held_until));
+    }
+  }
+
+  void check_zeros(const std::string& name, const Storage& storage) const {
+    const bool is_share = storage.zeros >= 0 && storage.zeros <= 1;
+    if (!is_share || (storage.zeros > 0 && !storage.external)) {
+      fail(name, is_share ? "nothing for a storage that the program makes" : "a share from 0 to 1",
+           std::to_string(storage.zeros));
     }
   }
 

@@ -76,6 +76,9 @@ class ProgramReader {
     if (element state; line["state"].get(state) == simdjson::SUCCESS) {
       storage.state = lines_.to_bool("state", state);
     }
+    if (element zeros; line["zeros"].get(zeros) == simdjson::SUCCESS) {
+      storage.zeros = lines_.to_double("zeros", zeros);
+    }
     return storage;
   }
 

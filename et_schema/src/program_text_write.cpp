@@ -68,6 +68,7 @@ class ProgramWriter {
       uint_field("held_until", *storage.held_until);
     }
     flag("state", storage.state);
+    double_field("zeros", storage.zeros);
     out_ += "}\n";
   }
 

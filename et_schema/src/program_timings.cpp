@@ -20,6 +20,30 @@ void append_field(std::string& out, std::string_view name, std::int64_t value) {
   append_json_int(out, value);
 }
 
+/// [bytes, address, …]
+void append_blocks(std::string& out, const std::vector<HeapBlock>& blocks) {
+  for (const HeapBlock& block : blocks) {
+    out += &block == blocks.data() ? ",\"blocks\":[" : ",";
+    append_json_int(out, block.bytes);
+    out += ',';
+    append_json_uint(out, block.address);
+  }
+  out += blocks.empty() ? "" : "]";
+}
+
+std::vector<HeapBlock> read_blocks(const ProgramLines& lines, const element& value) {
+  std::vector<HeapBlock> blocks;
+  const simdjson::dom::array numbers = lines.to_array("blocks", value);
+  for (auto number = numbers.begin(); number != numbers.end(); ++number) {
+    HeapBlock& block = blocks.emplace_back(HeapBlock{lines.to_int("blocks", *number), 0});
+    if (++number == numbers.end()) {
+      lines.fail("blocks", "a list of [bytes, address, …]", value);
+    }
+    block.address = lines.to_uint("blocks", *number);
+  }
+  return blocks;
+}
+
 void append_timing(std::string& out, std::size_t index, const Timing& timing) {
   out += "{\"i\":";
   append_json_uint(out, index);
@@ -33,6 +57,7 @@ void append_timing(std::string& out, std::size_t index, const Timing& timing) {
   if (timing.stream) {
     append_field(out, "stream", *timing.stream);
   }
+  append_blocks(out, timing.blocks);
   out += "}\n";
 }
 
@@ -48,6 +73,8 @@ Timing read_timing(const ProgramLines& lines, object line) {
       timing.launches = lines.to_uint(key, value);
     } else if (key == "stream") {
       timing.stream = lines.to_int(key, value);
+    } else if (key == "blocks") {
+      timing.blocks = read_blocks(lines, value);
     }
   }
   return timing;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "observed_holds.h"
+#include "observed_blocks.h"
 
 namespace understudy::generator {
 namespace {
@@ -44,8 +44,8 @@ class GradientHolds {
     }
   }
 
-  /// `ends`: gradients that a profile saw freed within the step are left as they are.
-  void apply(const std::vector<ObservedEnd>& ends) {
+  /// `blocks`: gradients that a profile saw freed within the step are left as they are.
+  void apply(const std::vector<StorageBlock>& blocks) {
     note_optimizers();
     for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
       const Instruction& instruction = program_.instructions[at];
@@ -56,7 +56,7 @@ class GradientHolds {
       et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
         const StorageId id = program_.slots[slot].storage;
         et_schema::Storage& storage = program_.storages[id];
-        if (!storage.external && !ends[id].is_freed) {
+        if (!storage.external && !blocks[id].is_freed) {
           storage.held_until = until(id, node);
         }
       });
@@ -142,19 +142,20 @@ class GradientHolds {
 }  // namespace
 
 void hold_storages(const Trace& trace, const ObservedMemory& observed, Program& program) {
-  const std::vector<ObservedEnd> ends = observed_ends(trace, observed, program);
+  const std::vector<StorageBlock> blocks = blocks_of_storages(trace, observed, program);
   std::vector<std::uint32_t> behind_last(program.storages.size());
   for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
     const auto note = [&](SlotId slot) { behind_last[program.slots[slot].storage] = at + 1; };
     et_schema::for_each_slot(program.instructions[at].args, note);
     et_schema::for_each_slot(program.instructions[at].results, note);
   }
-  for (StorageId id = 0; id < ends.size(); ++id) {
-    if (ends[id].is_known && ends[id].until > behind_last[id]) {
-      program.storages[id].held_until = ends[id].until;
+  for (StorageId id = 0; id < blocks.size(); ++id) {
+    et_schema::Storage& storage = program.storages[id];
+    if (blocks[id].is_known && blocks[id].until > behind_last[id]) {
+      storage.held_until = blocks[id].until;
     }
   }
-  GradientHolds(trace, program).apply(ends);
+  GradientHolds(trace, program).apply(blocks);
 }
 
 }  // namespace understudy::generator

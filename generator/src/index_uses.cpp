@@ -13,8 +13,10 @@ using et_schema::IndexUse;
 using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::NodeIndex;
+using et_schema::RecordedTensor;
 using et_schema::Tensor;
 using et_schema::Trace;
+using et_schema::ZeroUse;
 
 std::vector<const Tensor*> flat_inputs(const Node& node) {
   std::vector<const Tensor*> tensors;
@@ -49,10 +51,17 @@ class Joiner {
   CapturedReuses join() {
     reuses_.unjoined = trace_.index_uses.left_out;
     for (const IndexUse& use : trace_.index_uses.uses) {
-      const NodeIndex node = find_call(use);
-      if (node == et_schema::kNoNode || !attach(node, use)) {
-        ++reuses_.unjoined;
-      }
+      const bool joined =
+          attach(use.of, et_schema::is_integral, [&](const Node& node, std::size_t i) {
+            reuses_.by_node[node.id].push_back({i, &use.reuse});
+          });
+      reuses_.unjoined += joined ? 0 : 1;
+    }
+    taken_.clear();
+    for (const ZeroUse& use : trace_.index_uses.zeros) {
+      attach(use.of, et_schema::is_floating, [&](const Node& node, std::size_t i) {
+        reuses_.zeros_by_node[node.id].push_back({i, use.share});
+      });
     }
     return std::move(reuses_);
   }
@@ -75,7 +84,7 @@ class Joiner {
     }
   }
 
-  NodeIndex find_call(const IndexUse& use) {
+  NodeIndex find_call(const RecordedTensor& use) {
     const auto calls = calls_.find(use.op);
     if (calls == calls_.end()) {
       return et_schema::kNoNode;
@@ -92,31 +101,37 @@ class Joiner {
     return et_schema::kNoNode;
   }
 
-  [[nodiscard]] static bool has_sizes(const Node& node, const IndexUse& use) {
+  [[nodiscard]] static bool has_sizes(const Node& node, const RecordedTensor& use) {
     const std::vector<const Tensor*> tensors = flat_inputs(node);
     const std::size_t index = flat_index(tensors, use.tensor);
     return index < tensors.size() && std::ranges::equal(tensors[index]->sizes, use.sizes);
   }
 
-  /// False if the node has no such tensor. Batches may differ in size from step to step, not in
-  /// kind.
-  bool attach(NodeIndex node, const IndexUse& use) {
-    const std::vector<const Tensor*> tensors = flat_inputs(trace_.nodes[node]);
+  /// Calls set(node, flat index) for the tensor's call and what stands above it. False if there is
+  /// no such call, or if it has no such tensor. Batches may differ in size from step to step, not
+  /// in kind.
+  template <typename Set>
+  bool attach(const RecordedTensor& use, bool (*is_kind)(et_schema::DType), Set&& set) {
+    const NodeIndex call = find_call(use);
+    if (call == et_schema::kNoNode) {
+      return false;
+    }
+    const std::vector<const Tensor*> tensors = flat_inputs(trace_.nodes[call]);
     const std::size_t index = flat_index(tensors, use.tensor);
-    if (index >= tensors.size() || !et_schema::is_integral(tensors[index]->dtype) ||
+    if (index >= tensors.size() || !is_kind(tensors[index]->dtype) ||
         tensors[index]->sizes.size() != use.sizes.size()) {
       return false;
     }
-    const Tensor& tensor = *tensors[index];
-    reuses_.by_node[trace_.nodes[node].id].push_back({index, &use.reuse});
-    for (NodeIndex above = trace_.nodes[node].parent; above != et_schema::kNoNode;
+    set(trace_.nodes[call], index);
+    for (NodeIndex above = trace_.nodes[call].parent; above != et_schema::kNoNode;
          above = trace_.nodes[above].parent) {
-      attach_above(trace_.nodes[above], tensor, use);
+      attach_above(trace_.nodes[above], *tensors[index], set);
     }
     return true;
   }
 
-  void attach_above(const Node& node, const Tensor& tensor, const IndexUse& use) {
+  template <typename Set>
+  void attach_above(const Node& node, const Tensor& tensor, Set&& set) {
     if (et_schema::classify(node) != NodeClass::kOperator) {
       return;
     }
@@ -125,7 +140,7 @@ class Joiner {
       if (tensors[i]->has_storage() && tensors[i]->storage_id == tensor.storage_id &&
           tensors[i]->storage_offset == tensor.storage_offset &&
           tensors[i]->numel == tensor.numel && tensors[i]->dtype == tensor.dtype) {
-        reuses_.by_node[node.id].push_back({i, &use.reuse});
+        set(node, i);
       }
     }
   }
@@ -139,7 +154,8 @@ class Joiner {
 }  // namespace
 
 CapturedReuses join_index_uses(const Trace& trace, const IdRange& step) {
-  return trace.index_uses.uses.empty() ? CapturedReuses{} : Joiner(trace, step).join();
+  const bool is_empty = trace.index_uses.uses.empty() && trace.index_uses.zeros.empty();
+  return is_empty ? CapturedReuses{} : Joiner(trace, step).join();
 }
 
 }  // namespace understudy::generator

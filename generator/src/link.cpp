@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "et_schema/error.h"
@@ -222,23 +223,16 @@ class Linker {
   }
 
   void take_medians() {
-    std::vector<std::int64_t> begins;
-    std::vector<std::int64_t> lengths;
-    for (const JoinedStep& step : join_.steps) {
-      begins.push_back(begin_ns(step));
-      lengths.push_back(end_ns(step) - begins.back());
-    }
-    result_.profile.step_ns = median(lengths);
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
       samples.clear();
-      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-        if (join_.steps[s].event_of[i] != kNoEvent) {
-          add_sample(join_.steps[s].event_of[i], begins[s], samples);
+      for (const JoinedStep& step : join_.steps) {
+        if (step.event_of[i] != kNoEvent) {
+          add_sample(step.event_of[i], samples);
         }
       }
-      if (!samples.start.empty()) {
-        result_.nodes[nodes_.nodes[i]] = {std::max<std::int64_t>(median(samples.start), 0),
+      if (!samples.host.empty()) {
+        result_.nodes[nodes_.nodes[i]] = {0,
                                           median(samples.host),
                                           median(samples.self),
                                           median(samples.device),
@@ -246,21 +240,74 @@ class Linker {
                                           samples.stream};
       }
     }
+    set_starts();
+  }
+
+  /// Lays the typical step out: from each start to the next as long as the median over the steps.
+  /// Medians of the starts themselves would not fit the durations: what is slow in one step and
+  /// what is slow in another shift what comes behind by turns.
+  void set_starts() {
+    std::vector<std::int64_t> last;  // starts, by step
+    for (const JoinedStep& step : join_.steps) {
+      last.push_back(begin_ns(step));
+    }
+    const std::vector<std::size_t> order = order_of_starts(last);
+    std::int64_t start_ns = 0;
+    std::vector<std::int64_t> passed;
+    for (const std::size_t i : order) {
+      passed.clear();
+      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
+        if (join_.steps[s].event_of[i] != kNoEvent) {
+          const std::int64_t start = host_.events[join_.steps[s].event_of[i]].start_ns;
+          passed.push_back(start - last[s]);
+          last[s] = start;
+        }
+      }
+      start_ns = std::max<std::int64_t>(add_times(start_ns, median(passed)), 0);
+      result_.nodes[nodes_.nodes[i]]->start_ns = start_ns;
+    }
+    passed.clear();
+    for (std::size_t s = 0; s < join_.steps.size(); ++s) {
+      passed.push_back(end_ns(join_.steps[s]) - last[s]);
+    }
+    result_.profile.step_ns = std::max<std::int64_t>(add_times(start_ns, median(passed)), 0);
+  }
+
+  /// Joined nodes in the order in which the steps began them: by the median of their starts.
+  [[nodiscard]] std::vector<std::size_t> order_of_starts(
+      const std::vector<std::int64_t>& begins) const {
+    std::vector<std::pair<std::int64_t, std::size_t>> starts;
+    std::vector<std::int64_t> of_node;
+    for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
+      of_node.clear();
+      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
+        if (join_.steps[s].event_of[i] != kNoEvent) {
+          of_node.push_back(host_.events[join_.steps[s].event_of[i]].start_ns - begins[s]);
+        }
+      }
+      if (!of_node.empty()) {
+        starts.emplace_back(median(of_node), i);
+      }
+    }
+    std::ranges::sort(starts);
+    std::vector<std::size_t> order;
+    std::ranges::transform(starts, std::back_inserter(order),
+                           &decltype(starts)::value_type::second);
+    return order;
   }
 
   struct Samples {
-    std::vector<std::int64_t> start, host, self, device, launches;
+    std::vector<std::int64_t> host, self, device, launches;
     std::optional<std::int64_t> stream;
     void clear() {
-      for (auto* list : {&start, &host, &self, &device, &launches}) {
+      for (auto* list : {&host, &self, &device, &launches}) {
         list->clear();
       }
       stream.reset();
     }
   };
 
-  void add_sample(HostIndex event, std::int64_t begin, Samples& samples) const {
-    samples.start.push_back(host_.events[event].start_ns - begin);
+  void add_sample(HostIndex event, Samples& samples) const {
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
     samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
     if (!launched_.empty()) {

@@ -22,7 +22,7 @@ std::vector<ObservedBlock> pair_blocks(const Profile& profile) {
   for (const KinetoMemory& event : events) {
     if (event.bytes > 0) {
       live[event.address] = blocks.size();
-      blocks.push_back({event.ts_ns, {}, event.bytes});
+      blocks.push_back({event.ts_ns, {}, event.bytes, event.address, event.on_cpu});
     } else if (const auto block = live.find(event.address); block != live.end()) {
       blocks[block->second].freed_ns = event.ts_ns;
       live.erase(block);

@@ -34,6 +34,7 @@ class TimingSetter {
       }
     }
     set_gaps();
+    set_blocks();
     set_opened();
     program_.profile = link_.profile;
     add_labels(*program_.profile);
@@ -43,7 +44,8 @@ class TimingSetter {
  private:
   [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
     const NodeTimes& times = *link_.nodes[node];
-    Timing timing{times.start_ns, times.host_ns, 0, times.device_ns, times.launches, times.stream};
+    Timing timing{times.start_ns, times.host_ns, 0, times.device_ns,
+                  times.launches, times.stream,  {}};
     const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
@@ -88,6 +90,34 @@ class TimingSetter {
         std::int64_t& end = thread_end[instruction.thread];
         timing.gap_ns = std::max<std::int64_t>(timing.start_ns - end, 0);
         end = std::max(end, timing.start_ns + timing.host_ns);
+      }
+    }
+  }
+
+  /// What was allocated while an instruction ran. The parts of one that was opened stand before it
+  /// and take theirs first.
+  void set_blocks() {
+    const std::vector<ObservedBlock>& blocks = link_.memory.blocks;
+    if (blocks.empty()) {
+      return;
+    }
+    const std::uint64_t lowest = std::ranges::min(blocks, {}, &ObservedBlock::address).address;
+    std::vector<bool> is_taken(blocks.size());
+    for (Instruction& instruction : program_.instructions) {
+      const NodeIndex node = trace_.find(instruction.node_id);
+      if (!instruction.timing || node == kNoNode || !link_.memory.nodes[node]) {
+        continue;
+      }
+      const ObservedSpan& span = *link_.memory.nodes[node];
+      const auto first =
+          std::ranges::lower_bound(blocks, span.begin_ns, {}, &ObservedBlock::allocated_ns);
+      for (auto i = static_cast<std::size_t>(first - blocks.begin());
+           i < blocks.size() && blocks[i].allocated_ns <= span.end_ns; ++i) {
+        const bool is_large = blocks[i].bytes >= et_schema::kLeastHeapBlockBytes;
+        if (is_large && blocks[i].on_cpu && !is_taken[i]) {
+          is_taken[i] = true;
+          instruction.timing->blocks.push_back({blocks[i].bytes, blocks[i].address - lowest});
+        }
       }
     }
   }

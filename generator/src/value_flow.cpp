@@ -69,6 +69,26 @@ class ValueAssigner {
     }
     use_captured_ranges(instruction);
     use_captured_reuses(instruction);
+    use_captured_zeros(instruction);
+  }
+
+  /// Of an external alone: what the program itself computes has the zeros that it computes.
+  void use_captured_zeros(const Instruction& instruction) {
+    const auto captured = captured_.reuses.zeros_by_node.find(instruction.node_id);
+    if (captured == captured_.reuses.zeros_by_node.end()) {
+      return;
+    }
+    const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
+    for (const CapturedZeros& zeros : captured->second) {
+      if (zeros.tensor >= tensors.size() || !tensors[zeros.tensor]) {
+        continue;
+      }
+      et_schema::Storage& storage =
+          program_.storages[program_.slots[*tensors[zeros.tensor]].storage];
+      if (storage.external) {
+        storage.zeros = zeros.share;
+      }
+    }
   }
 
   void use_captured_reuses(const Instruction& instruction) {

@@ -31,9 +31,10 @@ void release(void* data) {
   }
   const std::size_t bytes = malloc_usable_size(data);
   live_bytes.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-  before_free(data, bytes);
   c10::profiledCPUMemoryReporter().Delete(data);
-  c10::free_cpu(data);
+  if (!takes_over(data, bytes)) {
+    c10::free_cpu(data);
+  }
 }
 
 void refuse_what_does_not_fit(std::size_t bytes) {
@@ -59,6 +60,7 @@ class CountingAllocator final : public c10::Allocator {
     if (data != nullptr) {
       count(static_cast<std::int64_t>(malloc_usable_size(data)));
       c10::profiledCPUMemoryReporter().New(data, bytes);  // as LibTorch's own does
+      after_allocation(data, bytes);
     }
     return {data, data, &release, c10::Device(c10::kCPU)};
   }

@@ -157,7 +157,6 @@ void Externals::put_back(StorageId storage, const c10::Storage& copy) {
 }
 
 void Externals::draw_variants() {
-  constexpr std::uint64_t kVariants = 4;
   std::map<StorageId, std::vector<const Tensor*>> indices;
   std::vector<bool> others(memory_.size());
   for (const Tensor& tensor : externals_) {

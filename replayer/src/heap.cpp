@@ -1,5 +1,6 @@
 #include "replayer/heap.h"
 
+#include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -7,80 +8,212 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace understudy::replayer {
 namespace {
 
 /// The largest threshold that glibc raises itself to: larger blocks are mapped one by one.
-constexpr int kMostMappedThreshold = 32 << 20;
-/// Smaller blocks lie in holes of the heap, which the C library keeps.
-constexpr std::size_t kLeastBytes = std::size_t{64} << 10U;
+constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
+constexpr auto kLeastBytes = static_cast<std::size_t>(et_schema::kLeastHeapBlockBytes);
 /// Of the difference between wanted and seen faults, what one iteration makes up for.
 constexpr double kCorrection = 0.5;
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-/// What is done to blocks as they are freed: all from `whole` bytes on are given back, and of those
-/// of `part` bytes a share, evenly spread.
-struct Plan {
-  std::atomic<std::size_t> whole{kNone};
-  std::atomic<std::size_t> part{kNone};
-  std::atomic<std::uint32_t> share{0};  ///< of 2^16
-  std::atomic<std::uint32_t> sum{0};
-};
-constexpr std::uint32_t kAll = 1U << 16U;
-
-Plan the_plan;
-std::atomic<bool> looking{false};
-std::mutex seen_mutex;
-std::map<std::size_t, std::uint64_t> seen;
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 
-/// Whole pages inside of a block: its ends hold the C library's own words.
+/// The last `pages` whole pages inside of a block: its ends hold the C library's own words.
+struct Span {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+
+  static Span of(const void* block, std::size_t bytes, std::size_t pages) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t first = (begin / page_bytes() + 1) * page_bytes();
+    const std::uintptr_t last = (begin + bytes) / page_bytes() * page_bytes();
+    return last <= first ? Span{} : Span{last - std::min(last - first, pages * page_bytes()), last};
+  }
+  void give_back() const {
+    if (begin < end) {
+      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+  }
+};
+
 std::size_t inner_pages(std::size_t bytes) {
   return bytes / page_bytes() - 1;
 }
 
-bool is_given_back(std::size_t bytes) {
-  if (bytes >= the_plan.whole.load(std::memory_order_relaxed)) {
-    return true;
-  }
-  if (bytes != the_plan.part.load(std::memory_order_relaxed)) {
-    return false;
-  }
-  const std::uint32_t share = the_plan.share.load(std::memory_order_relaxed);
-  const std::uint32_t before = the_plan.sum.fetch_add(share, std::memory_order_relaxed) % kAll;
-  return before + share >= kAll;
-}
+/// What allocations and frees of one iteration do. Blocks of one size are counted, since operators
+/// on several threads allocate in an order that changes, but rarely of the same size.
+class Iteration {
+ public:
+  enum class Mode : std::uint8_t { kIdle, kLearning, kGivingBack };
 
-void give_back(void* block, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = (begin / page_bytes() + 1) * page_bytes();
-  const std::uintptr_t last = (begin + bytes) / page_bytes() * page_bytes();
-  if (first < last) {
-    madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  [[nodiscard]] bool is_idle() const {
+    return mode_.load(std::memory_order_relaxed) == Mode::kIdle;
   }
-}
+
+  /// Their frees are to be told even between iterations.
+  [[nodiscard]] bool has_blocks() const { return has_blocks_.load(std::memory_order_relaxed); }
+
+  void begin(Mode mode) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [bytes, size] : sizes_) {
+      size.allocated = 0;
+    }
+    if (mode == Mode::kLearning) {
+      sizes_.clear();
+      learnt_.clear();
+    }
+    mode_ = mode;
+  }
+  /// What was freed before this iteration and still waits goes: it waits for something that is
+  /// never free.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    mode_ = Mode::kIdle;
+    release(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(waited_before_));
+    waited_before_ = waiting_.size();
+  }
+
+  void allocated(void* block, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (mode_ == Mode::kLearning) {
+      learnt_.push_back({bytes, sizes_[bytes].allocated++});
+      return;
+    }
+    const auto size = sizes_.find(bytes);
+    if (size == sizes_.end()) {
+      return;
+    }
+    const std::uint32_t place = size->second.allocated++;
+    if (place < size->second.planned.size() && size->second.planned[place].pages > 0) {
+      const Planned& planned = size->second.planned[place];
+      const FreshBlock fresh{block, Span::of(block, bytes, planned.pages), planned.address};
+      fresh.span.give_back();
+      has_blocks_ = true;
+      fresh_[block] = fresh;
+      highest_.insert(fresh.address);
+    }
+  }
+
+  bool takes_over(void* block) {
+    const std::lock_guard lock(mutex_);
+    const auto fresh = fresh_.find(block);
+    const bool taken = fresh != fresh_.end();
+    if (taken) {
+      highest_.erase(highest_.find(fresh->second.address));
+      waiting_.push_back(fresh->second);
+      fresh_.erase(fresh);
+      release_top();
+    }
+    has_blocks_ = !fresh_.empty();
+    return taken;
+  }
+
+  void learn(const std::vector<et_schema::HeapBlock>& original) {
+    const std::lock_guard lock(mutex_);
+    std::vector<bool> is_taken(original.size());
+    for (; told_ < learnt_.size(); ++told_) {
+      for (std::size_t i = 0; i < original.size() && !learnt_[told_].address; ++i) {
+        if (!is_taken[i] && std::cmp_equal(original[i].bytes, learnt_[told_].bytes)) {
+          is_taken[i] = true;
+          learnt_[told_].address = original[i].address;
+        }
+      }
+    }
+  }
+  [[nodiscard]] std::vector<HeapPages::Block> learnt() {
+    const std::lock_guard lock(mutex_);
+    told_ = 0;
+    return std::move(learnt_);
+  }
+
+  /// `pages`: the last ones of the block, that are to fault.
+  void plan(const HeapPages::Block& block, std::size_t pages) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Planned>& of_size = sizes_[block.bytes].planned;
+    of_size.resize(std::max<std::size_t>(of_size.size(), block.place + 1));
+    of_size[block.place] = {pages, block.address.value_or(0)};
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    mode_ = Mode::kIdle;
+    sizes_.clear();
+    fresh_.clear();
+    highest_.clear();
+    release(waiting_.begin(), waiting_.end());
+    waited_before_ = 0;
+    has_blocks_ = false;
+  }
+
+ private:
+  struct Planned {
+    std::size_t pages = 0;
+    std::uint64_t address = 0;
+  };
+  struct Size {
+    std::uint32_t allocated = 0;   ///< in this iteration
+    std::vector<Planned> planned;  ///< by place
+  };
+  struct FreshBlock {
+    void* block = nullptr;
+    Span span;
+    std::uint64_t address = 0;
+  };
+  using Waiting = std::vector<FreshBlock>::iterator;
+
+  /// Frees what lay higher than all that is in use.
+  void release_top() {
+    const auto is_below_top = [this](const FreshBlock& block) {
+      return !highest_.empty() && block.address <= *highest_.rbegin();
+    };
+    const auto before = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_before_);
+    waited_before_ =
+        static_cast<std::size_t>(std::count_if(waiting_.begin(), before, is_below_top));
+    release(std::stable_partition(waiting_.begin(), waiting_.end(), is_below_top), waiting_.end());
+  }
+  void release(Waiting begin, Waiting end) {
+    std::for_each(begin, end, [](const FreshBlock& each) {
+      each.span.give_back();
+      c10::free_cpu(each.block);
+    });
+    waiting_.erase(begin, end);
+  }
+
+  std::atomic<Mode> mode_ = Mode::kIdle;
+  std::atomic<bool> has_blocks_ = false;
+  std::mutex mutex_;
+  std::map<std::size_t, Size> sizes_;  ///< by bytes
+  std::vector<HeapPages::Block> learnt_;
+  std::size_t told_ = 0;  ///< of them: those that an operator is known to have allocated
+  std::unordered_map<void*, FreshBlock> fresh_;  ///< blocks in use that faulted
+  std::multiset<std::uint64_t> highest_;         ///< their addresses in the original
+  std::vector<FreshBlock> waiting_;              ///< freed, but not on top
+  std::size_t waited_before_ = 0;                ///< of them, since before this iteration
+};
+
+Iteration the_iteration;
 
 }  // namespace
 
-void before_free(void* block, std::size_t bytes) {
-  if (bytes < kLeastBytes || bytes >= static_cast<std::size_t>(kMostMappedThreshold)) {
-    return;
+void after_allocation(void* block, std::size_t bytes) {
+  if (bytes >= kLeastBytes && bytes < kMostMappedThreshold && !the_iteration.is_idle()) {
+    the_iteration.allocated(block, bytes);
   }
-  if (looking.load(std::memory_order_relaxed)) {
-    const std::lock_guard lock(seen_mutex);
-    ++seen[bytes];
-  }
-  if (is_given_back(bytes)) {
-    give_back(block, bytes);
-  }
+}
+
+bool takes_over(void* block, std::size_t bytes) {
+  return bytes >= kLeastBytes && the_iteration.has_blocks() && the_iteration.takes_over(block);
 }
 
 std::uint64_t minor_faults() {
@@ -90,60 +223,56 @@ std::uint64_t minor_faults() {
 }
 
 void HeapPages::keep_heap() {
-  mallopt(M_MMAP_THRESHOLD, kMostMappedThreshold);
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(kMostMappedThreshold));
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 
 HeapPages::~HeapPages() {
-  the_plan.whole = kNone;
-  the_plan.part = kNone;
+  the_iteration.forget();
+}
+
+void HeapPages::begin_learning() {
+  the_iteration.begin(Iteration::Mode::kLearning);
+}
+
+void HeapPages::learn(const std::vector<et_schema::HeapBlock>& original) {
+  the_iteration.learn(original);
+}
+
+void HeapPages::end_learning() {
+  the_iteration.end();
+  blocks_ = the_iteration.learnt();
+  std::ranges::stable_sort(blocks_, std::greater<>(), [](const Block& block) {
+    return std::tuple(block.address.has_value(), block.address.value_or(0), block.bytes);
+  });
+  planned_pages_ = static_cast<double>(wanted_);
+  plan();
 }
 
 void HeapPages::begin() {
-  looking = !looked_;
+  the_iteration.begin(Iteration::Mode::kGivingBack);
   faults_before_ = minor_faults();
 }
 
 void HeapPages::end() {
   const auto faults = static_cast<double>(minor_faults() - faults_before_);
-  if (!looked_) {
-    looked_ = true;
-    looking = false;
-    const std::lock_guard lock(seen_mutex);
-    frees_ = std::move(seen);
-    seen.clear();
-    planned_pages_ = static_cast<double>(wanted_);
-  } else {
-    double most = 0;
-    for (const auto& [bytes, count] : frees_) {
-      most += static_cast<double>(inner_pages(bytes) * count);
-    }
-    planned_pages_ = std::clamp(
-        planned_pages_ + kCorrection * (static_cast<double>(wanted_) - faults), 0.0, most);
+  the_iteration.end();
+  double most = 0;
+  for (const Block& block : blocks_) {
+    most += static_cast<double>(inner_pages(block.bytes));
   }
+  planned_pages_ =
+      std::clamp(planned_pages_ + kCorrection * (static_cast<double>(wanted_) - faults), 0.0, most);
   plan();
 }
 
-/// From the largest blocks down, until their pages are as many as planned.
 void HeapPages::plan() {
-  double left = planned_pages_;
-  std::size_t whole = kNone;
-  std::size_t part = kNone;
-  std::uint32_t share = 0;
-  for (auto size = frees_.rbegin(); size != frees_.rend() && left >= 1; ++size) {
-    const auto pages = static_cast<double>(inner_pages(size->first) * size->second);
-    if (pages <= left) {
-      whole = size->first;
-      left -= pages;
-    } else {
-      part = size->first;
-      share = static_cast<std::uint32_t>(left / pages * kAll);
-      left = 0;
-    }
+  auto left = static_cast<std::size_t>(planned_pages_);
+  for (const Block& block : blocks_) {
+    const std::size_t pages = std::min(left, inner_pages(block.bytes));
+    the_iteration.plan(block, pages);
+    left -= pages;
   }
-  the_plan.whole = whole;
-  the_plan.part = part;
-  the_plan.share = share;
 }
 
 }  // namespace understudy::replayer

@@ -40,6 +40,9 @@ class IssueHook {
     if (slowdown_) {
       slowdown_->called(index(step));
     }
+    if (pacer_) {
+      pacer_->ended(index(step));
+    }
   }
   void stored(const Step&) {}
   void dropped(const Step&) {}

@@ -32,11 +32,25 @@ constexpr double kProbeSeconds = 1;
 
 /// Iterations in which each operator is timed: as many as are measured, at most so many, and not
 /// for longer than those took.
-constexpr std::size_t kMostProfilePasses = 40;
+constexpr std::size_t kMostProfilePasses = 200;
 /// Of these so many alternate with bare ones, in which the loop's own cost shows.
 constexpr std::size_t kBarePasses = 3;
 
 constexpr double kMilli = 1000;
+
+/// Tells the heap what each operator allocated in the original.
+class HeapHook : public NoHook {
+ public:
+  explicit HeapHook(HeapPages& heap) : heap_(heap) {}
+  void stored(const Step& step) {
+    static const std::vector<et_schema::HeapBlock> none;
+    const bool is_known = step.source != nullptr && step.source->timing;
+    heap_.learn(is_known ? step.source->timing->blocks : none);
+  }
+
+ private:
+  HeapPages& heap_;
+};
 
 bool is_power_of_two(std::size_t number) {
   return number > 0 && (number & (number - 1)) == 0;
@@ -65,19 +79,19 @@ void Measurement::prepare_issue() {
   if (!paces && !options_.slow) {
     return;
   }
+  const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
+                                                 ? overlapping_threads(program_)
+                                                 : std::vector<std::uint64_t>();
   std::optional<Pacer> pacer;
   std::optional<Slowdown> slowdown;
   if (paces) {
-    pacer.emplace(program_, bound_, options_.pace);
+    pacer.emplace(program_, bound_, options_.pace, threads);
   }
   if (options_.slow) {
     slowdown.emplace(bound_, *options_.slow);
   }
   issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
-  if (!paces || !options_.device.is_cpu()) {
-    return;
-  }
-  if (const std::vector<std::uint64_t> threads = overlapping_threads(program_); !threads.empty()) {
+  if (!threads.empty()) {
     own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
                                                 plan_threads(program_, bound_, threads));
   }
@@ -105,13 +119,24 @@ void Measurement::run(RankReport& report) {
   externals_.place(machine_.slots(), machine_.given());
   machine_.prime(bound_);
   externals_.remember(bound_);
-  find_restore_interval();
   externals_.draw_variants();
+  find_zeros();
+  find_restore_interval();
+  learn_heap();
   for (int i = 0; i < options_.warmup; ++i) {
     iterate();
   }
   measure_iterations(report);
   profile(report);
+}
+
+void Measurement::find_zeros() {
+  const std::size_t iterations = externals_.begin_zeros();
+  for (std::size_t i = 0; i < iterations; ++i) {
+    externals_.vary(i);
+    guarded([&] { machine_.run(bound_); });
+  }
+  externals_.settle_zeros();
 }
 
 void Measurement::find_restore_interval() {
@@ -127,6 +152,18 @@ void Measurement::find_restore_interval() {
   }
   externals_.restore();
   since_restore_ = 0;
+}
+
+/// One iteration in which the heap sees which blocks hold what.
+void Measurement::learn_heap() {
+  if (!heap_) {
+    return;
+  }
+  HeapHook hook(*heap_);
+  advance();
+  heap_->begin_learning();
+  guarded([&] { machine_.run(bound_, hook); });
+  heap_->end_learning();
 }
 
 /// To be called before each iteration.

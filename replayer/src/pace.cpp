@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -29,16 +30,23 @@ bool is_paced(const Step& step) {
           step.kind == StepKind::kStart);
 }
 
-/// The profiled steps are not as long as those that nothing observed: they met other page faults,
-/// and an observer's cost is never known to the last. The latter are the truth for the end of the
-/// step. Operators are moved forward with it, so that they can be issued in time, but not back:
-/// what a longer step met, the replay meets as well, and is late by itself where it does.
-double stretch_of(const et_schema::RecordedProfile& profile) {
-  const bool known = profile.unprofiled_step_ns && profile.step_ns > 0;
-  return known ? static_cast<double>(*profile.unprofiled_step_ns) /
-                     static_cast<double>(profile.step_ns)
-               : 1;
-}
+/// Recorded time of one thread's operators that is in none of them.
+class Gaps {
+ public:
+  explicit Gaps(double factor) : factor_(factor) {}
+  /// Before an operator that begins then.
+  [[nodiscard]] std::int64_t before(std::int64_t begin_ns) const {
+    const std::int64_t gap_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
+    return std::llround(static_cast<double>(gap_ns) * factor_);
+  }
+  void pass(const et_schema::Timing& timing) {
+    last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
+  }
+
+ private:
+  double factor_;
+  std::int64_t last_end_ns_ = 0;
+};
 
 }  // namespace
 
@@ -76,71 +84,39 @@ std::string to_text(const Pace& pace) {
   return {};
 }
 
-Timeline::Timeline(std::vector<Interval> busy, double gap_factor) : gap_factor_(gap_factor) {
-  std::sort(busy.begin(), busy.end(),
-            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
-  std::vector<Interval> apart;
-  for (const Interval& interval : busy) {
-    if (!apart.empty() && interval.begin_ns <= apart.back().end_ns) {
-      apart.back().end_ns = std::max(apart.back().end_ns, interval.end_ns);
-    } else if (interval.end_ns > interval.begin_ns) {
-      apart.push_back(interval);
-    }
-  }
-  parts_.push_back({0, 0, false});
-  for (const Interval& interval : apart) {
-    parts_.push_back({interval.begin_ns, at(interval.begin_ns), true});
-    parts_.push_back({interval.end_ns, at(interval.end_ns), false});
-  }
-}
-
-std::int64_t Timeline::at(std::int64_t recorded_ns) const {
-  const auto after = std::upper_bound(
-      parts_.begin(), parts_.end(), recorded_ns,
-      [](std::int64_t time_ns, const Part& part) { return time_ns < part.recorded_ns; });
-  if (after == parts_.begin()) {
-    return recorded_ns;
-  }
-  const Part& part = *std::prev(after);
-  const std::int64_t inside_ns = recorded_ns - part.recorded_ns;
-  return part.scaled_ns +
-         (part.busy ? inside_ns : std::llround(static_cast<double>(inside_ns) * gap_factor_));
-}
-
-Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace)
-    : deadlines_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
+Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace,
+             const std::vector<std::uint64_t>& own_threads)
+    : gaps_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
-  const double stretch = stretch_of(*program.profile);
-  const auto stretched = [stretch](std::int64_t time_ns) {
-    return std::llround(static_cast<double>(time_ns) * std::min(1.0, stretch));
-  };
-  std::vector<Timeline::Interval> busy;
-  for (const Step& step : bound.steps) {
-    if (is_paced(step)) {
-      const et_schema::Timing& timing = *step.source->timing;
-      busy.push_back({stretched(timing.start_ns), stretched(timing.start_ns + timing.host_ns)});
-    }
+  Gaps of_caller(pace.factor);
+  std::map<std::uint64_t, Gaps> of_threads;
+  for (const std::uint64_t thread : own_threads) {
+    of_threads.emplace(thread, Gaps(pace.factor));
   }
-  const Timeline timeline(std::move(busy), pace.factor);
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
-    if (is_paced(bound.steps[i])) {
-      deadlines_ns_[i] = timeline.at(stretched(bound.steps[i].source->timing->start_ns));
-      ++paced_;
+    const Step& step = bound.steps[i];
+    if (!is_paced(step)) {
+      continue;
     }
+    const auto own = of_threads.find(step.source->thread);
+    Gaps& gaps = own == of_threads.end() ? of_caller : own->second;
+    gaps_ns_[i] = gaps.before(step.source->timing->start_ns);
+    gaps.pass(*step.source->timing);
+    ++paced_;
   }
-  end_ns_ = timeline.at(std::llround(static_cast<double>(program.profile->step_ns) * stretch));
+  end_gap_ns_ = of_caller.before(program.profile->step_ns);
 }
 
 void Pacer::begin_iteration() {
-  begin_ = Clock::now();
+  last_end_ = Clock::now();
 }
 
 void Pacer::wait(std::size_t index) {
-  const std::int64_t deadline_ns = deadlines_ns_[index];
-  if (deadline_ns == kNotPaced) {
+  const std::int64_t gap_ns = gaps_ns_[index];
+  if (gap_ns == kNotPaced) {
     return;
   }
-  const Clock::time_point deadline = begin_ + std::chrono::nanoseconds(deadline_ns);
+  const Clock::time_point deadline = last_end_ + std::chrono::nanoseconds(gap_ns);
   const Clock::time_point now = Clock::now();
   if (now > deadline) {
     ++late_;
@@ -152,8 +128,14 @@ void Pacer::wait(std::size_t index) {
   ++errors_[std::min(static_cast<std::size_t>(error_ns / kBucketNs), kBuckets - 1)];
 }
 
+void Pacer::ended(std::size_t index) {
+  if (gaps_ns_[index] != kNotPaced) {
+    last_end_ = Clock::now();
+  }
+}
+
 void Pacer::end_iteration() {
-  wait_until(begin_ + std::chrono::nanoseconds(end_ns_), Clock::now());
+  wait_until(last_end_ + std::chrono::nanoseconds(end_gap_ns_), Clock::now());
 }
 
 Pacer::Clock::time_point Pacer::wait_until(Clock::time_point deadline, Clock::time_point now) {

@@ -86,9 +86,8 @@ void add_pace_option(CLI::App& app, replayer::ReplayOptions& options) {
            }
            options.pace = *pace;
          },
-         "When operators are issued: asap, recorded (not before the original did) or scaled:F (its "
-         "gaps "
-         "times F)")
+         "When operators are issued: asap, recorded (with the original's gaps between them) or "
+         "scaled:F (those times F)")
       ->type_name("PACE")
       ->default_str("asap");
 }

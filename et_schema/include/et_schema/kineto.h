@@ -51,6 +51,7 @@ struct KinetoMemory {
   std::int64_t ts_ns = 0;
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
+  bool on_cpu = true;
 };
 
 struct KinetoDevice {

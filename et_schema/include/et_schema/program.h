@@ -68,6 +68,9 @@ struct Storage {
   /// step, and goes in the next one.
   std::optional<std::uint32_t> held_until = {};
   bool state = false;  ///< external, and an optimizer's: no instruction before its step reads it
+  /// Of an external: the share of its elements that were zero in the original, where that decides
+  /// how long an operator takes; 0 where it does not.
+  double zeros = 0;
   bool operator==(const Storage&) const = default;
 };
 
@@ -140,6 +143,16 @@ struct CommInfo {
   bool operator==(const CommInfo&) const = default;
 };
 
+/// Smaller blocks lie in holes of the heap.
+inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
+
+/// Memory that an operator of the original took from the C library's heap.
+struct HeapBlock {
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;  ///< above the lowest block that the profile shows
+  bool operator==(const HeapBlock&) const = default;
+};
+
 /// When an instruction ran in the original and how long, from its profile. Medians over the
 /// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
 struct Timing {
@@ -151,6 +164,8 @@ struct Timing {
   std::int64_t device_ns = 0;               ///< Σ duration of the device events that it launched
   std::uint64_t launches = 0;               ///< of those device events
   std::optional<std::int64_t> stream = {};  ///< of the first of them
+  std::vector<HeapBlock> blocks = {};       ///< of kLeastHeapBlockBytes and more, in order, its
+                                            ///< temporaries among them
   bool operator==(const Timing&) const = default;
 };
 

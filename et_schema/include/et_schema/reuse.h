@@ -50,22 +50,36 @@ struct ReuseProblem {
 /// are at least one and fewer than 2^62.
 [[nodiscard]] std::optional<ReuseProblem> find_problem(const Reuse& reuse);
 
-/// The index values of one argument of one call.
-struct IndexUse {
+/// One argument of one call.
+struct RecordedTensor {
   std::string op;                   ///< "aten::embedding", without overload
   std::uint64_t call = 0;           ///< the operator's calls in the step, counted from 0
   std::size_t tensor = 0;           ///< flat index: every tensor among the inputs counts
-  std::vector<std::int64_t> sizes;  ///< of the index tensor
+  std::vector<std::int64_t> sizes;  ///< of that tensor
+  bool operator==(const RecordedTensor&) const = default;
+};
+
+/// Its values, where they are indices.
+struct IndexUse {
+  RecordedTensor of;
   Reuse reuse;
   bool operator==(const IndexUse&) const = default;
 };
 
-/// What scripts/capture records of index values, in a step of its own beside the traced one
+/// How many of its elements are zero, where a root or a logarithm is taken of them.
+struct ZeroUse {
+  RecordedTensor of;
+  double share = 0;  ///< in (0, 1]
+  bool operator==(const ZeroUse&) const = default;
+};
+
+/// What scripts/capture records of values, in a step of its own beside the traced one
 /// (docs/formats.md, rank-R.indices.json).
 struct IndexUses {
   std::map<std::string, std::uint64_t> calls;  ///< of all operators that the recorder saw: what
                                                ///< these call in turn it did not see
   std::vector<IndexUse> uses;
+  std::vector<ZeroUse> zeros;
   std::uint64_t left_out = 0;  ///< uses beyond the number that the recorder keeps
   bool operator==(const IndexUses&) const = default;
 };

@@ -14,6 +14,8 @@ struct ObservedBlock {
   std::int64_t allocated_ns = 0;
   std::optional<std::int64_t> freed_ns;  ///< none: alive when the profile ended
   std::int64_t bytes = 0;
+  std::uint64_t address = 0;
+  bool on_cpu = true;
 };
 
 /// When a node ran, on the profile's clock.

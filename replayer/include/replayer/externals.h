@@ -49,6 +49,14 @@ class Externals {
   /// The index values of iteration `number`.
   void vary(std::size_t number);
 
+  /// Of storages that the original had zeros in (et_schema::Storage::zeros), which are found where
+  /// the program writes none: begin_zeros() clears them all; then so many iterations run as draws
+  /// differ; settle_zeros() restores everything, but for what nothing has written, which stays zero
+  /// as far as the original's share goes. To be called after draw_variants(). begin_zeros() returns
+  /// the number of iterations: 0, and nothing to settle, where the original had no such zeros.
+  [[nodiscard]] std::size_t begin_zeros();
+  void settle_zeros();
+
   /// Seeds the rows of mapped tables that a call is about to read.
   void seed(const std::vector<TableReach>& reach);
   [[nodiscard]] bool has_mapped() const { return has_mapped_; }
@@ -62,6 +70,8 @@ class Externals {
   [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
 
  private:
+  /// Draws of index values.
+  static constexpr std::size_t kVariants = 4;
   struct Memory {
     c10::Storage storage;
     bool mapped = false;
@@ -82,6 +92,7 @@ class Externals {
   [[nodiscard]] at::Tensor make_given(et_schema::SlotId slot) const;
   [[nodiscard]] et_schema::ValueRule rule_of(et_schema::SlotId slot) const;
   void fill(const Tensor& tensor) const;
+  [[nodiscard]] bool has_zeros(const Tensor& tensor) const;
   void fill_in_order(const std::vector<Tensor>& tensors) const;
 
   const et_schema::Program& program_;
@@ -98,6 +109,7 @@ class Externals {
     std::vector<c10::Storage> contents;
   };
   std::vector<Variants> variants_;
+  std::vector<Tensor> with_zeros_;
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_

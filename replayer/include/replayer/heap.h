@@ -2,21 +2,34 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <optional>
+#include <vector>
+
+#include "et_schema/program.h"
 
 namespace understudy::replayer {
 
-/// How many page faults an iteration meets on its tensors' memory.
+/// How many page faults an iteration meets on its tensors' memory, and which of its tensors.
 ///
 /// Whether a step's tensors lie on pages that the process already has is chance in the original:
 /// the C library gives memory back to the system when enough of it is free at the top of the heap,
 /// and that depends on what else, of Python's, lies there. Steps with ten thousand faults and with
 /// none are seen in one process, a tenth of the step's time apart. A replay by itself falls on a
-/// side of its own. So it keeps its heap, and gives back the pages of its largest blocks as they
-/// are freed, from the largest size down, as far as the original's number of faults asks for: large
-/// blocks are what the C library takes from the top of the heap, and what it gives back.
+/// side of its own. So it keeps its heap, and makes as many faults as the original's: it gives the
+/// pages of blocks back when they are freed and, where others have used those pages since, again
+/// when they are allocated. The C library gives back the top of the heap: so the blocks that lay
+/// highest in the original come first, as far as its number of faults goes, the last one in part;
+/// and a freed block's pages go when all that lay higher is free too. Until then the block stays.
 class HeapPages {
  public:
+  /// A block of an iteration: the `place`-th, from 0, that it allocates of this size.
+  struct Block {
+    std::size_t bytes = 0;
+    std::uint32_t place = 0;
+    std::optional<std::uint64_t> address = {};  ///< in the original; unknown ones come last, the
+                                                ///< largest of them first
+  };
+
   /// Stops the C library from giving memory back by itself; blocks above its largest threshold
   /// (32 MiB) are still mapped and unmapped one by one, as in the original. For the rest of the
   /// process. To be called before tensors are made.
@@ -28,8 +41,14 @@ class HeapPages {
   HeapPages(const HeapPages&) = delete;
   HeapPages& operator=(const HeapPages&) = delete;
 
-  /// Before an iteration, outside of what is timed. The first one is looked at: which blocks it
-  /// frees.
+  /// Around one iteration without being timed: which blocks it allocates.
+  void begin_learning();
+  /// After each operator: what the original allocated in it, in order. Blocks are told by their
+  /// sizes; of equals the first.
+  void learn(const std::vector<et_schema::HeapBlock>& original);
+  void end_learning();
+
+  /// Before an iteration, outside of what is timed.
   void begin();
   /// After it: what it faulted on corrects what the next one will.
   void end();
@@ -38,15 +57,16 @@ class HeapPages {
   void plan();
 
   std::uint64_t wanted_;
-  double planned_pages_ = 0;  ///< that the next iteration is to give back
+  double planned_pages_ = 0;  ///< that the next iteration is to fault on
   std::uint64_t faults_before_ = 0;
-  std::map<std::size_t, std::uint64_t>
-      frees_;  ///< by bytes of a block: how many an iteration frees
-  bool looked_ = false;
+  std::vector<Block> blocks_;  ///< highest in the original first
 };
 
-/// To be called with each block of a tensor before it is freed.
-void before_free(void* block, std::size_t bytes);
+/// To be called with each block of a tensor after it was allocated, and before it is freed: with
+/// the bytes that were asked for, and with at least as many. True: the heap frees the block later,
+/// by c10::free_cpu.
+void after_allocation(void* block, std::size_t bytes);
+[[nodiscard]] bool takes_over(void* block, std::size_t bytes);
 
 /// Minor page faults of this process so far.
 [[nodiscard]] std::uint64_t minor_faults();

@@ -59,9 +59,11 @@ class Measurement {
   template <typename Run>
   double timed(Run&& run);
   double iterate();
+  void find_zeros();
   void find_restore_interval();
   void prepare_issue();
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
+  void learn_heap();
   void advance();
   [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
                                std::vector<et_schema::ValueFinding>& findings);

@@ -18,7 +18,7 @@ namespace understudy::replayer {
 struct Pace {
   enum class Kind : std::uint8_t {
     kAsap,      ///< each as soon as the one before it is done: what the hardware can do
-    kRecorded,  ///< none before its recorded offset from the step's start: the host's gaps stay
+    kRecorded,  ///< none sooner after the one before it than in the original: the host's gaps stay
     kScaled     ///< the same with every gap times `factor`: a faster or a slower host
   };
   Kind kind = Kind::kAsap;
@@ -31,44 +31,28 @@ struct Pace {
 /// What parse_pace reads.
 [[nodiscard]] std::string to_text(const Pace& pace);
 
-/// Recorded time as another host would have it: while any of the operators ran, time passes as
-/// recorded; between them, `gap_factor` times as fast. Intervals may overlap (threads) and lie in
-/// any order.
-class Timeline {
- public:
-  struct Interval {
-    std::int64_t begin_ns = 0;
-    std::int64_t end_ns = 0;
-  };
-  Timeline(std::vector<Interval> busy, double gap_factor);
-  /// Nanoseconds from the step's start.
-  [[nodiscard]] std::int64_t at(std::int64_t recorded_ns) const;
-
- private:
-  struct Part {
-    std::int64_t recorded_ns;  ///< where it begins
-    std::int64_t scaled_ns;
-    bool busy;
-  };
-  std::vector<Part> parts_;
-  double gap_factor_;
-};
-
-/// Holds operators back until it is their time. Offsets are those of the original step's host
-/// timeline, from its linked profile; steps without one go on at once.
+/// Holds operators back until it is their time: as long after the end of the operator before them
+/// as in the original, by its linked profile. Steps that the profile does not show go on at once.
+///
+/// Times since the step's start would be another choice. They keep every operator that the original
+/// met slowly (page faults, a device to wait for) as slow, and add what the replay meets slowly.
 class Pacer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `program` must be linked with a profile.
-  Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace);
+  /// `program` must be linked with a profile. `own_threads`: recorded threads that run beside the
+  /// others, each with gaps of its own.
+  Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace,
+        const std::vector<std::uint64_t>& own_threads = {});
 
   void begin_iteration();
   /// Takes over the beginning of `other`'s iteration.
-  void follow(const Pacer& other) { begin_ = other.begin_; }
+  void follow(const Pacer& other) { last_end_ = other.last_end_; }
   /// Returns when step `index` is to be issued, at once if it is late.
   void wait(std::size_t index);
-  /// Returns when the original step was over.
+  /// To be called when step `index` has returned.
+  void ended(std::size_t index);
+  /// Returns when the original's host, too, would be done with the step.
   void end_iteration();
 
   /// What was measured since begin_measuring().
@@ -87,10 +71,10 @@ class Pacer {
   static Clock::time_point wait_until(Clock::time_point deadline, Clock::time_point now);
   [[nodiscard]] std::optional<double> error_us(double q) const;
 
-  std::vector<std::int64_t> deadlines_ns_;  ///< by step, from the iteration's start
-  std::int64_t end_ns_ = 0;
+  std::vector<std::int64_t> gaps_ns_;  ///< by step, before it
+  std::int64_t end_gap_ns_ = 0;        ///< behind the last one
   std::uint64_t paced_ = 0;
-  Clock::time_point begin_;
+  Clock::time_point last_end_;  ///< of the operator before, or the iteration's begin
   std::uint64_t on_time_ = 0;
   std::uint64_t late_ = 0;
   std::int64_t late_ns_ = 0;

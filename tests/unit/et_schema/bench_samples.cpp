@@ -84,6 +84,8 @@ class RandomBench {
     }
     for (std::uint64_t i = 1 + below(5); i > 0; --i) {
       program.storages.push_back({device(), static_cast<std::int64_t>(below(1U << 20U)), coin()});
+      Storage& storage = program.storages.back();
+      storage.zeros = storage.external && coin() ? 1.0 / 3.0 : 0;
     }
     for (std::uint64_t i = 1 + below(20); i > 0; --i) {
       program.slots.push_back(slot(program));
@@ -128,6 +130,7 @@ class RandomBench {
           instruction.timing->device_ns = duration();
           instruction.timing->launches = 1 + below(9);
           instruction.timing->stream = any_int();
+          instruction.timing->blocks = {{any_int(), engine_()}, {any_int(), engine_()}};
         }
       }
     }

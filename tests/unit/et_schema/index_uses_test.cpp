@@ -15,7 +15,8 @@ using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 constexpr const char* kRecord =
     R"({"format":"understudy-indices","version":1,"rank":0,"calls":{"aten::embedding":2,"aten::mm":5},)"
     R"("left_out":3,"uses":[{"op":"aten::embedding","call":1,"tensor":1,"sizes":[2,3],)"
-    R"("reuse":[[0,4,2,1,1,3],[7,8,1,1]],"run":2,"sorted":true,"later":"unknown keys are skipped"}]})";
+    R"("reuse":[[0,4,2,1,1,3],[7,8,1,1]],"run":2,"sorted":true,"later":"unknown keys are skipped"}],)"
+    R"("zeros":[{"op":"aten::_foreach_sqrt","call":0,"tensor":2,"sizes":[8,4],"share":0.25}]})";
 
 std::string with(const std::string& old, const std::string& now) {
   std::string text = kRecord;
@@ -42,6 +43,7 @@ TEST(IndexUses, AreRead) {
   expected.left_out = 3;
   expected.uses = {
       {"aten::embedding", 1, 1, {2, 3}, {{{0, 4, {{2, 1}, {1, 3}}}, {7, 8, {{1, 1}}}}, 2, true}}};
+  expected.zeros = {{"aten::_foreach_sqrt", 0, 2, {8, 4}, 0.25}};
   EXPECT_EQ(parse_index_uses(kRecord, "x"), expected);
   EXPECT_EQ(draw_count(expected.uses[0].reuse), 6);
   EXPECT_EQ(distinct_count(expected.uses[0].reuse), 5);
@@ -61,6 +63,8 @@ TEST(IndexUsesRefusal, WhatIsNoRecord) {
   EXPECT_EQ(refused(with("[0,4,2,1,1,3]", "[0,3,2,1,1,3]")),
             damaged("uses[0].reuse", "at most 3 numbers in [0,3)", "4"));
   EXPECT_EQ(refused(with("\"run\":2", "\"run\":0")), damaged("uses[0].run", "at least 1", "0"));
+  EXPECT_EQ(refused(with("0.25", "1.5")),
+            damaged("zeros[0].share", "a number above 0, at most 1", "1.5"));
 }
 
 TEST(IndexUsesRefusal, ANewerVersion) {

@@ -184,6 +184,7 @@ TEST(ObserveMemory, JoinsTheStepsOwnProfileAlone) {
   ASSERT_EQ(observed.blocks.size(), 2U);
   EXPECT_EQ(observed.blocks[0].allocated_ns, 2000);
   EXPECT_EQ(observed.blocks[0].freed_ns, 9000);
+  EXPECT_EQ(observed.blocks[0].address, 64U);
   EXPECT_EQ(observed.blocks[1].freed_ns, std::nullopt);
   ASSERT_EQ(observed.nodes.size(), 3U);
   EXPECT_EQ(observed.nodes[2]->begin_ns, 1000);

@@ -119,5 +119,21 @@ TEST(IndexUses, AnExpandedIndexHasItsDrawsOnce) {
   EXPECT_TRUE(found);
 }
 
+constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
+
+TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
+  TraceBuilder builder;
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(10, 11, {8, 4})}, {tensor(12, 13, {8, 4})});
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(12, 13, {8, 4})}, {tensor(14, 15, {8, 4})});
+  Trace trace = with_uses(builder, {{"aten::sqrt", 2}}, {});
+  trace.index_uses.zeros = {{"aten::sqrt", 0, 0, {8, 4}, 0.25}, {"aten::sqrt", 1, 0, {8, 4}, 0.5}};
+  const Program program = compile(std::move(trace));
+  const auto zeros_of = [&](std::size_t instruction) {
+    return program.storages[argument(program, instruction, 0).storage].zeros;
+  };
+  EXPECT_EQ(zeros_of(0), 0.25);
+  EXPECT_EQ(zeros_of(1), 0);  // the step computes it
+}
+
 }  // namespace
 }  // namespace understudy::generator::test

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 namespace understudy::replayer {
@@ -12,36 +13,54 @@ namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
 constexpr std::size_t kBlocks = 24;
+constexpr std::uint64_t kPagesOfBlock = kMebibyte / 4096;
 constexpr std::uint64_t kBytes = kBlocks * kMebibyte;
 
-/// What a step does: takes memory, writes all of it, gives it back.
-void iterate() {
-  std::vector<void*> blocks;
-  for (std::size_t i = 0; i < kBlocks; ++i) {
-    blocks.push_back(std::malloc(kMebibyte));
-    std::memset(blocks.back(), 1, kMebibyte);
-  }
-  for (void* const block : blocks) {
-    before_free(block, malloc_usable_size(block));
+using OnBlock = std::function<void(std::size_t, void*)>;
+
+void free_block(void* block) {
+  if (!takes_over(block, malloc_usable_size(block))) {
     std::free(block);
   }
 }
 
-double faults_of_an_iteration(std::uint64_t wanted) {
-  HeapPages::keep_heap();
-  HeapPages heap(wanted);
-  iterate();
-  constexpr int kSettling = 8;
+/// What a step does: takes memory, writes all of it, gives it back.
+void iterate(const OnBlock& written = [](std::size_t, void*) {}) {
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    blocks.push_back(std::malloc(kMebibyte));
+    after_allocation(blocks.back(), kMebibyte);
+    std::memset(blocks.back(), 1, kMebibyte);
+    written(i, blocks.back());
+  }
+  for (void* const block : blocks) {
+    free_block(block);
+  }
+}
+
+/// Runs settled iterations; returns the faults of one.
+double faults_of_an_iteration(
+    HeapPages& heap, const OnBlock& written = [](std::size_t, void*) {}) {
+  constexpr int kSettling = 12;
   constexpr int kMeasured = 10;
   double sum = 0;
   for (int i = 0; i < kSettling + kMeasured; ++i) {
     heap.begin();
     const std::uint64_t before = minor_faults();
-    iterate();
+    i < kSettling ? iterate() : iterate(written);
     sum += i < kSettling ? 0 : static_cast<double>(minor_faults() - before);
     heap.end();
   }
   return sum / kMeasured;
+}
+
+double faults_of_an_iteration(std::uint64_t wanted) {
+  HeapPages::keep_heap();
+  HeapPages heap(wanted);
+  heap.begin_learning();
+  iterate();
+  heap.end_learning();
+  return faults_of_an_iteration(heap);
 }
 
 class HeapPagesTest : public ::testing::TestWithParam<std::uint64_t> {};
@@ -55,6 +74,69 @@ INSTANTIATE_TEST_SUITE_P(Faults, HeapPagesTest, ::testing::Values(0, 100, 1000, 
 
 TEST(HeapPages, NoMoreThanItsMemoryIsGivenBack) {
   EXPECT_LE(faults_of_an_iteration(1'000'000), kBytes / 4096 + 100);
+}
+
+TEST(HeapPages, TheBlocksThatLayHighestInTheOriginalFault) {
+  constexpr std::size_t kHighest = 7;
+  constexpr std::size_t kSecond = 20;
+  HeapPages::keep_heap();
+  HeapPages heap(2 * kPagesOfBlock);
+  heap.begin_learning();
+  iterate([&](std::size_t i, void*) {
+    const std::uint64_t address = i == kHighest ? 900 : i == kSecond ? 800 : i;
+    heap.learn({{kMebibyte / 2, 1000}, {kMebibyte, address}});
+  });
+  heap.end_learning();
+
+  std::vector<std::uint64_t> faults(kBlocks);
+  std::uint64_t before = minor_faults();
+  static_cast<void>(faults_of_an_iteration(heap, [&](std::size_t i, void*) {
+    const std::uint64_t now = minor_faults();
+    faults[i] += i == 0 ? 0 : now - before;  // of the first, what lies before it counts as well
+    before = now;
+  }));
+
+  for (std::size_t i = 1; i < kBlocks; ++i) {
+    const bool high = i == kHighest || i == kSecond;
+    EXPECT_NEAR(static_cast<double>(faults[i]), high ? 10.0 * kPagesOfBlock : 0, 200) << i;
+  }
+}
+
+TEST(HeapPages, ContentOutlivesTheGivingBackOfOtherBlocks) {
+  HeapPages::keep_heap();
+  HeapPages heap(kBytes / 4096);
+  heap.begin_learning();
+  iterate();
+  heap.end_learning();
+  static_cast<void>(faults_of_an_iteration(heap, [](std::size_t, void* block) {
+    const auto* const bytes = static_cast<const unsigned char*>(block);
+    for (std::size_t at = 0; at < kMebibyte; at += 512) {
+      ASSERT_EQ(bytes[at], 1);
+    }
+  }));
+}
+
+TEST(HeapPages, ABlockThatIsFreedBetweenIterationsIsForgotten) {
+  HeapPages::keep_heap();
+  HeapPages heap(kBytes / 4096);
+  heap.begin_learning();
+  iterate();
+  heap.end_learning();
+  heap.begin();
+  void* const held = std::malloc(kMebibyte);
+  after_allocation(held, kMebibyte);
+  heap.end();
+  free_block(held);
+
+  auto* const small = static_cast<unsigned char*>(std::malloc(kMebibyte / 2));
+  auto* const behind = static_cast<unsigned char*>(std::malloc(kMebibyte));
+  std::memset(behind, 1, kMebibyte);
+  heap.begin();
+  free_block(small);
+  for (std::size_t at = 0; at < kMebibyte; at += 512) {
+    ASSERT_EQ(behind[at], 1);
+  }
+  std::free(behind);
 }
 
 }  // namespace

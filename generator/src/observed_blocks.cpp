@@ -1,4 +1,4 @@
-#include "observed_holds.h"
+#include "observed_blocks.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -23,29 +23,29 @@ class Matching {
       : trace_(trace),
         observed_(observed),
         program_(program),
-        ends_(program.storages.size()),
+        found_(program.storages.size()),
         seen_(program.storages.size()),
         taken_(observed.blocks.size()) {}
 
-  std::vector<ObservedEnd> match() {
+  std::vector<StorageBlock> match() {
     find_begins();
     for (const Instruction& instruction : program_.instructions) {
       const auto span = span_of(instruction);
-      const auto end_if_made = [&](SlotId slot) {
+      const auto find_if_made = [&](SlotId slot) {
         const StorageId storage = program_.slots[slot].storage;
         if (!seen_[storage]) {
           seen_[storage] = true;
           if (span && !program_.storages[storage].external) {
-            ends_[storage] = find_end(*span, program_.storages[storage].bytes);
+            found_[storage] = find_block(*span, program_.storages[storage].bytes);
           }
         }
       };
       for_each_slot(instruction.args, [&](SlotId slot) {
         seen_[program_.slots[slot].storage] = true;  // not made by it
       });
-      for_each_slot(instruction.results, end_if_made);
+      for_each_slot(instruction.results, find_if_made);
     }
-    return std::move(ends_);
+    return std::move(found_);
   }
 
  private:
@@ -64,7 +64,7 @@ class Matching {
     }
   }
 
-  ObservedEnd find_end(const ObservedSpan& span, std::int64_t bytes) {
+  StorageBlock find_block(const ObservedSpan& span, std::int64_t bytes) {
     const auto first =
         std::ranges::lower_bound(observed_.blocks, span.begin_ns, {}, &ObservedBlock::allocated_ns);
     auto best = observed_.blocks.end();
@@ -93,7 +93,7 @@ class Matching {
   const Trace& trace_;
   const ObservedMemory& observed_;
   const Program& program_;
-  std::vector<ObservedEnd> ends_;
+  std::vector<StorageBlock> found_;
   std::vector<bool> seen_;   ///< by storage
   std::vector<bool> taken_;  ///< by block
   std::vector<std::int64_t> begins_;
@@ -101,10 +101,10 @@ class Matching {
 
 }  // namespace
 
-std::vector<ObservedEnd> observed_ends(const Trace& trace, const ObservedMemory& observed,
-                                       const Program& program) {
+std::vector<StorageBlock> blocks_of_storages(const Trace& trace, const ObservedMemory& observed,
+                                             const Program& program) {
   if (observed.blocks.empty()) {
-    return std::vector<ObservedEnd>(program.storages.size());
+    return std::vector<StorageBlock>(program.storages.size());
   }
   return Matching(trace, observed, program).match();
 }

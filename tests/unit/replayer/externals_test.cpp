@@ -1,0 +1,76 @@
+#include "replayer/externals.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "fixture.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+constexpr const char* kIndexAdd =
+    "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
+    "Tensor(a!)";
+constexpr std::int64_t kRows = 8;
+
+/// A step that writes row 5 of a state, which had zeros in the original.
+class ZerosTest : public ReplayerTest {
+ protected:
+  /// Which rows are zero once the zeros are found.
+  std::vector<bool> zero_rows(double share) {
+    state_ = builder_.external(DType::kFloat32, {kRows, 4}, constant(2));
+    const SlotId index = builder_.external(DType::kInt64, {1}, constant(5));
+    const SlotId source = builder_.external(DType::kFloat32, {1, 4}, constant(1));
+    builder_.add_op(kIndexAdd, {ref(state_), number(0), ref(index), ref(source), number(1)},
+                    {ref(state_)});
+    builder_.program().storages[builder_.slot(state_).storage].zeros = share;
+    try_out();
+    externals_->restore();
+    externals_->place(machine_->slots(), machine_->given());
+    externals_->remember(result_.program);
+    externals_->draw_variants();
+    const std::size_t iterations = externals_->begin_zeros();
+    EXPECT_EQ(iterations > 0, share > 0);
+    for (std::size_t i = 0; i < iterations; ++i) {
+      machine_->run(result_.program);
+    }
+    externals_->settle_zeros();
+    return now_zero();
+  }
+  std::vector<bool> now_zero() {
+    std::vector<bool> zero;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const float first = slot(state_)[row][0].item<float>();
+      EXPECT_TRUE(slot(state_)[row].eq(first).all().item<bool>()) << row;
+      EXPECT_TRUE(first == 0 || first == 2) << first;
+      zero.push_back(first == 0);
+    }
+    return zero;
+  }
+  SlotId state_ = 0;
+};
+
+TEST_F(ZerosTest, LieWhereTheStepWritesNothing) {
+  EXPECT_EQ(zero_rows(1), (std::vector<bool>{true, true, true, true, true, false, true, true}));
+}
+
+TEST_F(ZerosTest, AreAsManyAsInTheOriginal) {
+  const std::vector<bool> zero = zero_rows(0.5);
+  EXPECT_EQ(std::count(zero.begin(), zero.end(), true), kRows / 2);
+  EXPECT_FALSE(zero[5]);
+}
+
+TEST_F(ZerosTest, ComeBackWithTheFirstContent) {
+  const std::vector<bool> zero = zero_rows(0.75);
+  machine_->run(result_.program);
+  externals_->restore();
+  EXPECT_EQ(now_zero(), zero);
+}
+
+TEST_F(ZerosTest, NoneWhereTheOriginalHadNone) {
+  EXPECT_EQ(zero_rows(0), std::vector<bool>(kRows, false));
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing
