@@ -9,7 +9,8 @@
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
-steps under the Kineto profiler alone, in one profile; one step whose index values are looked at
+steps under the Kineto profiler alone, in one profile; without a GPU FAULT_STEPS more, whose page
+faults are counted by operator; one step whose index values are looked at
 (understudy_indices.py); one step under the execution trace observer and Kineto together.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
@@ -35,10 +36,11 @@ import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
 from understudy_indices import IndexRecorder
-from understudy_observer import observer_cost
+from understudy_observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
+FAULT_STEPS = 3
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
@@ -81,6 +83,8 @@ class Capture:
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
             self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
+            if not torch.cuda.is_available():
+                self._phases += ["faults"] * FAULT_STEPS
         if trace:
             self._phases += (["indices"] if indices else []) + ["et"]
         self._index = None  # None: the first step has not begun
@@ -167,11 +171,13 @@ class Capture:
             self._open.enter_context(_kineto())
         elif phase == "kineto_only" and is_first:
             self._enter_profile("kineto_only", None)
+        elif phase == "faults" and is_first and (counting := fault_counting()):
+            self._enter_profile("faults", None, counting)
         elif phase == "indices":
             self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
-        if phase in ("kineto_only", "et") and self.step_marker:
+        if phase in ("kineto_only", "faults", "et") and self.step_marker:
             self._open.callback(_synchronize)  # device work of the step belongs to its marker
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         if self._allocations is not None:
@@ -205,10 +211,10 @@ class Capture:
         self._profile.callback(observer.unregister_callback)
         return observer
 
-    def _enter_profile(self, kind, observer):
+    def _enter_profile(self, kind, observer, config=None):
         target = self._path(kind)
         raw = _beside(target, ".raw")
-        profiler = _kineto(observer)
+        profiler = _kineto(observer, config)
 
         def export():
             profiler.export_chrome_trace(str(raw))
@@ -244,7 +250,7 @@ class Capture:
         with contextlib.suppress(Exception):
             self._open.close()
             self._profile.close()
-        for kind in ("et", "kineto", "kineto_only", "indices"):
+        for kind in ("et", "kineto", "kineto_only", "faults", "indices"):
             for suffix in (".raw", ".partial"):
                 _beside(self._path(kind), suffix).unlink(missing_ok=True)
 
@@ -374,13 +380,13 @@ def _substitute(value):
     return re.sub(r"\bgloo\b", "nccl_form", value) if isinstance(value, str) else value
 
 
-def _kineto(observer=None):
+def _kineto(observer=None, config=None):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
     # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
-                   profile_memory=observer is not None)
+                   profile_memory=observer is not None, experimental_config=config)
 
 
 def _beside(target, suffix):

@@ -1,5 +1,8 @@
 """What it costs to be observed: nanoseconds that a profiler adds to each thing that it records."""
 
+import ctypes
+import platform
+import struct
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +37,37 @@ def _under_observer(tensor):
         finally:
             observer.unregister_callback()
         return spent
+
+
+def _system_counts_faults():
+    """Whether this process may count page faults, the kernel's part of them too (perf_event)."""
+    number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
+    if number is None or platform.system() != "Linux":
+        return False
+    size, software, page_faults, inherit = 112, 1, 2, 0b11  # disabled, inherit
+    attributes = ctypes.create_string_buffer(
+        struct.pack("<IIQQQQQ", software, size, page_faults, 0, 0, 0, inherit), size)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(number, attributes, 0, -1, -1, 0)
+    if descriptor < 0:
+        return False
+    libc.close(descriptor)
+    return True
+
+
+def fault_counting():
+    """What makes the profiler count page faults by operator; None where it cannot.
+
+    Which tensors lie on fresh pages is chance, and a tenth of a step: a replay repeats it. Counting
+    costs some microseconds an event, so the times of such a profile are worth little.
+    """
+    if not _system_counts_faults():
+        return None
+    try:
+        from torch._C._profiler import _ExperimentalConfig
+        return _ExperimentalConfig(performance_events=["pagefaults"])
+    except (ImportError, TypeError):
+        return None
 
 
 def observer_cost(traced=True):

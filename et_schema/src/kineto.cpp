@@ -363,6 +363,8 @@ void KinetoParser::read_arguments(KinetoEvent& event, element value) {
       event.sequence = lenient_integer(field);
     } else if (key == "bytes") {
       event.bytes = lenient_integer(field);
+    } else if (key == "pagefaults") {
+      event.page_faults = lenient_integer(field);
     }
   }
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kCaptureName = "capture.json";
 constexpr std::string_view kAlone = ".kineto_only.json";
+constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
 
 /// "folder/" of "folder/file".
@@ -63,7 +64,8 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
   for (const CapturedRank& rank : capture.ranks) {
     if (std::ranges::find(rank.files, file) != rank.files.end()) {
       RankCapture found{rank, find_profile(rank, folder, kAlone, set),
-                        find_profile(rank, folder, kWithTrace, set)};
+                        find_profile(rank, folder, kWithTrace, set),
+                        find_profile(rank, folder, kFaults, set)};
       if (!found.alone.empty() || !found.with_trace.empty()) {
         return found;
       }

@@ -58,6 +58,9 @@ void append_timing(std::string& out, std::size_t index, const Timing& timing) {
     append_field(out, "stream", *timing.stream);
   }
   append_blocks(out, timing.blocks);
+  if (timing.page_faults) {
+    append_field(out, "page_faults", *timing.page_faults);
+  }
   out += "}\n";
 }
 
@@ -75,6 +78,8 @@ Timing read_timing(const ProgramLines& lines, object line) {
       timing.stream = lines.to_int(key, value);
     } else if (key == "blocks") {
       timing.blocks = read_blocks(lines, value);
+    } else if (key == "page_faults") {
+      timing.page_faults = lines.to_int(key, value);
     }
   }
   return timing;

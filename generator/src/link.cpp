@@ -237,7 +237,11 @@ class Linker {
                                           median(samples.self),
                                           median(samples.device),
                                           static_cast<std::uint64_t>(median(samples.launches)),
-                                          samples.stream};
+                                          samples.stream,
+                                          {}};
+        if (!samples.page_faults.empty()) {
+          result_.nodes[nodes_.nodes[i]]->page_faults = median(samples.page_faults);
+        }
       }
     }
     set_starts();
@@ -297,10 +301,10 @@ class Linker {
   }
 
   struct Samples {
-    std::vector<std::int64_t> host, self, device, launches;
+    std::vector<std::int64_t> host, self, device, launches, page_faults;
     std::optional<std::int64_t> stream;
     void clear() {
-      for (auto* list : {&host, &self, &device, &launches}) {
+      for (auto* list : {&host, &self, &device, &launches, &page_faults}) {
         list->clear();
       }
       stream.reset();
@@ -308,6 +312,10 @@ class Linker {
   };
 
   void add_sample(HostIndex event, Samples& samples) const {
+    if (const std::int64_t faults = profile_.events[host_.events[event].source].page_faults;
+        faults >= 0) {
+      samples.page_faults.push_back(faults);
+    }
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
     samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
     if (!launched_.empty()) {

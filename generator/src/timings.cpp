@@ -44,8 +44,8 @@ class TimingSetter {
  private:
   [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
     const NodeTimes& times = *link_.nodes[node];
-    Timing timing{times.start_ns, times.host_ns, 0, times.device_ns,
-                  times.launches, times.stream,  {}};
+    Timing timing{times.start_ns, times.host_ns, 0,  times.device_ns,
+                  times.launches, times.stream,  {}, times.page_faults};
     const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
@@ -71,6 +71,10 @@ class TimingSetter {
           std::clamp(part.timing->start_ns + part.timing->host_ns, timing.start_ns, end);
       timing.device_ns = std::max<std::int64_t>(timing.device_ns - part.timing->device_ns, 0);
       timing.launches -= std::min(timing.launches, part.timing->launches);
+      if (timing.page_faults) {
+        const std::int64_t of_part = part.timing->page_faults.value_or(0);
+        timing.page_faults = std::max<std::int64_t>(*timing.page_faults - of_part, 0);
+      }
     }
     timing.host_ns = end - timing.start_ns;
   }

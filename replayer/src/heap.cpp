@@ -24,6 +24,10 @@ constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
 constexpr auto kLeastBytes = static_cast<std::size_t>(et_schema::kLeastHeapBlockBytes);
 /// Of the difference between wanted and seen faults, what one iteration makes up for.
 constexpr double kCorrection = 0.5;
+/// An operator that meets faults on so much of a block meets them on all of it.
+constexpr double kLeastShare = 0.3;
+/// Blocks back from an operator that it may be the first to write.
+constexpr std::size_t kMostLooked = 8;
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -88,7 +92,7 @@ class Iteration {
   void allocated(void* block, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (mode_ == Mode::kLearning) {
-      learnt_.push_back({bytes, sizes_[bytes].allocated++});
+      learnt_.push_back({bytes, sizes_[bytes].allocated++, 0, {}});
       return;
     }
     const auto size = sizes_.find(bytes);
@@ -120,17 +124,13 @@ class Iteration {
     return taken;
   }
 
-  void learn(const std::vector<et_schema::HeapBlock>& original) {
+  void learn(const et_schema::Timing* original) {
     const std::lock_guard lock(mutex_);
-    std::vector<bool> is_taken(original.size());
-    for (; told_ < learnt_.size(); ++told_) {
-      for (std::size_t i = 0; i < original.size() && !learnt_[told_].address; ++i) {
-        if (!is_taken[i] && std::cmp_equal(original[i].bytes, learnt_[told_].bytes)) {
-          is_taken[i] = true;
-          learnt_[told_].address = original[i].address;
-        }
-      }
+    if (original != nullptr) {
+      find_addresses(original->blocks);
+      find_faults(original->page_faults.value_or(0));
     }
+    told_ = learnt_.size();
   }
   [[nodiscard]] std::vector<HeapPages::Block> learnt() {
     const std::lock_guard lock(mutex_);
@@ -171,6 +171,30 @@ class Iteration {
     std::uint64_t address = 0;
   };
   using Waiting = std::vector<FreshBlock>::iterator;
+
+  void find_addresses(const std::vector<et_schema::HeapBlock>& original) {
+    std::vector<bool> is_taken(original.size());
+    for (std::size_t k = told_; k < learnt_.size(); ++k) {
+      for (std::size_t i = 0; i < original.size() && !learnt_[k].address; ++i) {
+        if (!is_taken[i] && std::cmp_equal(original[i].bytes, learnt_[k].bytes)) {
+          is_taken[i] = true;
+          learnt_[k].address = original[i].address;
+        }
+      }
+    }
+  }
+  void find_faults(std::int64_t faults) {
+    const std::size_t oldest = learnt_.size() - std::min(learnt_.size(), kMostLooked);
+    for (std::size_t k = learnt_.size(); k-- > std::min(oldest, told_);) {
+      // Few are no block's, and other threads' are not counted: most of a block stands for all.
+      const std::size_t pages = inner_pages(learnt_[k].bytes) - learnt_[k].faults;
+      const auto left = static_cast<std::size_t>(std::max<std::int64_t>(faults, 0));
+      if (pages > 0 && static_cast<double>(left) >= kLeastShare * static_cast<double>(pages)) {
+        learnt_[k].faults += pages;
+        faults -= static_cast<std::int64_t>(pages);
+      }
+    }
+  }
 
   /// Frees what lay higher than all that is in use.
   void release_top() {
@@ -235,7 +259,7 @@ void HeapPages::begin_learning() {
   the_iteration.begin(Iteration::Mode::kLearning);
 }
 
-void HeapPages::learn(const std::vector<et_schema::HeapBlock>& original) {
+void HeapPages::learn(const et_schema::Timing* original) {
   the_iteration.learn(original);
 }
 
@@ -243,7 +267,8 @@ void HeapPages::end_learning() {
   the_iteration.end();
   blocks_ = the_iteration.learnt();
   std::ranges::stable_sort(blocks_, std::greater<>(), [](const Block& block) {
-    return std::tuple(block.address.has_value(), block.address.value_or(0), block.bytes);
+    return std::tuple(block.faults > 0, block.address.has_value(), block.address.value_or(0),
+                      block.bytes);
   });
   planned_pages_ = static_cast<double>(wanted_);
   plan();

@@ -43,9 +43,8 @@ class HeapHook : public NoHook {
  public:
   explicit HeapHook(HeapPages& heap) : heap_(heap) {}
   void stored(const Step& step) {
-    static const std::vector<et_schema::HeapBlock> none;
     const bool is_known = step.source != nullptr && step.source->timing;
-    heap_.learn(is_known ? step.source->timing->blocks : none);
+    heap_.learn(is_known ? &*step.source->timing : nullptr);
   }
 
  private:

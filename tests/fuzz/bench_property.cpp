@@ -7,12 +7,13 @@
 #include "et_schema/error.h"
 #include "program_check.h"
 #include "program_text.h"
+#include "program_timings.h"
 #include "zip.h"
 
 namespace understudy::et_schema {
 namespace {
 
-enum class Part : unsigned char { kFile, kManifest, kProgram, kPacked, kCount };
+enum class Part : unsigned char { kFile, kManifest, kProgram, kPacked, kTimings, kCount };
 
 // Between manifest and program in inputs of Part::kPacked; no JSON holds it.
 constexpr char kSeparator = '\x1e';
@@ -43,6 +44,18 @@ void check_program_text(std::string_view text) {
   check_program(program, 2, {"0.jsonl", 0, ""});
 }
 
+void check_timings(std::string_view text) {
+  constexpr std::size_t kInstructions = 8;
+  const auto apply = [](std::string_view timings) {
+    Program program;
+    program.instructions.resize(kInstructions);
+    apply_timings(timings, "0.jsonl", program);
+    return timings_to_text(program);
+  };
+  const std::string written = apply(text);
+  UNDERSTUDY_ASSERT(apply(written) == written);
+}
+
 void check_packed(std::string_view texts) {
   const std::size_t end = std::min(texts.find(kSeparator), texts.size());
   const std::string manifest(texts.substr(0, end));
@@ -71,6 +84,8 @@ void check_bench_property(std::string_view input) {
         return check_program_text(content);
       case Part::kPacked:
         return check_packed(content);
+      case Part::kTimings:
+        return check_timings(content);
       default:
         return check_file(content);
     }
@@ -92,6 +107,11 @@ std::vector<std::string> bench_seeds() {
     seeds.push_back(seed(Part::kProgram, program));
     seeds.push_back(seed(Part::kPacked, manifest + kSeparator + program));
   }
+  seeds.push_back(
+      seed(Part::kTimings,
+           "{\"timings\":2}\n{\"i\":0,\"start_ns\":5,\"host_ns\":7,\"gap_ns\":5}\n"
+           "{\"i\":3,\"start_ns\":20,\"host_ns\":9,\"gap_ns\":8,\"device_ns\":4,"
+           "\"launches\":1,\"stream\":7,\"blocks\":[65536,0,131072,65600],\"page_faults\":12}\n"));
   return seeds;
 }
 

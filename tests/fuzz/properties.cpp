@@ -5,8 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/capture.h"
 #include "et_schema/comms.h"
 #include "et_schema/error.h"
+#include "et_schema/index_uses.h"
 #include "et_schema/kineto.h"
 #include "et_schema/trace_files.h"
 #include "et_schema/trace_reader.h"
@@ -104,6 +106,28 @@ void check_kineto(std::string_view input) {
     for (const et_schema::KinetoEvent& event : profile.events) {
       // A byte that is no text becomes the three of U+FFFD.
       require(event.name.size() <= 3 * input.size(), "a name longer than the input can hold");
+    }
+  });
+}
+
+void check_capture(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    const et_schema::Capture capture = et_schema::parse_capture(input, "fuzz.json");
+    for (const et_schema::CapturedRank& rank : capture.ranks) {
+      require(rank.median_step_ns().has_value() != rank.step_ns.empty(), "a median of nothing");
+    }
+  });
+}
+
+void check_indices(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    const et_schema::IndexUses read = et_schema::parse_index_uses(input, "fuzz.json");
+    for (const et_schema::IndexUse& use : read.uses) {
+      require(!find_problem(use.reuse) && draw_count(use.reuse) >= distinct_count(use.reuse),
+              "a reuse that no draws can have");
+    }
+    for (const et_schema::ZeroUse& use : read.zeros) {
+      require(use.share > 0 && use.share <= 1, "a share that is none");
     }
   });
 }

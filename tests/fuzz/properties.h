@@ -10,5 +10,7 @@ namespace understudy::fuzz {
 void check_trace(std::string_view input);
 void check_input_files(std::string_view input);
 void check_kineto(std::string_view input);
+void check_capture(std::string_view input);
+void check_indices(std::string_view input);
 
 }  // namespace understudy::fuzz

@@ -75,13 +75,12 @@ TEST_P(PropertyTest, HoldsForTheCorpusAndItsMutations) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Readers, PropertyTest,
-                         testing::Values(Target{"trace", &check_trace},
-                                         Target{"input_files", &check_input_files},
-                                         Target{"kineto", &check_kineto}),
-                         [](const testing::TestParamInfo<Target>& given) {
-                           return std::string(given.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Readers, PropertyTest,
+    testing::Values(Target{"trace", &check_trace}, Target{"input_files", &check_input_files},
+                    Target{"kineto", &check_kineto}, Target{"capture", &check_capture},
+                    Target{"indices", &check_indices}),
+    [](const testing::TestParamInfo<Target>& given) { return std::string(given.param.name); });
 
 }  // namespace
 }  // namespace understudy::fuzz

@@ -56,6 +56,26 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   return link;
 }
 
+/// Where page faults were counted, in steps of their own: an operator's counting makes it slow.
+/// Steps that took another way tell nothing.
+void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
+                     const RankCapture& capture, const std::optional<std::string>& step,
+                     Link& link) {
+  if (capture.faults.empty()) {
+    return;
+  }
+  const Profile counted = et_schema::read_profile(paths, capture.faults);
+  try {
+    const Link faults = generator::link(trace, counted, {step});
+    for (std::size_t node = 0; node < link.nodes.size(); ++node) {
+      if (link.nodes[node] && faults.nodes[node]) {
+        link.nodes[node]->page_faults = faults.nodes[node]->page_faults;
+      }
+    }
+  } catch (const et_schema::Error&) {
+  }
+}
+
 }  // namespace
 
 std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema::TraceSet& set,
@@ -82,6 +102,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
   for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
     progress.show(fmt::format("linking rank {}", rank));
     links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
+    add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
   }
   return links;
 }

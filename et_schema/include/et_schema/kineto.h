@@ -42,8 +42,9 @@ struct KinetoEvent {
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
   std::int64_t stream = -1;
-  std::int64_t sequence = -1;  ///< "Sequence number"
-  std::int64_t bytes = -1;     ///< of copies and sets
+  std::int64_t sequence = -1;     ///< "Sequence number"
+  std::int64_t bytes = -1;        ///< of copies and sets
+  std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
 };
 
 /// An allocation or, with a negative size, a free, as profile_memory records them.

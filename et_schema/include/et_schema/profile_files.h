@@ -16,6 +16,7 @@ struct RankCapture {
   CapturedRank facts;
   std::string alone;       ///< the profile taken without the trace's observer; empty: there is none
   std::string with_trace;  ///< that of the traced step; empty: there is none
+  std::string faults;      ///< one whose operators' page faults were counted; empty: there is none
 };
 
 /// The captures that the traces of a set came from, one a rank: the capture.json beside each trace

@@ -166,6 +166,7 @@ struct Timing {
   std::optional<std::int64_t> stream = {};  ///< of the first of them
   std::vector<HeapBlock> blocks = {};       ///< of kLeastHeapBlockBytes and more, in order, its
                                             ///< temporaries among them
+  std::optional<std::int64_t> page_faults = {};  ///< on its thread, where they were counted
   bool operator==(const Timing&) const = default;
 };
 

@@ -21,7 +21,8 @@ struct NodeTimes {
   std::int64_t device_ns =
       0;  ///< Σ duration of the device events that it and all below it launched
   std::uint64_t launches = 0;
-  std::optional<std::int64_t> stream = {};  ///< of the first of those device events
+  std::optional<std::int64_t> stream = {};       ///< of the first of those device events
+  std::optional<std::int64_t> page_faults = {};  ///< all below it included, where they were counted
 };
 
 /// What a profile says about the nodes of a trace.

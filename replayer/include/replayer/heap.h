@@ -17,17 +17,19 @@ namespace understudy::replayer {
 /// none are seen in one process, a tenth of the step's time apart. A replay by itself falls on a
 /// side of its own. So it keeps its heap, and makes as many faults as the original's: it gives the
 /// pages of blocks back when they are freed and, where others have used those pages since, again
-/// when they are allocated. The C library gives back the top of the heap: so the blocks that lay
-/// highest in the original come first, as far as its number of faults goes, the last one in part;
-/// and a freed block's pages go when all that lay higher is free too. Until then the block stays.
+/// when they are allocated. First come the blocks that operators met faults on in the original,
+/// where its capture counted them; then those that lay highest, since the C library gives back the
+/// top of the heap; as far as the number of faults goes, the last one in part. A freed block's
+/// pages go when all that lay higher is free too. Until then the block stays.
 class HeapPages {
  public:
   /// A block of an iteration: the `place`-th, from 0, that it allocates of this size.
   struct Block {
     std::size_t bytes = 0;
     std::uint32_t place = 0;
-    std::optional<std::uint64_t> address = {};  ///< in the original; unknown ones come last, the
-                                                ///< largest of them first
+    std::size_t faults = 0;  ///< that it met in the original, as far as operators tell
+    std::optional<std::uint64_t> address =
+        {};  ///< there; unknown ones come last, the largest first
   };
 
   /// Stops the C library from giving memory back by itself; blocks above its largest threshold
@@ -43,9 +45,11 @@ class HeapPages {
 
   /// Around one iteration without being timed: which blocks it allocates.
   void begin_learning();
-  /// After each operator: what the original allocated in it, in order. Blocks are told by their
-  /// sizes; of equals the first.
-  void learn(const std::vector<et_schema::HeapBlock>& original);
+  /// After each operator: what the original allocated and faulted on in it, or null if that is not
+  /// known. Blocks are told by their sizes, of equals the first. Faults go to what the operator
+  /// allocated, then to what was allocated last before it: memory can be taken by one and written
+  /// by the next.
+  void learn(const et_schema::Timing* original);
   void end_learning();
 
   /// Before an iteration, outside of what is timed.

@@ -130,6 +130,7 @@ class RandomBench {
           instruction.timing->device_ns = duration();
           instruction.timing->launches = 1 + below(9);
           instruction.timing->stream = any_int();
+          instruction.timing->page_faults = any_int();
           instruction.timing->blocks = {{any_int(), engine_()}, {any_int(), engine_()}};
         }
       }

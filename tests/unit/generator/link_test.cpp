@@ -231,6 +231,38 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->self_ns, 200);
 }
 
+TEST(LinkTimes, StartsFitTheDurations) {
+  // The first operator is slow in two steps, the gap behind it in two others.
+  std::vector<KinetoEvent> events;
+  std::int64_t begin = 0;
+  for (const auto& [slow, gap] : {std::pair{100, 0}, {100, 50}, {0, 50}}) {
+    events.push_back(event("ProfilerStep#4", begin, 2000, KinetoCategory::kUserAnnotation));
+    events.push_back(event("forward", begin + 100, 1800, KinetoCategory::kUserAnnotation));
+    events.push_back(event("aten::relu", begin + 200, 500 + slow));
+    events.push_back(event("aten::clamp_min", begin + 300, 300));
+    events.push_back(event("aten::relu", begin + 700 + slow + gap, 400));
+    begin += 10000;
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  const auto& first = linked.nodes.at(trace.nodes.size() - 3);
+  const auto& second = linked.nodes.at(trace.nodes.size() - 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->start_ns + first->host_ns, 800);
+  EXPECT_EQ(second->start_ns, 800);  // from start to start 600, 650 and 550: the median
+}
+
+TEST(LinkTimes, PageFaultsAreMediansWhereTheyWereCounted) {
+  std::vector<KinetoEvent> events = small_step(5000, 0);
+  events[2].page_faults = 70;
+  events[3].page_faults = 50;
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->page_faults, 70);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 2)->page_faults, 50);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->page_faults, std::nullopt);
+}
+
 TEST(LinkTimes, GoToTheInstructions) {
   std::vector<et_schema::Trace> traces;
   traces.push_back(small_trace().trace());

@@ -84,7 +84,9 @@ TEST(HeapPages, TheBlocksThatLayHighestInTheOriginalFault) {
   heap.begin_learning();
   iterate([&](std::size_t i, void*) {
     const std::uint64_t address = i == kHighest ? 900 : i == kSecond ? 800 : i;
-    heap.learn({{kMebibyte / 2, 1000}, {kMebibyte, address}});
+    et_schema::Timing timing;
+    timing.blocks = {{kMebibyte / 2, 1000}, {kMebibyte, address}};
+    heap.learn(&timing);
   });
   heap.end_learning();
 
@@ -100,6 +102,33 @@ TEST(HeapPages, TheBlocksThatLayHighestInTheOriginalFault) {
     const bool high = i == kHighest || i == kSecond;
     EXPECT_NEAR(static_cast<double>(faults[i]), high ? 10.0 * kPagesOfBlock : 0, 200) << i;
   }
+}
+
+TEST(HeapPages, TheBlocksThatFaultedInTheOriginalComeFirst) {
+  constexpr std::size_t kOwn = 3;      // faulted on by the operator that allocates it
+  constexpr std::size_t kEarlier = 9;  // by the operator after the one that allocates it
+  HeapPages::keep_heap();
+  HeapPages heap(2 * kPagesOfBlock);
+  heap.begin_learning();
+  iterate([&](std::size_t i, void*) {
+    et_schema::Timing timing;
+    timing.blocks = {{kMebibyte, 1000 + i}};
+    const bool faults_twice = i == kEarlier + 1;
+    timing.page_faults = i == kOwn ? kPagesOfBlock : faults_twice ? 2 * kPagesOfBlock : 5;
+    heap.learn(&timing);
+  });
+  heap.end_learning();
+  std::vector<std::uint64_t> faults(kBlocks);
+  std::uint64_t before = minor_faults();
+  static_cast<void>(faults_of_an_iteration(heap, [&](std::size_t i, void*) {
+    const std::uint64_t now = minor_faults();
+    faults[i] += now - before;
+    before = now;
+  }));
+  // Three are wanted by operators, pages for two: those that lay higher.
+  EXPECT_NEAR(static_cast<double>(faults[kEarlier]), 10.0 * kPagesOfBlock, 200);
+  EXPECT_NEAR(static_cast<double>(faults[kEarlier + 1]), 10.0 * kPagesOfBlock, 200);
+  EXPECT_NEAR(static_cast<double>(faults[kOwn]), 0, 200);
 }
 
 TEST(HeapPages, ContentOutlivesTheGivingBackOfOtherBlocks) {
