@@ -9,8 +9,8 @@
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
-steps under the Kineto profiler alone, in one profile; without a GPU FAULT_STEPS more, whose page
-faults are counted by operator; one step whose index values are looked at
+steps under the Kineto profiler alone, in one profile, the last FAULT_STEPS of them in another one
+that counts page faults, where there is no GPU; one step whose index values are looked at
 (understudy_indices.py); one step under the execution trace observer and Kineto together.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
@@ -40,7 +40,7 @@ from understudy_observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
-FAULT_STEPS = 3
+FAULT_STEPS = 2  # of the profiled ones, where they are twice as many
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
@@ -61,7 +61,8 @@ class Capture:
         out_dir       folder to write to; made if it is not there
         warmup        steps that are run and not looked at
         timed         steps that are timed with nothing attached
-        profiled      steps that are profiled without the observer (their times are the honest ones)
+        profiled      steps that are profiled without the observer (their times are the honest ones);
+                      of four or more the last two count page faults, where there is no GPU
         trace         record the execution trace; without it only times are taken
         indices       record how index values come again, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
@@ -82,9 +83,10 @@ class Capture:
         self._peak_tensor_bytes = None
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
-            self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
-            if not torch.cuda.is_available():
-                self._phases += ["faults"] * FAULT_STEPS
+            self._counting = fault_counting() if profiled >= 2 * FAULT_STEPS else None
+            counted = FAULT_STEPS if self._counting else 0
+            self._phases += ["profiler_warmup"] + ["kineto_only"] * (profiled - counted)
+            self._phases += ["faults"] * counted
         if trace:
             self._phases += (["indices"] if indices else []) + ["et"]
         self._index = None  # None: the first step has not begun
@@ -171,8 +173,8 @@ class Capture:
             self._open.enter_context(_kineto())
         elif phase == "kineto_only" and is_first:
             self._enter_profile("kineto_only", None)
-        elif phase == "faults" and is_first and (counting := fault_counting()):
-            self._enter_profile("faults", None, counting)
+        elif phase == "faults" and is_first:
+            self._enter_profile("faults", None, self._counting)
         elif phase == "indices":
             self._enter_index_recorder()
         elif phase == "et":

@@ -61,7 +61,7 @@ def fault_counting():
     Which tensors lie on fresh pages is chance, and a tenth of a step: a replay repeats it. Counting
     costs some microseconds an event, so the times of such a profile are worth little.
     """
-    if not _system_counts_faults():
+    if torch.cuda.is_available() or not _system_counts_faults():
         return None
     try:
         from torch._C._profiler import _ExperimentalConfig

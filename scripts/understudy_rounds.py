@@ -20,7 +20,6 @@ PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
-FAULT_STEPS = 3  # of scripts/understudy_capture.py
 MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
 MOST_TRIES = 3  # of a disturbed round
 # Student's t, 97.5 %, by degrees of freedom.
@@ -106,7 +105,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
     launcher = [PYTHON]
     if sample.ranks > 1:
         launcher += ["-m", "torch.distributed.run", "--nproc-per-node", sample.ranks]
-    needed = WARMUP + steps + profiled + FAULT_STEPS + 3
+    needed = WARMUP + steps + profiled + 3
     script = list(sample.script)
     if sample.folder.parent == ROOT / "fleet_samples" and "--steps" not in script:
         script += ["--steps", needed]

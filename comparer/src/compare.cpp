@@ -54,7 +54,7 @@ class Comparer {
  public:
   Comparer(const std::vector<Run>& a, const std::vector<Run>& b, bool is_alike)
       : setting_{a.size(), b.size(), disturbance_of(a, b)}, is_alike_(is_alike) {
-    Sampler sampler(setting_);
+    Sampler sampler;
     for (PairedRow& row : pair_rows(a, b)) {
       std::optional<Estimate> estimate = sampler.estimate(row);
       rows_.push_back({std::move(row), std::move(estimate)});
@@ -129,7 +129,7 @@ class Comparer {
     return evidence;
   }
 
-  Row row_of(const EstimatedRow& each, const Evidence& evidence) const {
+  [[nodiscard]] Row row_of(const EstimatedRow& each, const Evidence& evidence) const {
     Row row;
     row.kind = each.row.kind;
     row.name = each.row.name;

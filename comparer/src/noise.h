@@ -97,7 +97,6 @@ struct Uncertain {
 /// row or took no time.
 class Sampler {
  public:
-  explicit Sampler(const Setting& setting) : setting_(setting) {}
   [[nodiscard]] std::optional<Estimate> estimate(const PairedRow& row);
 
  private:
@@ -109,7 +108,6 @@ class Sampler {
   [[nodiscard]] Location locate(const Series& row, std::uint64_t run);
   [[nodiscard]] const std::vector<Resample>& resamples(std::size_t samples, std::uint64_t run);
 
-  const Setting& setting_;
   std::map<std::pair<std::uint64_t, std::size_t>, std::vector<Resample>> resamples_;
 };
 

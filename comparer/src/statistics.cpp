@@ -33,7 +33,8 @@ double fast_half_mean(std::vector<double>& samples) {
 }
 
 std::size_t block_length(std::size_t samples) {
-  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(samples))));
+  const auto count = static_cast<double>(samples);
+  return static_cast<std::size_t>(std::ceil(std::max(std::sqrt(count), count / 6)));
 }
 
 std::vector<Resample> block_resamples(std::size_t samples, std::size_t count, std::uint64_t seed) {

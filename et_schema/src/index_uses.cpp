@@ -30,7 +30,7 @@ RecordedTensor read_tensor(const JsonField& field) {
 
 ZeroUse read_zeros(const JsonField& field) {
   const JsonField share = field.at("share");
-  const ZeroUse use{read_tensor(field), share.as_double()};
+  ZeroUse use{read_tensor(field), share.as_double()};
   if (!(use.share > 0 && use.share <= 1)) {
     share.fail("a number above 0, at most 1", fmt::format("{}", use.share));
   }

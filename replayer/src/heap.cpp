@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -30,24 +31,29 @@ constexpr double kLeastShare = 0.3;
 constexpr std::size_t kMostLooked = 8;
 
 std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+  static const auto kBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return kBytes;
 }
 
 /// The last `pages` whole pages inside of a block: its ends hold the C library's own words.
 struct Span {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
+  std::byte* begin = nullptr;
+  std::byte* end = nullptr;
 
-  static Span of(const void* block, std::size_t bytes, std::size_t pages) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(block);
-    const std::uintptr_t first = (begin / page_bytes() + 1) * page_bytes();
-    const std::uintptr_t last = (begin + bytes) / page_bytes() * page_bytes();
-    return last <= first ? Span{} : Span{last - std::min(last - first, pages * page_bytes()), last};
+  static Span of(void* block, std::size_t bytes, std::size_t pages) {
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    auto* const start = static_cast<std::byte*>(block);
+    std::byte* const first = start + (page_bytes() - address % page_bytes());
+    std::byte* const last = start + bytes - (address + bytes) % page_bytes();
+    if (last <= first) {
+      return {};
+    }
+    const auto most = static_cast<std::size_t>(last - first);
+    return {last - std::min(most, pages * page_bytes()), last};
   }
   void give_back() const {
     if (begin < end) {
-      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+      madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED);
     }
   }
 };

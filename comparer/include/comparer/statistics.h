@@ -15,7 +15,7 @@ namespace understudy::comparer {
 /// Indices of one resample of a series of autocorrelated samples.
 using Resample = std::vector<std::uint32_t>;
 
-/// Length of the blocks that are drawn whole: ⌈√n⌉.
+/// Length of the blocks that are drawn whole: √n or n ÷ 6, the longer, rounded up.
 [[nodiscard]] std::size_t block_length(std::size_t samples);
 
 /// `count` resamples of n samples by the circular block bootstrap (Politis, Romano 1992). The same

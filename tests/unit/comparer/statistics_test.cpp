@@ -18,10 +18,10 @@ TEST(Statistics, FastHalfIsTheMeanOfTheSmallerHalf) {
   EXPECT_TRUE(std::isnan(fast_half({})));
 }
 
-TEST(Statistics, BlocksAreAsLongAsTheRootOfTheSeries) {
+TEST(Statistics, BlocksAreAsLongAsTheRootOfTheSeriesOrASixth) {
   EXPECT_EQ(block_length(1), 1U);
   EXPECT_EQ(block_length(30), 6U);
-  EXPECT_EQ(block_length(100), 10U);
+  EXPECT_EQ(block_length(100), 17U);
 }
 
 TEST(Statistics, ResamplesAreBlocksOfTheSeriesAndTheSameEachTime) {
