@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "demands.h"
@@ -72,37 +73,41 @@ class ValueAssigner {
     use_captured_zeros(instruction);
   }
 
-  /// Of an external alone: what the program itself computes has the zeros that it computes.
-  void use_captured_zeros(const Instruction& instruction) {
-    const auto captured = captured_.reuses.zeros_by_node.find(instruction.node_id);
-    if (captured == captured_.reuses.zeros_by_node.end()) {
+  /// Calls visit(slot, captured) for what was captured of the instruction's tensors.
+  template <typename Captured, typename Visit>
+  static void for_each_captured(
+      const std::unordered_map<std::uint64_t, std::vector<Captured>>& by_node,
+      const Instruction& instruction, Visit&& visit) {
+    const auto captured = by_node.find(instruction.node_id);
+    if (captured == by_node.end()) {
       return;
     }
     const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
-    for (const CapturedZeros& zeros : captured->second) {
-      if (zeros.tensor >= tensors.size() || !tensors[zeros.tensor]) {
-        continue;
-      }
-      et_schema::Storage& storage =
-          program_.storages[program_.slots[*tensors[zeros.tensor]].storage];
-      if (storage.external) {
-        storage.zeros = zeros.share;
+    for (const Captured& each : captured->second) {
+      if (each.tensor < tensors.size() && tensors[each.tensor]) {
+        visit(*tensors[each.tensor], each);
       }
     }
   }
 
+  /// Of an external alone: what the program itself computes has the zeros that it computes.
+  void use_captured_zeros(const Instruction& instruction) {
+    for_each_captured(
+        captured_.reuses.zeros_by_node, instruction, [&](SlotId slot, const CapturedZeros& zeros) {
+          et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
+          if (storage.external) {
+            storage.zeros = zeros.share;
+          }
+        });
+  }
+
   void use_captured_reuses(const Instruction& instruction) {
-    const auto captured = captured_.reuses.by_node.find(instruction.node_id);
-    if (captured == captured_.reuses.by_node.end()) {
-      return;
-    }
-    const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
-    for (const CapturedReuse& reuse : captured->second) {
-      if (reuse.tensor < tensors.size() && tensors[reuse.tensor] &&
-          et_schema::is_integral(program_.slots[*tensors[reuse.tensor]].dtype)) {
-        demands_.ask(*tensors[reuse.tensor], reuse_rule(*reuse.reuse, kCapturedReuse));
-      }
-    }
+    for_each_captured(captured_.reuses.by_node, instruction,
+                      [&](SlotId slot, const CapturedReuse& reuse) {
+                        if (et_schema::is_integral(program_.slots[slot].dtype)) {
+                          demands_.ask(slot, reuse_rule(*reuse.reuse, kCapturedReuse));
+                        }
+                      });
   }
 
   /// A captured range narrows a demand on integers. Offsets and lengths say more than a range does;

@@ -54,6 +54,18 @@ double faults_of_an_iteration(
   return sum / kMeasured;
 }
 
+/// Of ten settled iterations together, by block; the first one's hold what lies before it as well.
+std::vector<std::uint64_t> faults_by_block(HeapPages& heap) {
+  std::vector<std::uint64_t> faults(kBlocks);
+  std::uint64_t before = minor_faults();
+  static_cast<void>(faults_of_an_iteration(heap, [&](std::size_t i, void*) {
+    const std::uint64_t now = minor_faults();
+    faults[i] += now - before;
+    before = now;
+  }));
+  return faults;
+}
+
 double faults_of_an_iteration(std::uint64_t wanted) {
   HeapPages::keep_heap();
   HeapPages heap(wanted);
@@ -90,13 +102,7 @@ TEST(HeapPages, TheBlocksThatLayHighestInTheOriginalFault) {
   });
   heap.end_learning();
 
-  std::vector<std::uint64_t> faults(kBlocks);
-  std::uint64_t before = minor_faults();
-  static_cast<void>(faults_of_an_iteration(heap, [&](std::size_t i, void*) {
-    const std::uint64_t now = minor_faults();
-    faults[i] += i == 0 ? 0 : now - before;  // of the first, what lies before it counts as well
-    before = now;
-  }));
+  const std::vector<std::uint64_t> faults = faults_by_block(heap);
 
   for (std::size_t i = 1; i < kBlocks; ++i) {
     const bool high = i == kHighest || i == kSecond;
@@ -118,13 +124,7 @@ TEST(HeapPages, TheBlocksThatFaultedInTheOriginalComeFirst) {
     heap.learn(&timing);
   });
   heap.end_learning();
-  std::vector<std::uint64_t> faults(kBlocks);
-  std::uint64_t before = minor_faults();
-  static_cast<void>(faults_of_an_iteration(heap, [&](std::size_t i, void*) {
-    const std::uint64_t now = minor_faults();
-    faults[i] += now - before;
-    before = now;
-  }));
+  const std::vector<std::uint64_t> faults = faults_by_block(heap);
   // Three are wanted by operators, pages for two: those that lay higher.
   EXPECT_NEAR(static_cast<double>(faults[kEarlier]), 10.0 * kPagesOfBlock, 200);
   EXPECT_NEAR(static_cast<double>(faults[kEarlier + 1]), 10.0 * kPagesOfBlock, 200);
