@@ -9,8 +9,8 @@
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
-steps under the Kineto profiler alone, in one profile, the last FAULT_STEPS of them in another one
-that counts page faults, where there is no GPU; one step whose index values are looked at
+steps under the Kineto profiler alone, in one profile; FAULT_STEPS under a profiler that counts page
+faults, where there is no GPU; one step whose index values are looked at
 (understudy_indices.py); one step under the execution trace observer and Kineto together.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
@@ -40,7 +40,7 @@ from understudy_observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
-FAULT_STEPS = 2  # of the profiled ones, where they are twice as many
+FAULT_STEPS = 4  # that follow the profiled ones; the first lets the heap settle and is not marked
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
@@ -56,13 +56,14 @@ class Capture:
     """Drives the phases of one capture; use it through capture(), capture_step() or step()."""
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
-                 tensor_range=True, step_marker=True, stop_when_done=False, allocations=None):
+                 count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False, allocations=None):
         """
         out_dir       folder to write to; made if it is not there
         warmup        steps that are run and not looked at
         timed         steps that are timed with nothing attached
-        profiled      steps that are profiled without the observer (their times are the honest ones);
-                      of four or more the last two count page faults, where there is no GPU
+        profiled      steps that are profiled without the observer (their times are the honest ones)
+        count_faults  profile FAULT_STEPS more that count page faults by operator, where there is no
+                      GPU and the system lets a process count them
         trace         record the execution trace; without it only times are taken
         indices       record how index values come again, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
@@ -83,10 +84,9 @@ class Capture:
         self._peak_tensor_bytes = None
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
-            self._counting = fault_counting() if profiled >= 2 * FAULT_STEPS else None
-            counted = FAULT_STEPS if self._counting else 0
-            self._phases += ["profiler_warmup"] + ["kineto_only"] * (profiled - counted)
-            self._phases += ["faults"] * counted
+            self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
+            self._counting = fault_counting() if count_faults else None
+            self._phases += ["faults"] * (FAULT_STEPS if self._counting else 0)
         if trace:
             self._phases += (["indices"] if indices else []) + ["et"]
         self._index = None  # None: the first step has not begun
@@ -96,6 +96,7 @@ class Capture:
         self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
+        self._exports = []  # of profiles that are over
         self._open = contextlib.ExitStack()  # what the current step has switched on by itself
 
     @property
@@ -140,7 +141,7 @@ class Capture:
                                               self._allocations.understudy_peak_bytes())
         self._index += 1
         if self.done or self._phases[self._index] != phase:
-            self._profile.close()
+            self._end_profile()
         if self.done:
             self._finish()
             if self.stop_when_done:
@@ -179,7 +180,8 @@ class Capture:
             self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
-        if phase in ("kineto_only", "faults", "et") and self.step_marker:
+        settles = phase == "faults" and is_first
+        if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
             self._open.callback(_synchronize)  # device work of the step belongs to its marker
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         if self._allocations is not None:
@@ -187,6 +189,14 @@ class Capture:
         self._faults_at_start = _minor_faults()
         self._cpu_at_start = time.process_time_ns()
         self._started = self._clock()
+
+    def _end_profile(self):
+        """Writes what is over. Not before steps that count faults: it would change their heap."""
+        self._profile.close()
+        if self.done or self._phases[self._index] != "faults":
+            for export in self._exports:
+                export()
+            self._exports = []
 
     def _enter_index_recorder(self):
         """Closing writes what the step's index values are like, where it had any."""
@@ -226,7 +236,7 @@ class Capture:
             raw.write_text(text, encoding="utf-8", errors="surrogateescape")
             self._keep(raw, target)
 
-        self._profile.callback(export)
+        self._profile.callback(self._exports.append, export)
         self._profile.enter_context(profiler)
         self._profile.callback(_synchronize)
 
@@ -275,6 +285,7 @@ class Capture:
             "cpu_ns_in_timed_steps": self._timed_cpu_ns,
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
+            "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
             "peak_device_bytes": _peak_device_bytes(),

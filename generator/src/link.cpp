@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "et_schema/error.h"
@@ -34,6 +35,11 @@ std::string base_name(const std::string& path) {
 }
 
 /// Half-way between the middle two for an even number.
+std::int64_t mean(const std::vector<std::int64_t>& samples) {
+  const std::int64_t sum = std::accumulate(samples.begin(), samples.end(), std::int64_t{0});
+  return sum / static_cast<std::int64_t>(samples.size());
+}
+
 std::int64_t median(std::vector<std::int64_t>& samples) {
   if (samples.empty()) {
     return 0;
@@ -240,7 +246,8 @@ class Linker {
                                           samples.stream,
                                           {}};
         if (!samples.page_faults.empty()) {
-          result_.nodes[nodes_.nodes[i]]->page_faults = median(samples.page_faults);
+          // Mostly all or none in a step: the mean tells how often.
+          result_.nodes[nodes_.nodes[i]]->page_faults = mean(samples.page_faults);
         }
       }
     }

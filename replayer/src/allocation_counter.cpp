@@ -56,11 +56,10 @@ class CountingAllocator final : public c10::Allocator {
     if (bytes >= kCheckedBytes) {
       refuse_what_does_not_fit(bytes);
     }
-    void* data = c10::alloc_cpu(bytes);
+    void* data = allocate_block(bytes);
     if (data != nullptr) {
       count(static_cast<std::int64_t>(malloc_usable_size(data)));
       c10::profiledCPUMemoryReporter().New(data, bytes);  // as LibTorch's own does
-      after_allocation(data, bytes);
     }
     return {data, data, &release, c10::Device(c10::kCPU)};
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -25,8 +26,11 @@ constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
 constexpr auto kLeastBytes = static_cast<std::size_t>(et_schema::kLeastHeapBlockBytes);
 /// Of the difference between wanted and seen faults, what one iteration makes up for.
 constexpr double kCorrection = 0.5;
-/// An operator that meets faults on so much of a block meets them on all of it.
+/// An operator whose own thread meets faults on so much of its part of a block, in the mean over
+/// steps, meets them on all of it at times. Few are no block's.
 constexpr double kLeastShare = 0.3;
+/// Shares that differ by less are alike.
+constexpr double kShareStep = 0.25;
 /// Blocks back from an operator that it may be the first to write.
 constexpr std::size_t kMostLooked = 8;
 
@@ -81,6 +85,7 @@ class Iteration {
       size.allocated = 0;
     }
     if (mode == Mode::kLearning) {
+      free_given_back();
       sizes_.clear();
       learnt_.clear();
     }
@@ -95,25 +100,21 @@ class Iteration {
     waited_before_ = waiting_.size();
   }
 
-  void allocated(void* block, std::size_t bytes) {
+  void* allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (mode_ == Mode::kLearning) {
-      learnt_.push_back({bytes, sizes_[bytes].allocated++, 0, {}});
-      return;
+      learnt_.push_back({bytes, sizes_[bytes].allocated++});
+      return c10::alloc_cpu(bytes);
     }
     const auto size = sizes_.find(bytes);
     if (size == sizes_.end()) {
-      return;
+      return c10::alloc_cpu(bytes);
     }
     const std::uint32_t place = size->second.allocated++;
-    if (place < size->second.planned.size() && size->second.planned[place].pages > 0) {
-      const Planned& planned = size->second.planned[place];
-      const FreshBlock fresh{block, Span::of(block, bytes, planned.pages), planned.address};
-      fresh.span.give_back();
-      has_blocks_ = true;
-      fresh_[block] = fresh;
-      highest_.insert(fresh.address);
-    }
+    std::vector<Planned>& planned = size->second.planned;
+    return place < planned.size() && planned[place].pages > 0
+               ? allocate_fresh(bytes, place, planned[place])
+               : c10::alloc_cpu(bytes);
   }
 
   bool takes_over(void* block) {
@@ -130,11 +131,11 @@ class Iteration {
     return taken;
   }
 
-  void learn(const et_schema::Timing* original) {
+  void learn(const et_schema::Timing* original, int threads) {
     const std::lock_guard lock(mutex_);
     if (original != nullptr) {
       find_addresses(original->blocks);
-      find_faults(original->page_faults.value_or(0));
+      find_faults(original->page_faults.value_or(0), threads);
     }
     told_ = learnt_.size();
   }
@@ -149,15 +150,17 @@ class Iteration {
     const std::lock_guard lock(mutex_);
     std::vector<Planned>& of_size = sizes_[block.bytes].planned;
     of_size.resize(std::max<std::size_t>(of_size.size(), block.place + 1));
-    of_size[block.place] = {pages, block.address.value_or(0)};
+    of_size[block.place].pages = pages;
+    of_size[block.place].address = block.address.value_or(0);
   }
   void forget() {
     const std::lock_guard lock(mutex_);
     mode_ = Mode::kIdle;
-    sizes_.clear();
     fresh_.clear();
     highest_.clear();
     release(waiting_.begin(), waiting_.end());
+    free_given_back();
+    sizes_.clear();
     waited_before_ = 0;
     has_blocks_ = false;
   }
@@ -166,6 +169,8 @@ class Iteration {
   struct Planned {
     std::size_t pages = 0;
     std::uint64_t address = 0;
+    void* given_back = nullptr;  ///< a block that waits for the next iteration: nobody writes on it
+    std::size_t given_back_pages = 0;
   };
   struct Size {
     std::uint32_t allocated = 0;   ///< in this iteration
@@ -173,10 +178,26 @@ class Iteration {
   };
   struct FreshBlock {
     void* block = nullptr;
-    Span span;
+    std::size_t bytes = 0;
+    std::uint32_t place = 0;
+    std::size_t pages = 0;
     std::uint64_t address = 0;
   };
   using Waiting = std::vector<FreshBlock>::iterator;
+
+  /// One whose pages were given back when it was freed, as in the original: the operator that
+  /// allocates it pays for the faults, not for the giving back.
+  void* allocate_fresh(std::size_t bytes, std::uint32_t place, Planned& planned) {
+    void* const given_back = std::exchange(planned.given_back, nullptr);
+    void* const block = given_back != nullptr ? given_back : c10::alloc_cpu(bytes);
+    if (given_back == nullptr || planned.given_back_pages < planned.pages) {
+      Span::of(block, bytes, planned.pages).give_back();
+    }
+    has_blocks_ = true;
+    fresh_[block] = {block, bytes, place, planned.pages, planned.address};
+    highest_.insert(planned.address);
+    return block;
+  }
 
   void find_addresses(const std::vector<et_schema::HeapBlock>& original) {
     std::vector<bool> is_taken(original.size());
@@ -189,20 +210,37 @@ class Iteration {
       }
     }
   }
-  void find_faults(std::int64_t faults) {
+  void find_faults(std::int64_t faults, int threads) {
     const std::size_t oldest = learnt_.size() - std::min(learnt_.size(), kMostLooked);
     for (std::size_t k = learnt_.size(); k-- > std::min(oldest, told_);) {
-      // Few are no block's, and other threads' are not counted: most of a block stands for all.
-      const std::size_t pages = inner_pages(learnt_[k].bytes) - learnt_[k].faults;
-      const auto left = static_cast<std::size_t>(std::max<std::int64_t>(faults, 0));
-      if (pages > 0 && static_cast<double>(left) >= kLeastShare * static_cast<double>(pages)) {
-        learnt_[k].faults += pages;
+      const auto pages = static_cast<double>(inner_pages(learnt_[k].bytes));
+      const double share = static_cast<double>(faults) * threads / pages;
+      if (pages > 0 && learnt_[k].fault_share == 0 && share >= kLeastShare) {
+        learnt_[k].fault_share = std::min(share, 1.0);
         faults -= static_cast<std::int64_t>(pages);
       }
     }
   }
 
-  /// Frees what lay higher than all that is in use.
+  void free_given_back() {
+    for (auto& [bytes, size] : sizes_) {
+      for (Planned& planned : size.planned) {
+        c10::free_cpu(std::exchange(planned.given_back, nullptr));
+      }
+    }
+  }
+  void give_back(const FreshBlock& block) {
+    std::vector<Planned>& planned = sizes_[block.bytes].planned;
+    if (block.place >= planned.size() || planned[block.place].given_back != nullptr) {
+      c10::free_cpu(block.block);
+      return;
+    }
+    Span::of(block.block, block.bytes, block.pages).give_back();
+    planned[block.place].given_back = block.block;
+    planned[block.place].given_back_pages = block.pages;
+  }
+
+  /// Gives the pages back of what lay higher than all that is in use.
   void release_top() {
     const auto is_below_top = [this](const FreshBlock& block) {
       return !highest_.empty() && block.address <= *highest_.rbegin();
@@ -213,10 +251,7 @@ class Iteration {
     release(std::stable_partition(waiting_.begin(), waiting_.end(), is_below_top), waiting_.end());
   }
   void release(Waiting begin, Waiting end) {
-    std::for_each(begin, end, [](const FreshBlock& each) {
-      each.span.give_back();
-      c10::free_cpu(each.block);
-    });
+    std::for_each(begin, end, [this](const FreshBlock& each) { give_back(each); });
     waiting_.erase(begin, end);
   }
 
@@ -236,10 +271,10 @@ Iteration the_iteration;
 
 }  // namespace
 
-void after_allocation(void* block, std::size_t bytes) {
-  if (bytes >= kLeastBytes && bytes < kMostMappedThreshold && !the_iteration.is_idle()) {
-    the_iteration.allocated(block, bytes);
-  }
+void* allocate_block(std::size_t bytes) {
+  const bool is_of_heap = bytes >= kLeastBytes && bytes < kMostMappedThreshold;
+  return is_of_heap && !the_iteration.is_idle() ? the_iteration.allocate(bytes)
+                                                : c10::alloc_cpu(bytes);
 }
 
 bool takes_over(void* block, std::size_t bytes) {
@@ -266,15 +301,19 @@ void HeapPages::begin_learning() {
 }
 
 void HeapPages::learn(const et_schema::Timing* original) {
-  the_iteration.learn(original);
+  counted_ = counted_ || (original != nullptr && original->page_faults.has_value());
+  the_iteration.learn(original, threads_);
 }
 
 void HeapPages::end_learning() {
   the_iteration.end();
   blocks_ = the_iteration.learnt();
-  std::ranges::stable_sort(blocks_, std::greater<>(), [](const Block& block) {
-    return std::tuple(block.faults > 0, block.address.has_value(), block.address.value_or(0),
-                      block.bytes);
+  std::ranges::stable_sort(blocks_, std::greater<>(), [this](const Block& block) {
+    // High blocks that were seen not to fault are not the likeliest.
+    const bool by_address = !counted_ || block.fault_share > 0;
+    return std::tuple(std::lround(block.fault_share / kShareStep),
+                      by_address && block.address.has_value(),
+                      by_address ? block.address.value_or(0) : 0, block.bytes);
   });
   planned_pages_ = static_cast<double>(wanted_);
   plan();

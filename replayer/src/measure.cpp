@@ -1,5 +1,7 @@
 #include "replayer/measure.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -69,7 +71,7 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       health_(program.slots.size()) {
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
-    heap_.emplace(*options_.page_faults);
+    heap_.emplace(*options_.page_faults, at::get_num_threads());
   }
 }
 

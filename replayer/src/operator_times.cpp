@@ -14,6 +14,11 @@ namespace {
 constexpr double kMilli = 1e3;  // of a second
 constexpr double kMilliOfNano = 1e-6;
 
+double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return et_schema::percentile(samples, 0.5).value_or(0);
+}
+
 /// Adds the calls of one step to its operator's row.
 void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::OperatorTime& row) {
   const bool is_first = row.count == 0;
@@ -22,6 +27,7 @@ void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::O
   for (std::size_t i = 0; i < calls_s.size(); ++i) {
     row.samples_ms[i] += calls_s[i] * kMilli;
   }
+  row.ms += median(calls_s) * kMilli;  // of each call, as the recorded times are
   // Known for all calls of the operator, or for none.
   if (step.source->timing && (is_first || row.recorded_ms)) {
     row.recorded_ms = row.recorded_ms.value_or(0) +
@@ -57,7 +63,6 @@ void report_operator_times(const BoundProgram& bound,
   report.gap_samples_ms = iterations_ms;
   for (auto& [name, row] : operators) {
     for (std::size_t i = 0; i < row.samples_ms.size(); ++i) {
-      row.ms += row.samples_ms[i] / static_cast<double>(row.samples_ms.size());
       report.gap_samples_ms[i] -= row.samples_ms[i];
     }
     report.operators.push_back(std::move(row));

@@ -64,13 +64,13 @@ struct MemoryUse {
   std::uint64_t external_bytes = 0;  ///< touched bytes of the externals
 };
 
-/// Time of one operator, summed over an iteration, mean of the profiled iterations.
+/// Time of one operator, summed over the calls of an iteration.
 struct OperatorTime {
   std::string name;
   std::string op_class;  ///< "matmul", "convolution", "elementwise", …: docs/metrics.md
   std::uint64_t count = 0;
-  double ms = 0;
-  std::vector<double> samples_ms = {};     ///< one a profiled iteration
+  double ms = 0;                        ///< sum of each call's median over the profiled iterations
+  std::vector<double> samples_ms = {};  ///< one a profiled iteration
   std::optional<double> recorded_ms = {};  ///< in the original, from its linked profile
   std::optional<double> device_ms = {};    ///< on the device; absent on the CPU
 };

@@ -16,18 +16,19 @@ namespace understudy::replayer {
 /// and that depends on what else, of Python's, lies there. Steps with ten thousand faults and with
 /// none are seen in one process, a tenth of the step's time apart. A replay by itself falls on a
 /// side of its own. So it keeps its heap, and makes as many faults as the original's: it gives the
-/// pages of blocks back when they are freed and, where others have used those pages since, again
-/// when they are allocated. First come the blocks that operators met faults on in the original,
-/// where its capture counted them; then those that lay highest, since the C library gives back the
-/// top of the heap; as far as the number of faults goes, the last one in part. A freed block's
-/// pages go when all that lay higher is free too. Until then the block stays.
+/// pages of blocks back when they are freed, and keeps these blocks for the same tensors of the
+/// next iteration. First come the blocks that operators met faults on in the original, where its
+/// capture counted them, then the largest. Where nothing was counted, those that lay highest, since
+/// the C library gives back the top of the heap. As far as the number of faults goes, the last one
+/// in part. A freed block's pages go when all that lay higher is free too. Until then the block
+/// stays.
 class HeapPages {
  public:
   /// A block of an iteration: the `place`-th, from 0, that it allocates of this size.
   struct Block {
     std::size_t bytes = 0;
     std::uint32_t place = 0;
-    std::size_t faults = 0;  ///< that it met in the original, as far as operators tell
+    double fault_share = 0;  ///< of it that faulted in the original, as far as operators tell
     std::optional<std::uint64_t> address =
         {};  ///< there; unknown ones come last, the largest first
   };
@@ -37,8 +38,9 @@ class HeapPages {
   /// process. To be called before tensors are made.
   static void keep_heap();
 
-  /// `faults`: wanted an iteration.
-  explicit HeapPages(std::uint64_t faults) : wanted_(faults) {}
+  /// `faults`: wanted an iteration. `threads`: that share an operator's work, here and in the
+  /// original; what it is known to have faulted on is one thread's part.
+  HeapPages(std::uint64_t faults, int threads) : wanted_(faults), threads_(threads) {}
   ~HeapPages();
   HeapPages(const HeapPages&) = delete;
   HeapPages& operator=(const HeapPages&) = delete;
@@ -61,15 +63,18 @@ class HeapPages {
   void plan();
 
   std::uint64_t wanted_;
+  int threads_;
+  bool counted_ = false;      ///< operators' faults are known
   double planned_pages_ = 0;  ///< that the next iteration is to fault on
   std::uint64_t faults_before_ = 0;
-  std::vector<Block> blocks_;  ///< highest in the original first
+  std::vector<Block> blocks_;  ///< likeliest to fault first
 };
 
-/// To be called with each block of a tensor after it was allocated, and before it is freed: with
-/// the bytes that were asked for, and with at least as many. True: the heap frees the block later,
-/// by c10::free_cpu.
-void after_allocation(void* block, std::size_t bytes);
+/// A block for a tensor, from c10::alloc_cpu; its pages are new if the iteration wants them to be.
+[[nodiscard]] void* allocate_block(std::size_t bytes);
+
+/// To be called before a block is freed, with at least the bytes that were asked for. True: the
+/// heap keeps the block, it is not to be freed.
 [[nodiscard]] bool takes_over(void* block, std::size_t bytes);
 
 /// Minor page faults of this process so far.

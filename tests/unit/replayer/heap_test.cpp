@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
 constexpr std::size_t kBlocks = 24;
 constexpr std::uint64_t kPagesOfBlock = kMebibyte / 4096;
+constexpr int kThreads = 1;
 constexpr std::uint64_t kBytes = kBlocks * kMebibyte;
 
 using OnBlock = std::function<void(std::size_t, void*)>;
@@ -28,8 +29,7 @@ void free_block(void* block) {
 void iterate(const OnBlock& written = [](std::size_t, void*) {}) {
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < kBlocks; ++i) {
-    blocks.push_back(std::malloc(kMebibyte));
-    after_allocation(blocks.back(), kMebibyte);
+    blocks.push_back(allocate_block(kMebibyte));
     std::memset(blocks.back(), 1, kMebibyte);
     written(i, blocks.back());
   }
@@ -68,7 +68,7 @@ std::vector<std::uint64_t> faults_by_block(HeapPages& heap) {
 
 double faults_of_an_iteration(std::uint64_t wanted) {
   HeapPages::keep_heap();
-  HeapPages heap(wanted);
+  HeapPages heap(wanted, kThreads);
   heap.begin_learning();
   iterate();
   heap.end_learning();
@@ -92,7 +92,7 @@ TEST(HeapPages, TheBlocksThatLayHighestInTheOriginalFault) {
   constexpr std::size_t kHighest = 7;
   constexpr std::size_t kSecond = 20;
   HeapPages::keep_heap();
-  HeapPages heap(2 * kPagesOfBlock);
+  HeapPages heap(2 * kPagesOfBlock, kThreads);
   heap.begin_learning();
   iterate([&](std::size_t i, void*) {
     const std::uint64_t address = i == kHighest ? 900 : i == kSecond ? 800 : i;
@@ -114,7 +114,7 @@ TEST(HeapPages, TheBlocksThatFaultedInTheOriginalComeFirst) {
   constexpr std::size_t kOwn = 3;      // faulted on by the operator that allocates it
   constexpr std::size_t kEarlier = 9;  // by the operator after the one that allocates it
   HeapPages::keep_heap();
-  HeapPages heap(2 * kPagesOfBlock);
+  HeapPages heap(2 * kPagesOfBlock, kThreads);
   heap.begin_learning();
   iterate([&](std::size_t i, void*) {
     et_schema::Timing timing;
@@ -131,9 +131,36 @@ TEST(HeapPages, TheBlocksThatFaultedInTheOriginalComeFirst) {
   EXPECT_NEAR(static_cast<double>(faults[kOwn]), 0, 200);
 }
 
+class HeapPagesOfThreads : public testing::TestWithParam<int> {};
+
+/// One of an operator's threads is counted, in one of two steps; blocks that lie higher are seen
+/// not to fault.
+TEST_P(HeapPagesOfThreads, ABlockIsKnownByTheFaultsOfOneThread) {
+  constexpr std::size_t kFaulting = 3;
+  const int threads = GetParam();
+  HeapPages::keep_heap();
+  HeapPages heap(kPagesOfBlock, threads);
+  heap.begin_learning();
+  iterate([&](std::size_t i, void*) {
+    et_schema::Timing timing;
+    timing.blocks = {{kMebibyte, 1000 + i}};
+    timing.page_faults =
+        i == kFaulting ? static_cast<std::int64_t>(kPagesOfBlock) / threads / 2 : 0;
+    heap.learn(&timing);
+  });
+  heap.end_learning();
+  const std::vector<std::uint64_t> faults = faults_by_block(heap);
+  for (std::size_t i = 1; i < kBlocks; ++i) {
+    const double wanted = i == kFaulting ? 10.0 * kPagesOfBlock : 0;
+    EXPECT_NEAR(static_cast<double>(faults[i]), wanted, 200) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, HeapPagesOfThreads, testing::Values(1, 2, 8));
+
 TEST(HeapPages, ContentOutlivesTheGivingBackOfOtherBlocks) {
   HeapPages::keep_heap();
-  HeapPages heap(kBytes / 4096);
+  HeapPages heap(kBytes / 4096, kThreads);
   heap.begin_learning();
   iterate();
   heap.end_learning();
@@ -147,13 +174,12 @@ TEST(HeapPages, ContentOutlivesTheGivingBackOfOtherBlocks) {
 
 TEST(HeapPages, ABlockThatIsFreedBetweenIterationsIsForgotten) {
   HeapPages::keep_heap();
-  HeapPages heap(kBytes / 4096);
+  HeapPages heap(kBytes / 4096, kThreads);
   heap.begin_learning();
   iterate();
   heap.end_learning();
   heap.begin();
-  void* const held = std::malloc(kMebibyte);
-  after_allocation(held, kMebibyte);
+  void* const held = allocate_block(kMebibyte);
   heap.end();
   free_block(held);
 
