@@ -1,7 +1,6 @@
 """The rounds of a fidelity run: original, paced replay, fastest replay, on the same cores."""
 
 import json
-import math
 import os
 import shlex
 import shutil
@@ -11,6 +10,8 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from understudy_paired import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(os.environ.get("UNDERSTUDY_BIN", ROOT / "build" / "release" / "bin"))
@@ -22,9 +23,6 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 WARMUP = 3
 MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
 MOST_TRIES = 3  # of a disturbed round
-# Student's t, 97.5 %, by degrees of freedom.
-T_975 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
-         2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
 
 
 class BadCapture(Exception):
@@ -206,17 +204,6 @@ def quiet_round(sample, folder, arguments, number):
     return best
 
 
-def ratio(pairs):
-    """Geometric mean of replay ÷ original over the rounds, and its 95 % interval (Student's t)."""
-    logs = [math.log(replay / original) for original, replay in pairs]
-    mean = statistics.fmean(logs)
-    if len(logs) < 2:
-        return {"ratio": math.exp(mean), "low": None, "high": None}
-    freedom = min(len(logs) - 1, len(T_975) - 1)
-    half = T_975[freedom] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return {"ratio": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half)}
-
-
 def median_of(figures, *keys):
     values = []
     for item in figures:
@@ -251,11 +238,11 @@ def run_sample(sample, folder, arguments):
                for name in names]
     peak = memory_of_original(sample, folder, arguments.threads)
     return {"name": sample.name, "ranks": sample.ranks, "threads": arguments.threads,
-            "operators": {**ratio(operators), "original_ms": median_pair(operators, 0),
+            "operators": {**paired_ratio(operators), "original_ms": median_pair(operators, 0),
                           "replay_ms": median_pair(operators, 1)},
-            "recorded": {**ratio(steps), "original_ms": median_pair(steps, 0),
+            "recorded": {**paired_ratio(steps), "original_ms": median_pair(steps, 0),
                          "replay_ms": median_pair(steps, 1)},
-            "asap": {**ratio(fastest), "original_ms": median_pair(fastest, 0),
+            "asap": {**paired_ratio(fastest), "original_ms": median_pair(fastest, 0),
                      "replay_ms": median_pair(fastest, 1)},
             "classes": sorted(classes, key=lambda row: -row["original_ms"]),
             "peak_tensor_bytes": {"original": peak,

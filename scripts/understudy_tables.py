@@ -63,7 +63,7 @@ def worst_classes(sample, most=3):
 
 
 def interval(figure):
-    if figure["low"] is None:
+    if figure["confidence"] == 0:
         return "one round"
     return f"{figure['low']:.3f} to {figure['high']:.3f}"
 
@@ -120,7 +120,8 @@ def number(value):
 
 def sections(document):
     samples = document["samples"]
-    ratio_head = ["sample", "original, ms", "replay, ms", "ratio", "95 %"]
+    confidence = f"{samples[0]['operators']['confidence']:.0%}"
+    ratio_head = ["sample", "original, ms", "replay, ms", "ratio", confidence]
     return [
         ("(a) Sum of the operators' own times, replay asap against original", ratio_head,
          ratio_rows(samples, "operators")),

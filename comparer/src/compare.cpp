@@ -30,7 +30,7 @@ std::optional<double> time_of(const std::vector<const Series*>& side) {
     return std::nullopt;
   }
   std::vector<double> samples = side.front()->samples_ms;
-  return fast_half_mean(samples);
+  return mean_of_fastest(samples);
 }
 
 double logarithmic_mean(double a, double b) {

@@ -95,7 +95,7 @@ const std::vector<Resample>& Sampler::resamples(std::size_t samples, std::uint64
 Sampler::Location Sampler::locate(const Series& row, std::uint64_t run) {
   // Log of a time that is at least a picosecond: an operator may take less than the clock shows.
   const auto log_of = [](std::vector<double>& samples) {
-    return std::log(std::max(fast_half_mean(samples), kLeast));
+    return std::log(std::max(mean_of_fastest(samples), kLeast));
   };
   std::vector<double> samples = row.samples_ms;
   Location location{log_of(samples), {}, samples.size() < kFewSamples};

@@ -9,6 +9,9 @@
 namespace understudy::comparer {
 namespace {
 
+/// Of so many samples one is among the fastest, and so many are at least.
+constexpr std::size_t kFastest = 10;
+constexpr std::size_t kFewestFastest = 3;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Indices that would sort the values.
@@ -22,14 +25,15 @@ std::vector<std::size_t> order_of(const std::vector<double>& values) {
 
 }  // namespace
 
-double fast_half_mean(std::vector<double>& samples) {
+double mean_of_fastest(std::vector<double>& samples) {
   if (samples.empty()) {
     return kNan;
   }
-  const std::size_t half = (samples.size() + 1) / 2;
-  const auto end = samples.begin() + static_cast<std::ptrdiff_t>(half);
+  const std::size_t tenth = (samples.size() + kFastest - 1) / kFastest;
+  const std::size_t count = std::min(samples.size(), std::max(tenth, kFewestFastest));
+  const auto end = samples.begin() + static_cast<std::ptrdiff_t>(count);
   std::nth_element(samples.begin(), end - 1, samples.end());
-  return std::accumulate(samples.begin(), end, 0.0) / static_cast<double>(half);
+  return std::accumulate(samples.begin(), end, 0.0) / static_cast<double>(count);
 }
 
 std::size_t block_length(std::size_t samples) {

@@ -25,9 +25,10 @@ bool is_of_classes(RowKind kind) {
   return kind != RowKind::kOperator && kind != RowKind::kCollective;
 }
 
-/// Probability of as large a change by noise alone, for a change that both the clock and the rest
-/// of the run confirm: the larger of the two's. 1 where they point in different directions, or
-/// where one of them is too small to matter.
+/// Probability of as large a change beside the rest of the run by noise alone. 1 where the clock
+/// does not show it too, then the rest may have changed in its place, or where one of them is too
+/// small to matter. How sure the clock's change is, is no question: the machine's state moves it,
+/// and is what the rest takes out.
 double p_of_confirmed(const Evidence& evidence) {
   if (!evidence.rest || evidence.has_few_samples) {
     return 1;
@@ -36,7 +37,7 @@ double p_of_confirmed(const Evidence& evidence) {
   const double rest = evidence.rest->value;
   const bool is_confirmed =
       clock * rest > 0 && std::min(std::abs(clock), std::abs(rest)) >= kLeastChange;
-  return is_confirmed ? std::max(evidence.clock->p(), evidence.rest->p()) : 1;
+  return is_confirmed ? evidence.rest->p() : 1;
 }
 
 /// The same for a change that is more than the machine's state explains.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -32,8 +33,8 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 1;
 
-/// Iterations in which each operator is timed: as many as are measured, at most so many, and not
-/// for longer than those took.
+/// Iterations in which each operator is timed, if no number is asked for: as many as are measured,
+/// at most so many, and not for longer than those took.
 constexpr std::size_t kMostProfilePasses = 200;
 /// Of these so many alternate with bare ones, in which the loop's own cost shows.
 constexpr std::size_t kBarePasses = 3;
@@ -308,8 +309,11 @@ void Measurement::profile(RankReport& report) {
   ProfileHook hook(bound_, options_.device, issue_.get());
   machine_.set_blocking(true);
   const std::vector<double>& measured = report.iteration_ms.samples;
-  const double budget_ms = std::accumulate(measured.begin(), measured.end(), 0.0);
-  const std::size_t most = std::clamp<std::size_t>(measured.size(), 1, kMostProfilePasses);
+  const double budget_ms = options_.passes ? std::numeric_limits<double>::infinity()
+                                           : std::accumulate(measured.begin(), measured.end(), 0.0);
+  const std::size_t most = options_.passes
+                               ? static_cast<std::size_t>(*options_.passes)
+                               : std::clamp<std::size_t>(measured.size(), 1, kMostProfilePasses);
   std::vector<double> iterations_ms;
   double spent_ms = 0;
   for (std::size_t pass = 0; pass < most && (pass == 0 || !any_rank(spent_ms > budget_ms));

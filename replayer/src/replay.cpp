@@ -76,6 +76,7 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
                          options.warmup,
                          options.iterations,
                          options.seconds,
+                         options.passes,
                          options.pace,
                          options.slow,
                          wanted_faults(program, options),

@@ -48,6 +48,12 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--seconds", options.seconds, "Seconds of measured iterations, at most")
       ->check(between(0.001, kMostSeconds))
       ->type_name("S");
+  app.add_option(
+         "--passes", options.passes,
+         "Iterations more in which each operator is timed; else as many as measured, 200 at "
+         "most")
+      ->check(between(1, kMostIterations))
+      ->type_name("N");
   app.add_option("--threads", options.threads,
                  "Threads of an operator; 0: this host's cores, shared by its ranks")
       ->check(between(0, kMostThreads))

@@ -66,6 +66,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   if (options.iterations) {
     settings["iterations"] = std::to_string(*options.iterations);
   }
+  if (options.passes) {
+    settings["passes"] = std::to_string(*options.passes);
+  }
   if (options.seconds) {
     settings["seconds"] = fmt::format("{}", *options.seconds);
   }

@@ -8,9 +8,10 @@ namespace understudy::comparer {
 
 // The statistics that docs/metrics.md, "Compare", names, without knowledge of rows and runs.
 
-/// Mean of the ⌈n/2⌉ smallest samples: what interference, which only ever adds time, touches least.
+/// Mean of the ⌈n/10⌉ smallest samples, of three at least: what interference, which only ever adds
+/// time, touches least.
 /// The order of `samples` is changed. NaN for none. O(n).
-[[nodiscard]] double fast_half_mean(std::vector<double>& samples);
+[[nodiscard]] double mean_of_fastest(std::vector<double>& samples);
 
 /// Indices of one resample of a series of autocorrelated samples.
 using Resample = std::vector<std::uint32_t>;

@@ -34,6 +34,7 @@ struct MeasureOptions {
   int warmup = 0;
   std::optional<int> iterations;
   std::optional<double> seconds;
+  std::optional<int> passes;  ///< that time operators; none: as many as iterations, within limits
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come

@@ -29,6 +29,7 @@ struct ReplayOptions {
   std::optional<int> iterations;  ///< none: kDefaultIterations, or as many as `seconds` hold
   std::optional<double> seconds;  ///< of measured iterations; none: kDefaultSeconds, unless
                                   ///< `iterations` is given
+  std::optional<int> passes;      ///< that time each operator; none: by the measured iterations
   int threads = 0;                ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
   Only only = Only::kAll;

@@ -167,8 +167,8 @@ TEST(Compare, RowsOfOneSideAreListed) {
   EXPECT_EQ(row.verdict, Verdict::kUnsure);
   EXPECT_EQ(row.why, "only in B");
   EXPECT_FALSE(row.a_ms);
-  EXPECT_EQ(row.b_ms, 1.0);
-  EXPECT_EQ(row.change_ms, 1.0);
+  EXPECT_EQ(row.b_ms, 2.0);
+  EXPECT_EQ(row.change_ms, 2.0);
   EXPECT_EQ(row.count_b, 2U);
 }
 

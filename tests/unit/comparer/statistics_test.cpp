@@ -3,19 +3,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace understudy::comparer {
 namespace {
 
-double fast_half(std::vector<double> samples) {
-  return fast_half_mean(samples);
+double fastest(std::vector<double> samples) {
+  return mean_of_fastest(samples);
 }
 
-TEST(Statistics, FastHalfIsTheMeanOfTheSmallerHalf) {
-  EXPECT_DOUBLE_EQ(fast_half({5, 1, 3, 2}), 1.5);
-  EXPECT_DOUBLE_EQ(fast_half({9, 1, 2, 4, 1000}), 7.0 / 3);  // the middle one counts
-  EXPECT_DOUBLE_EQ(fast_half({7}), 7);
-  EXPECT_TRUE(std::isnan(fast_half({})));
+TEST(Statistics, TheFastestAreATenthAndThreeAtLeast) {
+  EXPECT_DOUBLE_EQ(fastest({5, 1, 3, 2}), 2);
+  EXPECT_DOUBLE_EQ(fastest({9, 1}), 5);
+  EXPECT_DOUBLE_EQ(fastest({7}), 7);
+  EXPECT_TRUE(std::isnan(fastest({})));
+  std::vector<double> many(31);
+  std::iota(many.rbegin(), many.rend(), 1.0);
+  EXPECT_DOUBLE_EQ(fastest(many), 2.5);  // 1 to 4
 }
 
 TEST(Statistics, BlocksAreAsLongAsTheRootOfTheSeriesOrASixth) {
