@@ -120,7 +120,7 @@ def number(value):
 
 def sections(document):
     samples = document["samples"]
-    confidence = f"{samples[0]['operators']['confidence']:.0%}"
+    confidence = f"{100 * samples[0]['operators']['confidence']:.0f} %"
     ratio_head = ["sample", "original, ms", "replay, ms", "ratio", confidence]
     return [
         ("(a) Sum of the operators' own times, replay asap against original", ratio_head,
