@@ -9,9 +9,10 @@
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
-steps under the Kineto profiler alone, in one profile; FAULT_STEPS under a profiler that counts page
-faults, where there is no GPU; one step whose index values are looked at
-(understudy_indices.py); one step under the execution trace observer and Kineto together.
+steps under the Kineto profiler alone, in one profile; one step whose index values are looked at
+(understudy_indices.py); one step under the execution trace observer and Kineto together;
+FAULT_STEPS under a profiler that counts page faults, where there is no GPU. A loop that ends before
+these does without them.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
 """
@@ -40,7 +41,7 @@ from understudy_observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
-FAULT_STEPS = 4  # that follow the profiled ones; the first lets the heap settle and is not marked
+FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
@@ -63,7 +64,7 @@ class Capture:
         timed         steps that are timed with nothing attached
         profiled      steps that are profiled without the observer (their times are the honest ones)
         count_faults  profile FAULT_STEPS more that count page faults by operator, where there is no
-                      GPU and the system lets a process count them
+                      GPU, the system lets a process count them and the loop goes on
         trace         record the execution trace; without it only times are taken
         indices       record how index values come again, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
@@ -85,10 +86,11 @@ class Capture:
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
             self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
-            self._counting = fault_counting() if count_faults else None
-            self._phases += ["faults"] * (FAULT_STEPS if self._counting else 0)
         if trace:
             self._phases += (["indices"] if indices else []) + ["et"]
+        self._counting = fault_counting() if profiled and count_faults else None
+        if self._counting:
+            self._phases += ["faults"] * FAULT_STEPS
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
         self._peak_rss = None
@@ -101,7 +103,7 @@ class Capture:
 
     @property
     def steps_needed(self):
-        return len(self._phases)
+        return sum(phase != "faults" for phase in self._phases)
 
     @property
     def steps_seen(self):
@@ -154,10 +156,23 @@ class Capture:
         """Checks that the capture is whole; raises IncompleteCapture if it is not."""
         if self.done:
             return
+        if self._index is not None and self._phases[self._index] == "faults":
+            self._close_without_faults()
+            return
         self.abandon()
         raise IncompleteCapture(
             f"the loop ended after {self.steps_seen} of the {self.steps_needed} steps that the "
             "capture needs; make it longer, or ask for fewer warm-up or timed steps")
+
+    def _close_without_faults(self):
+        """The loop has ended in the steps that count faults: all else is there."""
+        self._open.close()
+        self._profile.close()
+        self._exports.pop()
+        self._faults["faults"] = []
+        self._index = len(self._phases)
+        self._end_profile()
+        self._finish()
 
     def _begin_capture(self):
         self.out_dir.mkdir(parents=True, exist_ok=True)
@@ -191,9 +206,9 @@ class Capture:
         self._started = self._clock()
 
     def _end_profile(self):
-        """Writes what is over. Not before steps that count faults: it would change their heap."""
+        """Profiles are written when all is over: it would change the heap of later steps."""
         self._profile.close()
-        if self.done or self._phases[self._index] != "faults":
+        if self.done:
             for export in self._exports:
                 export()
             self._exports = []

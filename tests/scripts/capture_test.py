@@ -1,0 +1,68 @@
+"""What a capture needs, and what it does without."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import understudy_capture as capture  # noqa: E402
+from understudy_observer import fault_counting  # noqa: E402
+
+ALWAYS = {"capture.json", "rank-0.et.json.gz", "rank-0.kineto.json.gz",
+          "rank-0.kineto_only.json.gz"}
+FAULTS = "rank-0.faults.json.gz"
+NEEDED = 6  # warm-up, timed, the profiler's warm-up, profiled, indices, trace
+
+
+def record(folder, steps, **options):
+    """Trains for so many steps; returns the names of the files and what capture.json says."""
+    model = torch.nn.Linear(16, 16)
+    with capture.Capture(folder, warmup=1, timed=1, profiled=1, **options) as recorder:
+        for _ in range(steps):
+            model(torch.ones(4, 16)).sum().backward()
+            recorder.step()
+    names = {path.name for path in Path(folder).iterdir()}
+    return names, json.loads((Path(folder) / "capture.json").read_text())["ranks"][0]
+
+
+class CaptureTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_a_loop_that_is_too_short_is_refused(self):
+        with self.assertRaises(capture.IncompleteCapture) as caught:
+            record(self.folder, NEEDED - 1)
+        self.assertEqual(str(caught.exception),
+                         "the loop ended after 5 of the 6 steps that the capture needs; make it "
+                         "longer, or ask for fewer warm-up or timed steps")
+        self.assertEqual(list(Path(self.folder).iterdir()), [])
+
+    def test_page_faults_are_counted_where_the_loop_goes_on(self):
+        names, rank = record(self.folder, NEEDED + capture.FAULT_STEPS)
+        can_count = fault_counting() is not None
+        self.assertEqual(names, ALWAYS | ({FAULTS} if can_count else set()))
+        self.assertEqual(set(rank["files"]), names - {"capture.json"})
+        self.assertEqual(len(rank["counted_minor_faults"]),
+                         capture.FAULT_STEPS - 1 if can_count else 0)
+
+    def test_a_loop_that_ends_in_between_does_without(self):
+        for steps in (NEEDED, NEEDED + 1, NEEDED + capture.FAULT_STEPS - 1):
+            with tempfile.TemporaryDirectory() as folder:
+                names, rank = record(folder, steps)
+                self.assertEqual(names, ALWAYS, steps)
+                self.assertEqual(set(rank["files"]), names - {"capture.json"})
+                self.assertEqual(rank["counted_minor_faults"], [])
+
+    def test_they_can_be_left_out(self):
+        names, _ = record(self.folder, NEEDED + capture.FAULT_STEPS, count_faults=False)
+        self.assertEqual(names, ALWAYS)
+
+
+if __name__ == "__main__":
+    unittest.main()
