@@ -57,7 +57,8 @@ class Capture:
     """Drives the phases of one capture; use it through capture(), capture_step() or step()."""
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
-                 count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False, allocations=None):
+                 count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False,
+                 allocations=None):
         """
         out_dir       folder to write to; made if it is not there
         warmup        steps that are run and not looked at
@@ -98,7 +99,7 @@ class Capture:
         self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
-        self._exports = []  # of profiles that are over
+        self._exports = []  # of profiles that are over; writing one changes later steps' heap
         self._open = contextlib.ExitStack()  # what the current step has switched on by itself
 
     @property
@@ -143,7 +144,7 @@ class Capture:
                                               self._allocations.understudy_peak_bytes())
         self._index += 1
         if self.done or self._phases[self._index] != phase:
-            self._end_profile()
+            self._profile.close()
         if self.done:
             self._finish()
             if self.stop_when_done:
@@ -171,7 +172,6 @@ class Capture:
         self._exports.pop()
         self._faults["faults"] = []
         self._index = len(self._phases)
-        self._end_profile()
         self._finish()
 
     def _begin_capture(self):
@@ -204,14 +204,6 @@ class Capture:
         self._faults_at_start = _minor_faults()
         self._cpu_at_start = time.process_time_ns()
         self._started = self._clock()
-
-    def _end_profile(self):
-        """Profiles are written when all is over: it would change the heap of later steps."""
-        self._profile.close()
-        if self.done:
-            for export in self._exports:
-                export()
-            self._exports = []
 
     def _enter_index_recorder(self):
         """Closing writes what the step's index values are like, where it had any."""
@@ -286,6 +278,8 @@ class Capture:
         return time.perf_counter_ns()
 
     def _finish(self):
+        for export in self._exports:
+            export()
         for target in self._targets:
             _beside(target, ".partial").replace(target)
         mine = {

@@ -34,12 +34,14 @@ std::string base_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-/// Half-way between the middle two for an even number.
+/// Of at least one.
 std::int64_t mean(const std::vector<std::int64_t>& samples) {
-  const std::int64_t sum = std::accumulate(samples.begin(), samples.end(), std::int64_t{0});
+  const std::int64_t sum =
+      std::accumulate(samples.begin(), samples.end(), std::int64_t{0}, add_times);
   return sum / static_cast<std::int64_t>(samples.size());
 }
 
+/// Half-way between the middle two for an even number.
 std::int64_t median(std::vector<std::int64_t>& samples) {
   if (samples.empty()) {
     return 0;

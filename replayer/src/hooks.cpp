@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "median.h"
 #include "replayer/decisions.h"
 #include "replayer/device.h"
 #include "replayer/values.h"
@@ -127,10 +128,6 @@ void ProfileHook::dropped(const Step& step) {
 }
 
 double ProfileHook::overhead_ns() const {
-  const auto median = [](std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return et_schema::percentile(values, 0.5).value_or(0);
-  };
   // The run loop's part is two intervals, before the call and after it; the bare one's is one.
   const double clock = clock_cost_ns();
   double sum = 0;

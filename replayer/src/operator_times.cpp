@@ -7,17 +7,13 @@
 
 #include "collective_time.h"
 #include "et_schema/op_class.h"
+#include "median.h"
 
 namespace understudy::replayer {
 namespace {
 
 constexpr double kMilli = 1e3;  // of a second
 constexpr double kMilliOfNano = 1e-6;
-
-double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return et_schema::percentile(samples, 0.5).value_or(0);
-}
 
 /// Adds the calls of one step to its operator's row.
 void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::OperatorTime& row) {

@@ -252,7 +252,22 @@ TEST(LinkTimes, StartsFitTheDurations) {
   EXPECT_EQ(second->start_ns, 800);  // from start to start 600, 650 and 550: the median
 }
 
-TEST(LinkTimes, PageFaultsAreMediansWhereTheyWereCounted) {
+TEST(LinkTimes, PageFaultsAreMeansOverTheSteps) {
+  std::vector<KinetoEvent> events;
+  std::int64_t begin = 0;
+  for (const std::int64_t faults : {0, 90, 0}) {
+    for (KinetoEvent step_event : small_step(begin, 0)) {
+      step_event.page_faults = faults;
+      events.push_back(step_event);
+    }
+    begin += 10000;
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->page_faults, 30);
+}
+
+TEST(LinkTimes, PageFaultsAreKnownWhereTheyWereCounted) {
   std::vector<KinetoEvent> events = small_step(5000, 0);
   events[2].page_faults = 70;
   events[3].page_faults = 50;
