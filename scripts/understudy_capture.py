@@ -24,18 +24,16 @@ import ctypes
 import gzip
 import json
 import os
-import platform
 import re
-import resource
 import shutil
 import statistics
-import sys
 import time
 from pathlib import Path
 
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
+import understudy_machine as machine
 from understudy_indices import IndexRecorder
 from understudy_observer import fault_counting, observer_cost
 
@@ -58,7 +56,7 @@ class Capture:
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False,
-                 allocations=None):
+                 allocations=None, yardstick=None):
         """
         out_dir       folder to write to; made if it is not there
         warmup        steps that are run and not looked at
@@ -71,6 +69,7 @@ class Capture:
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
+        yardstick     measures the machine before timed and profiled steps, see load_yardstick()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
         """
         if min(warmup, timed, profiled) < 0:
@@ -84,6 +83,7 @@ class Capture:
         self.stop_when_done = stop_when_done
         self._allocations = allocations
         self._peak_tensor_bytes = None
+        self._yardstick = yardstick
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
             self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
@@ -96,6 +96,7 @@ class Capture:
         self._times = {phase: [] for phase in self._phases}
         self._peak_rss = None
         self._faults = {phase: [] for phase in self._phases}
+        self._yardstick_ms = {"timed": [], "kineto_only": []}
         self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
@@ -136,7 +137,7 @@ class Capture:
         now = self._clock()
         self._open.close()
         self._times[phase].append(now - self._started)
-        self._faults[phase].append(_minor_faults() - self._faults_at_start)
+        self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
         if phase == "timed":
             self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
             if self._allocations is not None:
@@ -176,14 +177,14 @@ class Capture:
 
     def _begin_capture(self):
         self.out_dir.mkdir(parents=True, exist_ok=True)
-        self._rss_at_start = _current_rss()
+        self._rss_at_start = machine.current_rss()
         self._index = 0
         self._begin_step()
 
     def _begin_step(self):
         phase = self._phases[self._index]
         if phase not in ("warmup", "timed") and self._peak_rss is None:
-            self._peak_rss = _peak_rss()  # before the profilers add their own
+            self._peak_rss = machine.peak_rss()  # before the profilers add their own
         is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
             self._open.enter_context(_kineto())
@@ -195,13 +196,15 @@ class Capture:
             self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
+        if self._yardstick is not None and phase in self._yardstick_ms:
+            self._yardstick_ms[phase].append(self._yardstick())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
             self._open.callback(_synchronize)  # device work of the step belongs to its marker
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         if self._allocations is not None:
             self._allocations.understudy_reset_peak()
-        self._faults_at_start = _minor_faults()
+        self._faults_at_start = machine.minor_faults()
         self._cpu_at_start = time.process_time_ns()
         self._started = self._clock()
 
@@ -294,13 +297,15 @@ class Capture:
             "cpu_ns_in_timed_steps": self._timed_cpu_ns,
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
+            "step_yardstick_ms": self._yardstick_ms["timed"],
+            "kineto_only_yardstick_ms": self._yardstick_ms["kineto_only"],
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
-            "peak_device_bytes": _peak_device_bytes(),
+            "peak_device_bytes": machine.peak_device_bytes(),
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "process_groups": _process_groups(),
-            "environment": _describe_environment(),
+            "environment": machine.describe_environment(),
         }
         ranks = [mine]
         if _distributed():
@@ -349,6 +354,16 @@ def count_allocations(library):
     return native
 
 
+def load_yardstick(library):
+    """Times a fixed piece of work in ms, as the replay does: a function without arguments.
+
+    library: libunderstudy_yardstick.so, built against the torch that runs here.
+    """
+    native = ctypes.CDLL(str(library))
+    native.understudy_yardstick_ms.restype = ctypes.c_double
+    return native.understudy_yardstick_ms
+
+
 _of_command = None  # the capture that scripts/capture has set up for the script it runs
 
 
@@ -361,45 +376,6 @@ def set_command_capture(capture_or_none):
 def step():
     """Ends a step of a script that scripts/capture runs; does nothing when it runs by itself."""
     return _of_command is not None and _of_command.step()
-
-
-def use_nccl_form():
-    """From here on, groups that ask for Gloo record their collectives in the form of NCCL.
-
-    Builds scripts/capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
-    registers it as backend `nccl_form`; init_process_group and new_group take it for `gloo`.
-    """
-    from torch.distributed import Backend, ProcessGroupGloo, distributed_c10d
-    from torch.utils import cpp_extension
-
-    source = Path(__file__).resolve().with_name("capture_backend.cpp")
-    native = cpp_extension.load("understudy_nccl_form", [str(source)],
-                                extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
-
-    def create(options, _unused):
-        gloo = ProcessGroupGloo(options.store, options.group_rank, options.group_size,
-                                timeout=options.timeout)
-        return native.create(gloo, options.global_ranks_in_group)
-
-    Backend.register_backend("nccl_form", create, extended_api=True, devices=["cpu"])
-    Backend.default_device_backend_map["cpu"] = "nccl_form"
-
-    def substituting(original):
-        def wrapper(*args, **kwargs):
-            args = [_substitute(value) for value in args]
-            if kwargs.get("backend") is not None:
-                kwargs["backend"] = _substitute(kwargs["backend"])
-            return original(*args, **kwargs)
-        return wrapper
-
-    for name in ("init_process_group", "new_group"):
-        wrapped = substituting(getattr(distributed_c10d, name))
-        setattr(distributed_c10d, name, wrapped)
-        setattr(torch.distributed, name, wrapped)
-
-
-def _substitute(value):
-    return re.sub(r"\bgloo\b", "nccl_form", value) if isinstance(value, str) else value
 
 
 def _kineto(observer=None, config=None):
@@ -452,55 +428,3 @@ def _world_size():
 
 def _process_groups():
     return torch.distributed.distributed_c10d._world.pg_config_info if _distributed() else []
-
-
-def _peak_rss():
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def _minor_faults():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-
-def _current_rss():
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _peak_device_bytes():
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        return None
-    return torch.cuda.max_memory_allocated()
-
-
-def _cpu_model():
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _describe_environment():
-    """What the times depend on; no host name, no user, no path."""
-    linux = hasattr(os, "sched_getaffinity")
-    prefixes = ("OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_")
-    return {
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cpu_model": _cpu_model(),
-        "cpus_usable": len(os.sched_getaffinity(0)) if linux else os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "interop_threads": torch.get_num_interop_threads(),
-        "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-        "cuda": torch.version.cuda if torch.cuda.is_available() else None,
-        "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(prefixes)},
-        "load_average": os.getloadavg()[0],
-    }

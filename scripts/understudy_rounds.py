@@ -15,7 +15,9 @@ from understudy_paired import paired_ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(os.environ.get("UNDERSTUDY_BIN", ROOT / "build" / "release" / "bin"))
-ALLOCATIONS = ROOT / "build" / "release" / "lib" / "understudy" / "libunderstudy_allocations.so"
+LIBRARIES = PROGRAMS.parent / "lib" / "understudy"
+ALLOCATIONS = LIBRARIES / "libunderstudy_allocations.so"
+YARDSTICK = LIBRARIES / "libunderstudy_yardstick.so"
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -109,7 +111,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
         script += ["--steps", needed]
     run([*launcher, ROOT / "scripts" / "capture", "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
-         "--stop", *extra, *script], threads, sample.ranks)
+         "--stop", "--yardstick", YARDSTICK, *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]
 
 
@@ -132,12 +134,14 @@ def link(sample, folder):
 def run_replay(sample, bench, report, pace, threads, steps):
     launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
     run([*launcher, PROGRAMS / "replay", bench, "--pace", pace, "--threads", threads, "--warmup",
-         WARMUP, "--iterations", steps, "--report", report], threads, sample.ranks)
+         WARMUP, "--iterations", steps, "--passes", steps, "--report", report], threads, sample.ranks)
     return json.loads(report.read_text())
 
 
-def slowest_steps_ms(ranks):
-    return [max(times) / 1e6 for times in zip(*(rank["step_ns"] for rank in ranks))]
+def median_slowest(ranks, key):
+    """Median over the steps of the slowest rank's; None where there are none, as on a GPU."""
+    steps = [max(times) for times in zip(*(rank[key] for rank in ranks))]
+    return statistics.median(steps) if steps else None
 
 
 def by_class(report):
@@ -150,8 +154,10 @@ def by_class(report):
 
 
 def original_figures(ranks, steps):
-    return {"step_ms": statistics.median(slowest_steps_ms(ranks)),
+    return {"step_ms": median_slowest(ranks, "step_ns") / 1e6,
             "profiled_step_ms": max(rank["kineto_only_step_ns"] for rank in ranks) / 1e6,
+            "yardstick_ms": median_slowest(ranks, "step_yardstick_ms"),
+            "profiled_yardstick_ms": median_slowest(ranks, "kineto_only_yardstick_ms"),
             "cpu_ms": sum(rank["cpu_ns_in_timed_steps"] for rank in ranks) / steps / 1e6,
             "minor_faults": sum(statistics.median(rank["step_minor_faults"]) for rank in ranks),
             "profiled_minor_faults": sum(statistics.median(rank["kineto_only_minor_faults"])
@@ -166,6 +172,8 @@ def replay_figures(report):
             "operators_ms": sum(replay for _, replay in classes.values()),
             "recorded_operators_ms": sum(original for original, _ in classes.values()),
             "recorded_step_ms": report["original"]["step_ms"],
+            "yardstick_ms": median_slowest([report], "iteration_yardstick_samples_ms"),
+            "profiled_yardstick_ms": median_slowest([report], "yardstick_samples_ms"),
             "classes": {name: {"original_ms": original, "replay_ms": replay}
                         for name, (original, replay) in classes.items()},
             "pace": report["pace"], "counters": report["counters"], "values": report["values"],
@@ -227,31 +235,47 @@ def run_sample(sample, folder, arguments):
         say(f"{sample.name}: round {number + 1} of {arguments.rounds}", passing=True)
         figures.append(quiet_round(sample, folder, arguments, number))
     say("", passing=True)
-    steps = [(item["original"]["step_ms"], item["recorded"]["iteration_ms"]) for item in figures]
-    fastest = [(item["original"]["step_ms"], item["asap"]["iteration_ms"]) for item in figures]
-    operators = [(item["asap"]["recorded_operators_ms"], item["asap"]["operators_ms"])
-                 for item in figures]
-    names = sorted({name for item in figures for name in item["asap"]["classes"]})
-    classes = [{"class": name,
-                "original_ms": median_of(figures, "asap", "classes", name, "original_ms"),
-                "replay_ms": median_of(figures, "asap", "classes", name, "replay_ms")}
-               for name in names]
     peak = memory_of_original(sample, folder, arguments.threads)
     return {"name": sample.name, "ranks": sample.ranks, "threads": arguments.threads,
-            "operators": {**paired_ratio(operators), "original_ms": median_pair(operators, 0),
-                          "replay_ms": median_pair(operators, 1)},
-            "recorded": {**paired_ratio(steps), "original_ms": median_pair(steps, 0),
-                         "replay_ms": median_pair(steps, 1)},
-            "asap": {**paired_ratio(fastest), "original_ms": median_pair(fastest, 0),
-                     "replay_ms": median_pair(fastest, 1)},
-            "classes": sorted(classes, key=lambda row: -row["original_ms"]),
+            "operators": compare(figures, ("asap", "recorded_operators_ms"),
+                                 ("asap", "operators_ms"), "profiled_yardstick_ms"),
+            "recorded": compare(figures, ("original", "step_ms"), ("recorded", "iteration_ms"),
+                                "yardstick_ms"),
+            "asap": compare(figures, ("original", "step_ms"), ("asap", "iteration_ms"),
+                            "yardstick_ms"),
+            "classes": compare_classes(figures),
             "peak_tensor_bytes": {"original": peak,
                                   "replay": median_of(figures, "asap", "memory", "peak_bytes")},
             "rounds": figures}
 
 
-def median_pair(pairs, side):
-    return statistics.median(pair[side] for pair in pairs)
+def speed(figures, replay, yardstick):
+    """By how much faster the machine was beside the replay than beside the original; 1 where
+    neither has measured it."""
+    of_original, of_replay = figures["original"][yardstick], figures[replay][yardstick]
+    return of_original / of_replay if of_original and of_replay else 1
+
+
+def compare(figures, original, replay, yardstick):
+    """The rounds' ratios, replay ÷ original, of two figures: at one speed of the machine, and by
+    the clock."""
+    pairs = [(item[original[0]][original[1]], item[replay[0]][replay[1]]) for item in figures]
+    alike = [(original_ms, replay_ms * speed(item, replay[0], yardstick))
+             for (original_ms, replay_ms), item in zip(pairs, figures)]
+    return {**paired_ratio(alike), "by_the_clock": paired_ratio(pairs),
+            "original_ms": statistics.median(pair[0] for pair in pairs),
+            "replay_ms": statistics.median(pair[1] for pair in pairs)}
+
+
+def compare_classes(figures):
+    """Each class's medians over the rounds, the replay's at the original's speed of the machine."""
+    rows = []
+    for name in sorted({name for item in figures for name in item["asap"]["classes"]}):
+        alike = [item["asap"]["classes"][name]["replay_ms"]
+                 * speed(item, "asap", "profiled_yardstick_ms") for item in figures]
+        rows.append({"class": name, "replay_ms": statistics.median(alike),
+                     "original_ms": median_of(figures, "asap", "classes", name, "original_ms")})
+    return sorted(rows, key=lambda row: -row["original_ms"])
 
 
 def say(text, passing=False):

@@ -70,11 +70,14 @@ def interval(figure):
 
 def ratio_rows(samples, key):
     return [[sample["name"], f"{sample[key]['original_ms']:.2f}", f"{sample[key]['replay_ms']:.2f}",
-             f"{sample[key]['ratio']:.3f}", interval(sample[key])] for sample in samples]
+             f"{sample[key]['ratio']:.3f}", interval(sample[key]),
+             f"{sample[key]['by_the_clock']['ratio']:.3f}", interval(sample[key]['by_the_clock'])]
+            for sample in samples]
 
 
 def gap_rows(samples):
-    """Where the fastest replay's difference to the original lies: in gaps or in operators."""
+    """Where the fastest replay's difference to the original lies, in gaps or in operators; by the
+    clock, so that the columns add up."""
     rows = []
     for sample in samples:
         asap, operators = sample["asap"], sample["operators"]
@@ -82,7 +85,8 @@ def gap_rows(samples):
         original_gaps = asap["original_ms"] - operators["original_ms"]
         replay_gaps = asap["replay_ms"] - operators["replay_ms"]
         rows.append([sample["name"], f"{asap['original_ms']:.2f}", f"{asap['replay_ms']:.2f}",
-                     f"{asap['ratio']:.3f}", interval(asap), f"{difference:+.2f}",
+                     f"{asap['by_the_clock']['ratio']:.3f}", interval(asap['by_the_clock']),
+                     f"{difference:+.2f}",
                      f"{replay_gaps - original_gaps:+.2f}",
                      f"{operators['replay_ms'] - operators['original_ms']:+.2f}"])
     return rows
@@ -121,14 +125,16 @@ def number(value):
 def sections(document):
     samples = document["samples"]
     confidence = f"{100 * samples[0]['operators']['confidence']:.0f} %"
-    ratio_head = ["sample", "original, ms", "replay, ms", "ratio", confidence]
+    ratio_head = ["sample", "original, ms", "replay, ms", "ratio", confidence, "by the clock",
+                  confidence]
+    asap_head = ["sample", "original, ms", "replay, ms", "by the clock", confidence]
     return [
         ("(a) Sum of the operators' own times, replay asap against original", ratio_head,
          ratio_rows(samples, "operators")),
         ("(b) Iteration time, --pace recorded, against the un-profiled original", ratio_head,
          ratio_rows(samples, "recorded")),
         ("(c) Iteration time, --pace asap, and where the difference lies",
-         [*ratio_head, "difference, ms", "in gaps", "in operators"], gap_rows(samples)),
+         [*asap_head, "difference, ms", "in gaps", "in operators"], gap_rows(samples)),
         ("How well the pace was kept", ["sample", "operators", "on time", "error median, us",
                                         "error p99, us", "late, ms an iteration"],
          pace_rows(samples)),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -50,6 +52,15 @@ double disturbance_of(const std::vector<Run>& a, const std::vector<Run>& b) {
   return most * most;
 }
 
+Estimate as_estimate(const Reference& reference) {
+  Estimate estimate;
+  estimate.log_ratio = reference.value;
+  estimate.draws = reference.draws;
+  estimate.logs_a = reference.logs_a;
+  estimate.logs_b = reference.logs_b;
+  return estimate;
+}
+
 class Comparer {
  public:
   Comparer(const std::vector<Run>& a, const std::vector<Run>& b, bool is_alike)
@@ -62,17 +73,36 @@ class Comparer {
     set_shares();
   }
 
+  /// Class by class, the surest change first: what has changed says nothing about the rest of the
+  /// others.
   std::vector<Row> compare(const CompareOptions& options) {
-    std::vector<Row> rows;
-    std::vector<Evidence> evidence;
-    for (const EstimatedRow& each : rows_) {
-      evidence.push_back(evidence_of(each));
-      rows.push_back(row_of(each, evidence.back()));
+    for (;;) {
+      std::vector<Row> rows;
+      std::vector<Evidence> evidence;
+      for (const EstimatedRow& each : rows_) {
+        if (each.row.kind == RowKind::kYardstick) {
+          continue;
+        }
+        evidence.push_back(evidence_of(each));
+        rows.push_back(row_of(each, evidence.back()));
+      }
+      add_common(rows, evidence);
+      judge(rows, evidence, options);
+      if (!leave_out_surest(rows, evidence)) {
+        sort(rows);
+        return rows;
+      }
     }
-    add_common(rows, evidence);
-    judge(rows, evidence, options);
-    sort(rows);
-    return rows;
+  }
+
+  /// Absent where a run has not measured it.
+  [[nodiscard]] std::optional<Ratio> yardstick() const {
+    for (const EstimatedRow& each : rows_) {
+      if (each.row.kind == RowKind::kYardstick && each.estimate) {
+        return ratio_of(by_the_clock(*each.estimate, 1, setting_));
+      }
+    }
+    return std::nullopt;
   }
 
  private:
@@ -85,7 +115,9 @@ class Comparer {
       }
     }
     for (EstimatedRow& each : rows_) {
-      if (!each.estimate || each.row.kind == RowKind::kIteration || step_a_ms_ == 0) {
+      const bool is_of_step =
+          each.row.kind != RowKind::kIteration && each.row.kind != RowKind::kYardstick;
+      if (!each.estimate || !is_of_step || step_a_ms_ == 0) {
         continue;
       }
       Estimate& estimate = *each.estimate;
@@ -98,15 +130,48 @@ class Comparer {
 
   const std::optional<Reference>& rest_of(const PairedRow& row) {
     // The class that a row belongs to says nothing about the rest.
-    const std::string left_out = row.kind == RowKind::kClass        ? row.name
-                                 : row.kind == RowKind::kOperator   ? row.detail
-                                 : row.kind == RowKind::kCollective ? "communication"
-                                                                    : "";
+    std::set<std::string> left_out = changed_;
+    switch (row.kind) {
+      case RowKind::kClass:
+        left_out.insert(row.name);
+        break;
+      case RowKind::kOperator:
+        left_out.insert(row.detail);
+        break;
+      case RowKind::kCollective:
+        left_out.insert("communication");
+        break;
+      default:
+        break;
+    }
+    return reference(left_out);
+  }
+
+  const std::optional<Reference>& reference(const std::set<std::string>& left_out) {
     const auto [place, is_new] = references_.try_emplace(left_out);
     if (is_new) {
       place->second = reference_without(left_out, rows_, setting_);
     }
     return place->second;
+  }
+
+  /// False where no class has changed but those that are left out.
+  bool leave_out_surest(const std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
+    const Row* surest = nullptr;
+    double least_p = 2;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Row& row = rows[i];
+      const bool is_shown = row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
+      if (row.kind == RowKind::kClass && is_shown && !changed_.contains(row.name) &&
+          p_of(evidence[i]) < least_p) {
+        surest = &row;
+        least_p = p_of(evidence[i]);
+      }
+    }
+    if (surest != nullptr) {
+      changed_.insert(surest->name);
+    }
+    return surest != nullptr;
   }
 
   Evidence evidence_of(const EstimatedRow& each) {
@@ -124,7 +189,8 @@ class Comparer {
     evidence.clock = by_the_clock(estimate, has_rest ? rest->inflation : 1, setting_);
     evidence.machine = with_machine(estimate, has_rest ? rest->spread_variance : 0, setting_);
     if (has_rest && each.row.kind != RowKind::kIteration) {
-      evidence.rest = beside_rest(estimate, *rest, answer_of(each.row, *rest), setting_);
+      evidence.rest = beside_rest(each, *rest, setting_);
+      evidence.rest_is_machine = rest->has_yardstick && is_machine_state(*rest);
     }
     return evidence;
   }
@@ -155,17 +221,31 @@ class Comparer {
     return row;
   }
 
-  /// The row of what all classes have in common.
+  [[nodiscard]] double share_of_changed() const {
+    double share = 0;
+    for (const EstimatedRow& each : rows_) {
+      if (each.row.kind == RowKind::kClass && changed_.contains(each.row.name)) {
+        share += each.estimate->share;
+      }
+    }
+    return share;
+  }
+
+  [[nodiscard]] bool is_machine_state(const Reference& rest) const {
+    const Uncertain change = with_machine(as_estimate(rest), rest.spread_variance, setting_);
+    return std::abs(change.value) <= change.half_interval();
+  }
+
+  /// The row of what the classes that have not changed by themselves have in common; of all where
+  /// these are the smaller part.
   void add_common(std::vector<Row>& rows, std::vector<Evidence>& evidence) {
-    const std::optional<Reference> common = reference_without("", rows_, setting_);
+    const std::optional<Reference>& unchanged = reference(changed_);
+    const std::optional<Reference>& common =
+        unchanged && share_of_changed() < 0.5 ? unchanged : reference({});
     if (!common || !is_alike_) {
       return;
     }
-    Estimate estimate;
-    estimate.log_ratio = common->value;
-    estimate.draws = common->draws;
-    estimate.logs_a = common->logs_a;
-    estimate.logs_b = common->logs_b;
+    const Estimate estimate = as_estimate(*common);
     Evidence each;
     each.clock = by_the_clock(estimate, common->inflation, setting_);
     each.machine = with_machine(estimate, common->spread_variance, setting_);
@@ -188,7 +268,8 @@ class Comparer {
   Setting setting_;
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
-  std::map<std::string, std::optional<Reference>> references_;
+  std::set<std::string> changed_;  ///< classes that have, as far as is shown yet
+  std::map<std::set<std::string>, std::optional<Reference>> references_;  ///< by what is left out
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
 };
@@ -222,7 +303,9 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
       comparison.switches_per_s = std::max(comparison.switches_per_s, run.switches_per_s);
     }
   }
-  comparison.rows = Comparer(a, b, comparison.is_alike).compare(options);
+  Comparer comparer(a, b, comparison.is_alike);
+  comparison.yardstick = comparer.yardstick();
+  comparison.rows = comparer.compare(options);
   return comparison;
 }
 

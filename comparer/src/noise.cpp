@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace understudy::comparer {
 namespace {
@@ -13,10 +12,6 @@ constexpr double kLeast = 1e-9;
 /// Of a single sample, where nothing tells: one in twenty of the row, and a share of the step.
 constexpr double kUntoldScatter = 0.05;
 constexpr double kUntoldScatterOfStep = 0.002;
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 double square(double value) {
   return value * value;
@@ -30,36 +25,12 @@ double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
   return squares / static_cast<double>(setting.degrees()) * setting.of_difference();
 }
 
-/// Expectation and several runs together, weighted by their degrees of freedom (Smyth 2004).
-Uncertain moderated(double value, double expected_variance, const std::vector<double>& a,
-                    const std::vector<double>& b, const Setting& setting) {
-  if (setting.degrees() == 0) {
-    return {value, expected_variance, kSingleRunDegrees};
-  }
-  const auto degrees = static_cast<double>(setting.degrees());
-  const double seen = seen_variance(a, b, setting);
-  return {value, (kPriorDegrees * expected_variance + degrees * seen) / (kPriorDegrees + degrees),
-          kPriorDegrees + degrees};
-}
-
-/// a − slope × b
-std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b,
-                               double slope) {
-  std::vector<double> result(a.size());
-  std::ranges::transform(a, b, result.begin(),
-                         [slope](double one, double other) { return one - slope * other; });
-  return result;
-}
-
 /// Scatter of a row's single samples, of the runs that tell.
 double scatter_of(const PairedRow& row) {
   double scatter = kUntoldScatter;
   for (const std::vector<const Series*>* side : {&row.a, &row.b}) {
     for (const Series* series : *side) {
-      std::vector<double> logs;
-      for (const double sample : series->samples_ms) {
-        logs.push_back(std::log(std::max(sample, kLeast)));
-      }
+      const std::vector<double> logs = logs_of(series->samples_ms);
       if (logs.size() >= kFewSamples) {
         scatter = std::max(scatter, std::sqrt(variance(logs)));
       }
@@ -75,6 +46,13 @@ bool is_complete(const std::vector<const Series*>& side) {
 }
 
 }  // namespace
+
+std::vector<double> logs_of(const std::vector<double>& samples_ms) {
+  std::vector<double> logs(samples_ms.size());
+  std::ranges::transform(samples_ms, logs.begin(),
+                         [](double ms) { return std::log(std::max(ms, kLeast)); });
+  return logs;
+}
 
 double Uncertain::half_interval() const {
   return t_of_95_percent(degrees) * std::sqrt(variance);
@@ -93,7 +71,6 @@ const std::vector<Resample>& Sampler::resamples(std::size_t samples, std::uint64
 }
 
 Sampler::Location Sampler::locate(const Series& row, std::uint64_t run) {
-  // Log of a time that is at least a picosecond: an operator may take less than the clock shows.
   const auto log_of = [](std::vector<double>& samples) {
     return std::log(std::max(mean_of_fastest(samples), kLeast));
   };
@@ -147,6 +124,17 @@ std::optional<Estimate> Sampler::estimate(const PairedRow& row) {
   return estimate;
 }
 
+Uncertain moderated(double value, double expected_variance, const std::vector<double>& a,
+                    const std::vector<double>& b, const Setting& setting) {
+  if (setting.degrees() == 0) {
+    return {value, expected_variance, kSingleRunDegrees};
+  }
+  const auto degrees = static_cast<double>(setting.degrees());
+  const double seen = seen_variance(a, b, setting);
+  return {value, (kPriorDegrees * expected_variance + degrees * seen) / (kPriorDegrees + degrees),
+          kPriorDegrees + degrees};
+}
+
 double process_variance(const Estimate& row, const Setting& setting) {
   return setting.disturbance *
          (square(kProcessSpread) + square(row.spread_of_step / std::max(row.share, kLeast)));
@@ -172,19 +160,6 @@ Uncertain with_machine(const Estimate& row, double spread_variance, const Settin
   result.variance +=
       setting.disturbance * square(kMachineSpread) * setting.of_difference() + 4 * spread_variance;
   return result;
-}
-
-Uncertain beside_rest(const Estimate& row, const Reference& rest, const Answer& answer,
-                      const Setting& setting) {
-  const double slope = answer.slope;
-  const double expected =
-      variance(difference(row.draws, rest.draws, slope)) + row.extra_variance +
-      (rest.inflation * process_variance(row, setting) + square(slope) * rest.process_variance) *
-          setting.of_difference() +
-      std::max(square(kKnownSlopeSpread), answer.variance) * square(rest.value);
-  return moderated(row.log_ratio - slope * rest.value, expected,
-                   difference(row.logs_a, rest.logs_a, slope),
-                   difference(row.logs_b, rest.logs_b, slope), setting);
 }
 
 }  // namespace understudy::comparer

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
+#include "comparer/covariance.h"
 #include "comparer/statistics.h"
 #include "pairing.h"
 
@@ -19,14 +20,10 @@ namespace understudy::comparer {
 
 /// Of a row beside the rest of its run, from one process to the next: memory lies elsewhere. Its
 /// standard deviation is the relative part and the absolute one (a share of the step) together.
-inline constexpr double kProcessSpread = 0.0025;
+inline constexpr double kProcessSpread = 0.0015;
 inline constexpr double kProcessSpreadOfStep = 0.0003;
 /// Of a whole run, from one process to the next: clocks, neighbours on the machine.
 inline constexpr double kMachineSpread = 0.035;
-/// Rows answer differently to the machine's state. Of a row that nothing is known of, its slope
-/// (Answer) is 1, give or take this; of one that is known, from one process to the next.
-inline constexpr double kSlopeSpread = 0.3;
-inline constexpr double kKnownSlopeSpread = 0.1;
 /// Degrees of freedom of the spreads above: of one run a side, where nothing else is known, and
 /// beside what several runs show.
 inline constexpr double kSingleRunDegrees = 30;
@@ -70,18 +67,10 @@ struct Reference {
   double value = 0;
   std::vector<double> draws;
   std::vector<double> logs_a, logs_b;  ///< by run, around 0
-  double process_variance = 0;         ///< of `value`, from one process to the next
   double spread_variance = 0;          ///< of the classes around `value`
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
-  /// By run of A, then of B, by iteration: what the classes have in common, around 0.
-  std::vector<std::vector<double>> iterations;
-  double iteration_noise = 0;  ///< variance of these that the classes do not have in common
-};
-
-/// By how many per cent a row changes when the rest of its run changes by one.
-struct Answer {
-  double slope = 1;
-  double variance = 0;
+  std::vector<Covariates> covariates;  ///< by run of A, then of B: yardstick, classes' time
+  bool has_yardstick = false;
 };
 
 /// A difference with its uncertainty.
@@ -111,6 +100,9 @@ class Sampler {
   std::map<std::pair<std::uint64_t, std::size_t>, std::vector<Resample>> resamples_;
 };
 
+/// Logarithms of times, of at least a picosecond: an operator may take less than the clock shows.
+[[nodiscard]] std::vector<double> logs_of(const std::vector<double>& samples_ms);
+
 /// One process's variance of a row beside the rest.
 [[nodiscard]] double process_variance(const Estimate& row, const Setting& setting);
 
@@ -120,8 +112,9 @@ class Sampler {
 /// rows that should be alike.
 [[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
                                      const Setting& setting);
-/// A row beside the rest of the run, which it answers to as `answer` says.
-[[nodiscard]] Uncertain beside_rest(const Estimate& row, const Reference& rest,
-                                    const Answer& answer, const Setting& setting);
+/// Expectation and several runs together, weighted by their degrees of freedom (Smyth 2004).
+[[nodiscard]] Uncertain moderated(double value, double expected_variance,
+                                  const std::vector<double>& a, const std::vector<double>& b,
+                                  const Setting& setting);
 
 }  // namespace understudy::comparer

@@ -2,26 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numbers>
+#include <functional>
 #include <numeric>
+
+#include "comparer/covariance.h"
+#include "comparer/statistics.h"
 
 namespace understudy::comparer {
 namespace {
 
 /// Operators below it say little about anything but themselves.
 constexpr double kLeastShare = 0.002;
-/// The median of |z| of a normal distribution, and of z².
-constexpr double kMedianOfNormal = 0.6745;
+/// Of z² of a standard normal distribution.
 constexpr double kMedianOfSquare = kMedianOfNormal * kMedianOfNormal;
 constexpr double kUpperQuartileOfSquare = 1.3233;
-/// Milliseconds: logarithms need a time.
-constexpr double kLeastSample = 1e-9;
 /// So many rows the assumption setting as that the constants of noise.h fit.
 constexpr double kPriorRows = 5;
-
-/// What is above in one iteration has a cause of its own.
-constexpr double kMostDeviation = 0.2;
 
 using Members = std::vector<const EstimatedRow*>;
 
@@ -34,85 +30,42 @@ double median_of(const Members& members, const std::vector<double>& weights, Val
   return weighted_median(values, weights);
 }
 
-/// Logarithms of a run's samples around their median.
-std::vector<double> deviations_of(const Series& row) {
-  std::vector<double> logs;
-  for (const double sample : row.samples_ms) {
-    logs.push_back(std::log(std::max(sample, kLeastSample)));
+/// Of each iteration: the mean of the yardstick before and after it.
+std::vector<double> around(const std::vector<double>& yardstick_ms) {
+  std::vector<double> result = yardstick_ms;
+  for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+    result[i] = (result[i] + result[i + 1]) / 2;
   }
-  const double middle = weighted_median(logs, std::vector<double>(logs.size(), 1.0));
-  for (double& log : logs) {
-    log = std::clamp(log - middle, -kMostDeviation, kMostDeviation);
-  }
-  return logs;
+  return result;
 }
 
-/// What the members' iterations have in common, run by run.
-class CommonIterations {
- public:
-  CommonIterations(const Members& members, const std::vector<double>& weights)
-      : members_(members), weights_(weights) {}
+/// A row's series in the runs of A, then of B.
+const Series& series_of(const PairedRow& row, std::size_t run) {
+  return run < row.a.size() ? *row.a[run] : *row.b[run - row.a.size()];
+}
 
-  template <typename RunOf>
-  void add_run(RunOf run_of) {
-    std::vector<std::vector<double>> of_members;
-    std::size_t iterations = std::numeric_limits<std::size_t>::max();
-    for (const EstimatedRow* const member : members_) {
-      of_members.push_back(deviations_of(*run_of(member->row)));
-      iterations = std::min(iterations, of_members.back().size());
+/// What rows of one run may answer to.
+Covariates covariates_of(const Members& members, std::size_t run) {
+  std::vector<double> yardstick_ms;
+  std::vector<double> classes_ms;
+  for (const EstimatedRow* const member : members) {
+    const std::vector<double>& samples_ms = series_of(member->row, run).samples_ms;
+    if (member->row.kind == RowKind::kYardstick) {
+      yardstick_ms = around(samples_ms);
+      continue;
     }
-    std::vector<double>& common = runs_.emplace_back();
-    std::vector<double> values(members_.size());
-    for (std::size_t i = 0; i < iterations; ++i) {
-      std::ranges::transform(of_members, values.begin(),
-                             [i](const std::vector<double>& each) { return each[i]; });
-      common.push_back(weighted_median(values, weights_));
-      spread_ += weighted_variance(values);
-      squares_ += common.back() * common.back();
-      ++count_;
+    if (classes_ms.empty()) {
+      classes_ms.resize(samples_ms.size());
     }
+    classes_ms.resize(std::min(classes_ms.size(), samples_ms.size()));
+    std::ranges::transform(classes_ms, samples_ms, classes_ms.begin(), std::plus());
   }
-  /// Of a single class nothing tells how much is its own: half is taken to be.
-  [[nodiscard]] double noise() const {
-    if (count_ == 0) {
-      return 0;
-    }
-    return (members_.size() < 2 ? squares_ / 2 : spread_ / effective_members()) /
-           static_cast<double>(count_);
-  }
-  [[nodiscard]] std::vector<std::vector<double>> take() { return std::move(runs_); }
+  return {logs_of(yardstick_ms), logs_of(classes_ms)};
+}
 
- private:
-  /// (Σw)² ÷ Σw², and a median of three or more knows less than their mean.
-  [[nodiscard]] double effective_members() const {
-    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-    const double squares =
-        std::inner_product(weights_.begin(), weights_.end(), weights_.begin(), 0.0);
-    const double of_median = members_.size() > 2 ? 2 / std::numbers::pi : 1;
-    return std::max(of_median * sum * sum / squares, 1.0);
-  }
-  [[nodiscard]] double weighted_variance(const std::vector<double>& values) const {
-    double weights = 0;
-    double sum = 0;
-    double squares = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      weights += weights_[i];
-      sum += weights_[i] * values[i];
-      squares += weights_[i] * values[i] * values[i];
-    }
-    const double mean = sum / weights;
-    const auto members = static_cast<double>(values.size());
-    return members < 2 ? 0
-                       : std::max(squares / weights - mean * mean, 0.0) * members / (members - 1);
-  }
-
-  const Members& members_;
-  const std::vector<double>& weights_;
-  std::vector<std::vector<double>> runs_;
-  double spread_ = 0;   ///< Σ variance between the members
-  double squares_ = 0;  ///< Σ square of what they have in common
-  std::size_t count_ = 0;
-};
+bool has_zeros(const std::vector<double>& samples_ms) {
+  return std::ranges::any_of(samples_ms, [](double ms) { return ms <= 0; });
+}
 
 double mean_log(const Estimate& row) {
   const double sum = std::accumulate(row.logs_a.begin(), row.logs_a.end(), 0.0) +
@@ -127,14 +80,14 @@ double weight_of(const Estimate& estimate, const Setting& setting) {
   return 1 / (by_the_clock(estimate, 1, setting).variance + kSoftening * kSoftening);
 }
 
-/// By how much more than expected the operators outside of a class vary around the reference: the
-/// genomic control of Devlin and Roeder (1999), pulled towards 1 where operators are few.
-double inflation_of(const Reference& reference, const std::string& left_out,
+/// By how much more than expected the operators outside of these classes vary around the reference:
+/// the genomic control of Devlin and Roeder (1999), pulled towards 1 where operators are few.
+double inflation_of(const Reference& reference, const std::set<std::string>& left_out,
                     const std::vector<EstimatedRow>& rows, const Setting& setting) {
   std::vector<double> squares;
   for (const EstimatedRow& each : rows) {
     const std::optional<Estimate>& estimate = each.estimate;
-    if (each.row.kind != RowKind::kOperator || each.row.detail == left_out || !estimate ||
+    if (each.row.kind != RowKind::kOperator || left_out.contains(each.row.detail) || !estimate ||
         estimate->share < kLeastShare) {
       continue;
     }
@@ -154,29 +107,26 @@ double inflation_of(const Reference& reference, const std::string& left_out,
 
 }  // namespace
 
-std::optional<Reference> reference_without(const std::string& left_out,
+std::optional<Reference> reference_without(const std::set<std::string>& left_out,
                                            const std::vector<EstimatedRow>& rows,
                                            const Setting& setting) {
+  Reference reference;
   Members members;
   std::vector<double> weights;
-  double all_weights = 0;
-  double weighted_variances = 0;
   for (const EstimatedRow& each : rows) {
-    if (each.row.kind != RowKind::kClass || each.row.name == left_out || !each.estimate ||
-        each.estimate->has_few_samples) {
+    const bool is_left_out = each.row.kind == RowKind::kClass
+                                 ? left_out.contains(each.row.name)
+                                 : each.row.kind != RowKind::kYardstick;
+    if (is_left_out || !each.estimate || each.estimate->has_few_samples) {
       continue;
     }
-    const Estimate& estimate = *each.estimate;
     members.push_back(&each);
-    const double weight = weight_of(estimate, setting);
-    weights.push_back(weight);
-    all_weights += weight;
-    weighted_variances += weight * weight * process_variance(estimate, setting);
+    weights.push_back(weight_of(*each.estimate, setting));
+    reference.has_yardstick |= each.row.kind == RowKind::kYardstick;
   }
   if (members.empty()) {
     return std::nullopt;
   }
-  Reference reference;
   reference.value = median_of(members, weights, [](const Estimate& row) { return row.log_ratio; });
   reference.draws.resize(members.front()->estimate->draws.size());
   for (std::size_t i = 0; i < reference.draws.size(); ++i) {
@@ -191,18 +141,9 @@ std::optional<Reference> reference_without(const std::string& left_out,
     reference.logs_b.push_back(median_of(
         members, weights, [i](const Estimate& row) { return row.logs_b[i] - mean_log(row); }));
   }
-  CommonIterations common(members, weights);
-  for (std::size_t i = 0; i < setting.a; ++i) {
-    common.add_run([i](const PairedRow& row) { return row.a[i]; });
+  for (std::size_t run = 0; run < setting.a + setting.b; ++run) {
+    reference.covariates.push_back(covariates_of(members, run));
   }
-  for (std::size_t i = 0; i < setting.b; ++i) {
-    common.add_run([i](const PairedRow& row) { return row.b[i]; });
-  }
-  reference.iteration_noise = common.noise();
-  reference.iterations = common.take();
-  // The variance of a median is π/2 times that of the mean.
-  reference.process_variance =
-      std::numbers::pi / 2 * weighted_variances / (all_weights * all_weights);
   const double middle_off = median_of(members, weights, [&](const Estimate& row) {
     return std::abs(row.log_ratio - reference.value);
   });
@@ -211,35 +152,26 @@ std::optional<Reference> reference_without(const std::string& left_out,
   return reference;
 }
 
-Answer answer_of(const PairedRow& row, const Reference& rest) {
-  double products = 0;
-  double squares = 0;
-  double own_squares = 0;
-  std::size_t count = 0;
-  for (std::size_t run = 0; run < rest.iterations.size(); ++run) {
-    const Series* const series = run < row.a.size() ? row.a[run] : row.b[run - row.a.size()];
-    const std::vector<double> mine = deviations_of(*series);
-    const std::vector<double>& theirs = rest.iterations[run];
-    for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
-      products += mine[i] * theirs[i];
-      squares += theirs[i] * theirs[i];
-      own_squares += mine[i] * mine[i];
-      ++count;
+std::optional<Uncertain> beside_rest(const EstimatedRow& row, const Reference& rest,
+                                     const Setting& setting) {
+  std::vector<CovariateRun> a;
+  std::vector<CovariateRun> b;
+  for (std::size_t run = 0; run < rest.covariates.size(); ++run) {
+    const std::vector<double>& samples_ms = series_of(row.row, run).samples_ms;
+    const bool is_aligned = std::ranges::all_of(rest.covariates[run], [&](const auto& covariate) {
+      return covariate.empty() || covariate.size() == samples_ms.size();
+    });
+    if (!is_aligned || has_zeros(samples_ms)) {
+      return std::nullopt;
     }
+    (run < row.row.a.size() ? a : b).push_back({logs_of(samples_ms), rest.covariates[run]});
   }
-  const double prior = 1 / (kSlopeSpread * kSlopeSpread);
-  const auto samples = static_cast<double>(count);
-  // What moves the rest is smaller than what the rest moves by: its own noise is no cause.
-  const double cause = squares - samples * rest.iteration_noise;
-  if (samples <= kPriorRows || cause <= 0 || own_squares == 0) {
-    return {1, 1 / prior};
-  }
-  const double slope = products / cause;
-  const double unexplained = std::max(own_squares - products * products / squares, 0.0) / samples;
-  const auto alike = static_cast<double>(block_length(count));  // samples beside each other
-  const double variance = unexplained * squares / (cause * cause) * alike;
-  const double precision = variance > 0 ? 1 / variance : std::numeric_limits<double>::max();
-  return {(slope * precision + prior) / (precision + prior), 1 / (precision + prior)};
+  const AdjustedLevels levels = adjusted_levels(a, b);
+  const double expected =
+      levels.variance + process_variance(*row.estimate, setting) * setting.of_difference();
+  Uncertain result = moderated(levels.difference, expected, levels.a, levels.b, setting);
+  result.degrees = std::min(result.degrees, levels.degrees);
+  return result;
 }
 
 }  // namespace understudy::comparer

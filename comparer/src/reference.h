@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,17 @@ struct EstimatedRow {
   std::optional<Estimate> estimate;
 };
 
-/// What all classes but `left_out` have in common: the median of their log ratios, weighted by
-/// precision. Absent where there are none, or where their samples are too few.
-[[nodiscard]] std::optional<Reference> reference_without(const std::string& left_out,
+/// What all classes but those `left_out`, and the yardstick, have in common: the median of their
+/// log ratios, weighted by precision. Absent where there are none, or where their samples are too
+/// few.
+[[nodiscard]] std::optional<Reference> reference_without(const std::set<std::string>& left_out,
                                                          const std::vector<EstimatedRow>& rows,
                                                          const Setting& setting);
 
-/// How a row answers to the rest, from one iteration to the next: regression within the runs, drawn
-/// towards 1 where that tells little.
-[[nodiscard]] Answer answer_of(const PairedRow& row, const Reference& rest);
+/// The row beside the rest, by analysis of covariance: what it did that neither the cores' clock
+/// nor the other classes explain. Absent where it has other samples than they, or some that took no
+/// time, as an operator of every second step.
+[[nodiscard]] std::optional<Uncertain> beside_rest(const EstimatedRow& row, const Reference& rest,
+                                                   const Setting& setting);
 
 }  // namespace understudy::comparer

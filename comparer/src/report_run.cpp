@@ -38,14 +38,14 @@ void add_row(std::map<std::string, Series>& rows, const Series& row) {
   }
 }
 
-/// One sample an iteration: the calls of a collective in it. Where the calls do not divide into
-/// iterations, each call stands for the mean one.
+/// One sample an iteration: the calls of a collective in it. Samples are all iterations of the
+/// first call, then of the next. Where they do not divide into iterations, each stands by itself.
 std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_t iterations) {
   const bool divides = iterations > 0 && calls_us.size() % iterations == 0;
   const std::size_t calls = divides ? calls_us.size() / iterations : 1;
   std::vector<double> samples_ms(calls_us.size() / calls, 0.0);
   for (std::size_t i = 0; i < calls_us.size(); ++i) {
-    samples_ms[i / calls] += calls_us[i] * kMilliPerMicro;
+    samples_ms[i % samples_ms.size()] += calls_us[i] * kMilliPerMicro;
   }
   return samples_ms;
 }
@@ -108,6 +108,10 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   if (!total.gap_samples_ms.empty()) {
     run.rows.push_back(
         {RowKind::kGap, "", "", 0, finite(total.gap_samples_ms, run.samples_left_out)});
+  }
+  if (!total.yardstick_samples_ms.empty()) {
+    run.rows.push_back(
+        {RowKind::kYardstick, "", "", 0, finite(total.yardstick_samples_ms, run.samples_left_out)});
   }
   std::ranges::move(operators, std::back_inserter(run.rows));
   for (const et_schema::CollectiveTime& row : total.collectives) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -59,17 +60,20 @@ std::vector<Resample> block_resamples(std::size_t samples, std::size_t count, st
   return resamples;
 }
 
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double variance(const std::vector<double>& values) {
   if (values.size() < 2) {
     return 0;
   }
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double middle = mean(values);
   double squares = 0;
   for (const double value : values) {
-    squares += (value - mean) * (value - mean);
+    squares += (value - middle) * (value - middle);
   }
-  return squares / (count - 1);
+  return squares / static_cast<double>(values.size() - 1);
 }
 
 double weighted_median(const std::vector<double>& values, const std::vector<double>& weights) {
@@ -89,14 +93,20 @@ double weighted_median(const std::vector<double>& values, const std::vector<doub
   return kNan;
 }
 
-std::vector<double> holm(const std::vector<double>& p_values) {
+double median(const std::vector<double>& values) {
+  return weighted_median(values, std::vector<double>(values.size(), 1.0));
+}
+
+std::vector<double> holm(const std::vector<double>& p_values, const std::vector<double>& weights) {
+  std::vector<double> weighted(p_values.size());
+  std::ranges::transform(p_values, weights, weighted.begin(), std::divides());
   std::vector<double> adjusted(p_values.size());
   double highest = 0;
-  std::size_t left = p_values.size();
-  for (const std::size_t i : order_of(p_values)) {
-    highest = std::max(highest, std::min(1.0, static_cast<double>(left) * p_values[i]));
+  double left = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (const std::size_t i : order_of(weighted)) {
+    highest = std::max(highest, std::min(1.0, left * weighted[i]));
     adjusted[i] = highest;
-    --left;
+    left -= weights[i];
   }
   return adjusted;
 }

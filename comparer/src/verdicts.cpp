@@ -1,17 +1,19 @@
 #include "verdicts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 
 #include "comparer/statistics.h"
 
 namespace understudy::comparer {
 namespace {
 
-/// Levels of the two families: together a comparison of identical runs has a false verdict in at
-/// most 5 of 100.
-constexpr double kLevelOfClasses = 0.04;
-constexpr double kLevelOfOperators = 0.01;
+/// Rows that are judged together. By their levels a comparison of identical runs has a false
+/// verdict in at most 5 of 100.
+enum class Family : std::uint8_t { kStep, kClasses, kOperators };
+constexpr std::array kLevels = {0.005, 0.035, 0.01};
 /// How a family's level is divided between the two ways to a verdict.
 constexpr double kPartOfRest = 0.8;
 constexpr double kPartOfMachine = 0.2;
@@ -21,23 +23,33 @@ const double kLeastChange = std::log(1.01);
 /// A row that can hold no more than this share of the step is not worth a test, nor a doubt.
 constexpr double kNegligible = 0.002;
 
-bool is_of_classes(RowKind kind) {
-  return kind != RowKind::kOperator && kind != RowKind::kCollective;
+Family family_of(RowKind kind) {
+  switch (kind) {
+    case RowKind::kIteration:
+    case RowKind::kCommon:
+      return Family::kStep;
+    case RowKind::kClass:
+    case RowKind::kGap:
+      return Family::kClasses;
+    default:
+      return Family::kOperators;
+  }
 }
 
-/// Probability of as large a change beside the rest of the run by noise alone. 1 where the clock
-/// does not show it too, then the rest may have changed in its place, or where one of them is too
-/// small to matter. How sure the clock's change is, is no question: the machine's state moves it,
-/// and is what the rest takes out.
-double p_of_confirmed(const Evidence& evidence) {
+bool is_by_the_clock(const Evidence& evidence) {
+  const double clock = evidence.clock->value;
+  return clock * evidence.rest->value > 0 && std::abs(clock) >= kLeastChange;
+}
+
+/// Probability of as large a change beside the rest of the run by noise alone; 1 where it is too
+/// small to matter. Where the rest has moved by more than the machine's state does, the clock has
+/// to show the change too: then the rest may have changed in the row's place.
+double p_of_rest(const Evidence& evidence) {
   if (!evidence.rest || evidence.has_few_samples) {
     return 1;
   }
-  const double clock = evidence.clock->value;
-  const double rest = evidence.rest->value;
-  const bool is_confirmed =
-      clock * rest > 0 && std::min(std::abs(clock), std::abs(rest)) >= kLeastChange;
-  return is_confirmed ? evidence.rest->p() : 1;
+  const bool is_confirmed = evidence.rest_is_machine || is_by_the_clock(evidence);
+  return is_confirmed && std::abs(evidence.rest->value) >= kLeastChange ? evidence.rest->p() : 1;
 }
 
 /// The same for a change that is more than the machine's state explains.
@@ -45,11 +57,6 @@ double p_of_machine(const Evidence& evidence) {
   return evidence.machine && std::abs(evidence.machine->value) >= kLeastChange
              ? evidence.machine->p()
              : 1;
-}
-
-double p_of(const Evidence& evidence) {
-  return std::min(
-      {1.0, p_of_confirmed(evidence) / kPartOfRest, p_of_machine(evidence) / kPartOfMachine});
 }
 
 bool is_within(const Uncertain& value, double margin) {
@@ -76,48 +83,70 @@ bool is_same(const Evidence& evidence, const CompareOptions& options) {
          (!evidence.rest || is_within(*evidence.rest, options.margin));
 }
 
+bool is_clear(const Uncertain& value) {
+  return std::abs(value.value) > value.half_interval();
+}
+
 std::string why_unsure(const Evidence& evidence) {
   if (evidence.has_few_samples) {
     return "few samples";
   }
-  const bool is_clear = std::abs(evidence.clock->value) > evidence.clock->half_interval();
-  if (!is_clear) {
+  if (!is_clear(*evidence.clock)) {
     return "noise";
   }
   if (!evidence.rest) {
     return "machine state";  // as large a change can be one
   }
-  return p_of_confirmed(evidence) == 1 ? "as the rest" : "noise";
+  return is_clear(*evidence.rest) ? "noise" : "as the rest";
 }
 
-void judge_family(std::vector<Row>& rows, const std::vector<Evidence>& evidence, bool of_classes) {
+/// Sets the verdict of a change that is shown.
+void name_change(const Evidence& evidence, Row& row) {
+  const bool by_rest =
+      evidence.rest && p_of_rest(evidence) / kPartOfRest <= p_of_machine(evidence) / kPartOfMachine;
+  const double change = (by_rest ? evidence.rest : evidence.clock)->value;
+  row.verdict = change > 0 ? Verdict::kSlower : Verdict::kFaster;
+  row.why = by_rest && !is_by_the_clock(evidence) ? "beside the rest" : "";
+}
+
+/// The larger a row's share of the step, the more of the level is the row's.
+void judge_family(Family family, std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
   std::vector<std::size_t> members;
   std::vector<double> p_values;
+  std::vector<double> shares;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool is_tested = evidence[i].clock && evidence[i].share >= kNegligible;
-    if (is_of_classes(rows[i].kind) == of_classes && is_tested) {
+    if (family_of(rows[i].kind) == family && is_tested) {
       members.push_back(i);
       p_values.push_back(p_of(evidence[i]));
+      shares.push_back(evidence[i].share);
     }
   }
-  const std::vector<double> adjusted = holm(p_values);
-  const double level = of_classes ? kLevelOfClasses : kLevelOfOperators;
+  const std::vector<double> adjusted = holm(p_values, shares);
   for (std::size_t k = 0; k < members.size(); ++k) {
     Row& row = rows[members[k]];
     row.p = adjusted[k];
-    if (adjusted[k] <= level) {
-      const bool is_slower = evidence[members[k]].clock->value > 0;
-      row.verdict = is_slower ? Verdict::kSlower : Verdict::kFaster;
+    if (adjusted[k] <= kLevels[static_cast<std::size_t>(family)]) {
+      name_change(evidence[members[k]], row);
     }
   }
 }
 
 }  // namespace
 
+double p_of(const Evidence& evidence) {
+  if (!evidence.rest) {
+    return p_of_machine(evidence);
+  }
+  return std::min(
+      {1.0, p_of_rest(evidence) / kPartOfRest, p_of_machine(evidence) / kPartOfMachine});
+}
+
 void judge(std::vector<Row>& rows, const std::vector<Evidence>& evidence,
            const CompareOptions& options) {
-  judge_family(rows, evidence, true);
-  judge_family(rows, evidence, false);
+  for (const Family family : {Family::kStep, Family::kClasses, Family::kOperators}) {
+    judge_family(family, rows, evidence);
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Row& row = rows[i];
     if (!evidence[i].clock || row.verdict != Verdict::kUnsure) {

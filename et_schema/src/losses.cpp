@@ -43,6 +43,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"unjoined_events", "Operators of a profiled step without a node in the trace."},
     {"unlinked_device_events",
      "Device events that no operator can be told to have launched; bench.et lists them by name."},
+    {"unlinked_fault_counts",
+     "Profiles that counted page faults in steps that took another way; their counts are unused."},
     {"unjoined_indices",
      "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
      "rule."},

@@ -245,9 +245,12 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   }
   report.total.pace = merge_pace(ranks);
   report.total.counters = merge_counters(ranks);
-  report.total.gap_samples_ms = ranks.front().gap_samples_ms;
-  for (const RankReport& rank : ranks) {
-    slow_down(report.total.gap_samples_ms, rank.gap_samples_ms);
+  for (auto samples : {&RankReport::gap_samples_ms, &RankReport::yardstick_samples_ms,
+                       &RankReport::iteration_yardstick_samples_ms}) {
+    report.total.*samples = ranks.front().*samples;
+    for (const RankReport& rank : ranks) {
+      slow_down(report.total.*samples, rank.*samples);
+    }
   }
   report.total.operators = merge_operators(ranks);
   report.total.collectives = merge_collectives(ranks);

@@ -171,6 +171,8 @@ RankReport read_figures(const JsonField& field) {
     report.original = read_original(*original);
   }
   report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
+  report.yardstick_samples_ms = numbers_if_there(field, "yardstick_samples_ms");
+  report.iteration_yardstick_samples_ms = numbers_if_there(field, "iteration_yardstick_samples_ms");
   report.host_overhead_ns_per_operator =
       field.at("host_overhead_ns_per_operator").as_double_or_null();
   for (const auto& [name, count] : field.at("losses").members()) {

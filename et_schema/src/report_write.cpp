@@ -163,6 +163,8 @@ void add_figures(Json& json, const RankReport& report) {
   json["counters"] = counters_json(report.counters);
   json["original"] = original_json(report.original);
   json["gap_samples_ms"] = numbers(report.gap_samples_ms);
+  json["yardstick_samples_ms"] = numbers(report.yardstick_samples_ms);
+  json["iteration_yardstick_samples_ms"] = numbers(report.iteration_yardstick_samples_ms);
   json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
   json["losses"] = Json(report.losses);
   json["mismatches"] = mismatches_json(report.mismatches);

@@ -18,6 +18,7 @@
 #include "replayer/device.h"
 #include "replayer/memory.h"
 #include "run_error.h"
+#include "yardstick.h"
 
 namespace understudy::replayer {
 namespace {
@@ -33,9 +34,12 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 1;
 
-/// Iterations in which each operator is timed, if no number is asked for: as many as are measured,
-/// at most so many, and not for longer than those took.
+/// Passes in which each operator is timed, if no number is asked for: as many as iterations are
+/// measured, and not for longer than those took. Where that are many, someone wants to know: then
+/// so many passes, and for so long at least; what `compare` can tell is in them.
+constexpr std::size_t kManyIterations = 20;
 constexpr std::size_t kMostProfilePasses = 200;
+constexpr double kLeastProfileMs = 10'000;
 /// Of these so many alternate with bare ones, in which the loop's own cost shows.
 constexpr std::size_t kBarePasses = 3;
 
@@ -240,6 +244,9 @@ void Measurement::measure_iterations(RankReport& report) {
   GpuObservation gpu(options_.device);
   gpu.begin();
   while (!last) {
+    if (options_.device.is_cpu()) {
+      report.iteration_yardstick_samples_ms.push_back(yardstick_ms());
+    }
     counting_->begin();
     samples.push_back(iterate());
     counting_->end();
@@ -305,19 +312,29 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
   });
 }
 
+Measurement::ProfilePasses Measurement::profile_passes(
+    const std::vector<double>& measured_ms) const {
+  if (options_.passes) {
+    return {static_cast<std::size_t>(*options_.passes), std::numeric_limits<double>::infinity()};
+  }
+  const double spent_ms = std::accumulate(measured_ms.begin(), measured_ms.end(), 0.0);
+  if (measured_ms.size() >= kManyIterations) {
+    return {kMostProfilePasses, std::max(spent_ms, kLeastProfileMs)};
+  }
+  return {std::max<std::size_t>(measured_ms.size(), 1), spent_ms};
+}
+
 void Measurement::profile(RankReport& report) {
   ProfileHook hook(bound_, options_.device, issue_.get());
   machine_.set_blocking(true);
-  const std::vector<double>& measured = report.iteration_ms.samples;
-  const double budget_ms = options_.passes ? std::numeric_limits<double>::infinity()
-                                           : std::accumulate(measured.begin(), measured.end(), 0.0);
-  const std::size_t most = options_.passes
-                               ? static_cast<std::size_t>(*options_.passes)
-                               : std::clamp<std::size_t>(measured.size(), 1, kMostProfilePasses);
+  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
   std::vector<double> iterations_ms;
   double spent_ms = 0;
-  for (std::size_t pass = 0; pass < most && (pass == 0 || !any_rank(spent_ms > budget_ms));
-       ++pass) {
+  for (std::size_t pass = 0;
+       pass < passes.most && (pass == 0 || !any_rank(spent_ms > passes.budget_ms)); ++pass) {
+    if (options_.device.is_cpu()) {
+      report.yardstick_samples_ms.push_back(yardstick_ms());
+    }
     iterations_ms.push_back(profile_once(hook, false));
     spent_ms += iterations_ms.back();
     if (pass < kBarePasses) {

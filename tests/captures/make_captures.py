@@ -30,6 +30,7 @@ def record(name, rank, world, out_dir):
     import torch
     import torch.distributed as dist
     import understudy_capture
+    from understudy_comms import use_nccl_form
 
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
@@ -38,7 +39,7 @@ def record(name, rank, world, out_dir):
 
         nccl_form = name.startswith("nccl_form")
         if nccl_form:
-            understudy_capture.use_nccl_form()
+            use_nccl_form()
         dist.init_process_group("gloo", init_method=f"file://{out_dir}/rendezvous", rank=rank,
                                 world_size=world)
         step = collectives.make_step(nccl_form)

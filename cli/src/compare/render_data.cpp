@@ -66,6 +66,7 @@ std::string_view kind_name(RowKind kind) {
       return "gap";
     case RowKind::kOperator:
       return "operator";
+    case RowKind::kYardstick:  // no row of a comparison
     case RowKind::kCollective:
       break;
   }
@@ -100,6 +101,7 @@ std::string comparison_json(const Comparison& comparison, const ComparedRuns& ru
                      {"environment_differences", std::move(differences)},
                      {"is_alike", comparison.is_alike},
                      {"switches_per_s", json_of(comparison.switches_per_s)},
+                     {"yardstick", json_of(comparison.yardstick)},
                      {"samples_left_out", comparison.samples_left_out},
                      {"rows", std::move(rows)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

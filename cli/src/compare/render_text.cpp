@@ -54,7 +54,7 @@ std::string label_of(const Row& row) {
     case RowKind::kIteration:
       return "iteration, by itself";
     case RowKind::kCommon:
-      return "common to all classes";
+      return "common to the classes";
     case RowKind::kGap:
       return "gap (outside of operators)";
     default:
@@ -151,10 +151,14 @@ std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
+    // A change that the clock does not show is one beside the rest.
+    const comparer::Ratio& change = row.why.empty() ? *row.ratio : *row.beside_rest;
+    const std::string ms =
+        row.why.empty() ? fmt::format("({} ms)", ms_text(row.change_ms, true)) : row.why;
     (is_class ? classes : others)
-        .push_back(
-            fmt::format("{} by {:.1f} % ({} ms)", row.kind == RowKind::kGap ? "gap" : label_of(row),
-                        std::abs(row.ratio->value - 1) * kPercent, ms_text(row.change_ms, true)));
+        .push_back(fmt::format("{} by {:.1f} % {}",
+                               row.kind == RowKind::kGap ? "gap" : label_of(row),
+                               std::abs(change.value - 1) * kPercent, ms));
   }
   return classes.empty() ? others : classes;
 }
@@ -194,6 +198,15 @@ std::string busy_text(const Comparison& comparison) {
       *comparison.switches_per_s);
 }
 
+/// What the machine did by itself, as far as it was measured.
+std::string yardstick_text(const Comparison& comparison) {
+  if (!comparison.yardstick) {
+    return "";
+  }
+  return fmt::format("  A fixed piece of work took {} times as long in B: the core's clock\n",
+                     ratio_text(comparison.yardstick));
+}
+
 /// What would make an unsure comparison surer.
 std::string advice(const Comparison& comparison, const ComparedRuns& runs) {
   const bool has_few_samples =
@@ -207,7 +220,8 @@ std::string advice(const Comparison& comparison, const ComparedRuns& runs) {
            (row.kind == RowKind::kIteration || row.kind == RowKind::kClass);
   });
   if (are_single && is_unsure) {
-    return "Several runs of each, made in turn, tell more: compare --a A1 A2 A3 --b B1 B2 B3\n";
+    return "Longer runs (replay --passes 200) tell more, and so do several of each, made in turn: "
+           "compare --a A1 A2 A3 --b B1 B2 B3\n";
   }
   return "";
 }
@@ -232,6 +246,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedRuns& ru
                       : "Operators, by cost";
   std::string text = sides_text(runs) + differences_text(comparison) + busy_text(comparison);
   text += section("Step", table_of(rows, is_step, rows.size(), "", nullptr));
+  text += yardstick_text(comparison);
   text += section("Classes of operators, by cost",
                   table_of(rows, is_class, rows.size(), "class", nullptr));
   text += section(of_operators, table_of(rows, is_operator, top, "operator", "class"));

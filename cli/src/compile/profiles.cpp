@@ -73,6 +73,7 @@ void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
       }
     }
   } catch (const et_schema::Error&) {
+    link.losses.add(et_schema::Loss::kUnlinkedFaultCounts);
   }
 }
 

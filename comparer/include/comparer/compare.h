@@ -40,10 +40,12 @@ struct Row {
   std::optional<double> a_ms, b_ms;  ///< time an iteration; absent where a side lacks the row
   std::optional<double> change_ms;   ///< b_ms − a_ms
   std::optional<Ratio> ratio;        ///< by the clock
-  std::optional<Ratio> beside_rest;  ///< ratio ÷ that of the other classes
+  std::optional<Ratio> beside_rest;  ///< what clock and other classes leave of it
   std::optional<double> p;           ///< adjusted for the number of rows
   Verdict verdict = Verdict::kUnsure;
-  std::string why;  ///< of UNSURE: in a word or three; else empty
+  /// Of UNSURE: in a word or three. Of a change that the clock does not show, since the machine
+  /// was another: "beside the rest". Else empty.
+  std::string why;
 };
 
 struct CompareOptions {
@@ -57,12 +59,15 @@ struct Comparison {
   bool is_alike = true;
   /// Of the most interrupted run; see Run. Many widen all intervals.
   std::optional<double> switches_per_s;
+  /// Time of a fixed piece of work: the cores' clock. Absent where a run has not measured it.
+  std::optional<Ratio> yardstick;
   std::uint64_t samples_left_out = 0;  ///< figures in the inputs that were not finite
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };
 
 /// Holds the runs B against the runs A. Each side has at least one run; more runs, made in turn,
-/// tell more. The same runs give the same result. O(rows × samples × 500).
+/// tell more. The same runs give the same result. O(rows × samples × 500), and O(rows × samples)
+/// for each class that has changed.
 [[nodiscard]] Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
                                  const CompareOptions& options = {});
 

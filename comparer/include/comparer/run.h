@@ -14,11 +14,12 @@ namespace understudy::comparer {
 /// What a row of a comparison is about.
 enum class RowKind : std::uint8_t {
   kIteration,   ///< the whole step, by its own samples
-  kCommon,      ///< what all classes have in common: the machine's state, or all of the program
+  kCommon,      ///< what classes have in common: the machine's state, or all of the program
   kClass,       ///< all operators of a class
   kGap,         ///< host time outside of all operators
   kOperator,    ///< all calls of an operator
   kCollective,  ///< all calls of a collective in one group and of one size
+  kYardstick,   ///< a fixed piece of work between the iterations: the core's clock
 };
 
 /// The time of one row in the iterations of one run.

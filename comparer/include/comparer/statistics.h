@@ -13,6 +13,12 @@ namespace understudy::comparer {
 /// The order of `samples` is changed. NaN for none. O(n).
 [[nodiscard]] double mean_of_fastest(std::vector<double>& samples);
 
+/// NaN for none.
+[[nodiscard]] double mean(const std::vector<double>& values);
+
+/// The median of |z| of a standard normal distribution.
+inline constexpr double kMedianOfNormal = 0.6745;
+
 /// Indices of one resample of a series of autocorrelated samples.
 using Resample = std::vector<std::uint32_t>;
 
@@ -32,14 +38,18 @@ using Resample = std::vector<std::uint32_t>;
 [[nodiscard]] double weighted_median(const std::vector<double>& values,
                                      const std::vector<double>& weights);
 
+/// NaN for none.
+[[nodiscard]] double median(const std::vector<double>& values);
+
 /// P(|T| ≥ |t|) for Student's t with `degrees` > 0 degrees of freedom.
 [[nodiscard]] double two_sided_p(double t, double degrees);
 
 /// The t that 95 % of |T| stay below.
 [[nodiscard]] double t_of_95_percent(double degrees);
 
-/// Holm's (1979) adjustment for testing many hypotheses: to be held against the level of the
-/// family.
-[[nodiscard]] std::vector<double> holm(const std::vector<double>& p_values);
+/// Holm's (1979) adjustment for testing many hypotheses, of which some matter more: to be held
+/// against the level of the family. Weights are positive, one a p-value.
+[[nodiscard]] std::vector<double> holm(const std::vector<double>& p_values,
+                                       const std::vector<double>& weights);
 
 }  // namespace understudy::comparer

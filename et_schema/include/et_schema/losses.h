@@ -40,6 +40,7 @@ enum class Loss : std::size_t {
   kUnjoinedNodes,         ///< nodes of the step without an event in the profile: no times
   kUnjoinedEvents,        ///< operators of a profiled step without a node in the trace
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
+  kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
   kCount
 };

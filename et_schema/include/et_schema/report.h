@@ -85,7 +85,7 @@ struct CollectiveTime {
   std::optional<double> median_us;
   std::optional<double> algbw_gb_per_s;
   std::optional<double> busbw_gb_per_s;
-  std::vector<double> samples_us = {};  ///< one a call, in order
+  std::vector<double> samples_us = {};  ///< all passes of the first call, then of the next
 };
 
 /// How operators were issued in the measured iterations, and how well that was kept.
@@ -151,6 +151,10 @@ struct RankReport {
   SystemCounters counters;
   OriginalStep original;
   std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
+  /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
+  /// "Operators".
+  std::vector<double> yardstick_samples_ms;
+  std::vector<double> iteration_yardstick_samples_ms;  ///< the same before each measured iteration
   std::optional<double> host_overhead_ns_per_operator;
   std::map<std::string, std::uint64_t> losses;
   std::vector<OperatorTime> operators;  ///< by falling time

@@ -34,7 +34,7 @@ struct MeasureOptions {
   int warmup = 0;
   std::optional<int> iterations;
   std::optional<double> seconds;
-  std::optional<int> passes;  ///< that time operators; none: as many as iterations, within limits
+  std::optional<int> passes;  ///< that time operators; none: docs/metrics.md, "Operators"
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
@@ -71,6 +71,11 @@ class Measurement {
   void measure_iterations(et_schema::RankReport& report);
   [[nodiscard]] bool is_last(std::size_t done, double spent_s);
   void scan_values(et_schema::RankReport& report);
+  struct ProfilePasses {
+    std::size_t most = 1;
+    double budget_ms = 0;
+  };
+  [[nodiscard]] ProfilePasses profile_passes(const std::vector<double>& measured_ms) const;
   void profile(et_schema::RankReport& report);
   double profile_once(ProfileHook& hook, bool bare);
   [[nodiscard]] bool any_rank(bool mine);

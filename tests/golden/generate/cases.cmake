@@ -3,5 +3,5 @@ understudy_golden(generate
   linear missing_rank no_output no_place no_room no_steps only_comms only_compute output_is_folder output_is_full
   profile profile_and_none profile_count profile_dlrm profile_is_trace profile_json profile_missing
   profile_none profile_of_capture profile_other profile_twice profile_two
-  resnet resnet_all resnet_step subgraph two_ranks unknown_only unknown_step unknown_subgraph
+  resnet resnet_all resnet_step subgraph two_ranks unknown_only unknown_step unknown_subgraph unlinked_fault_counts
   version)

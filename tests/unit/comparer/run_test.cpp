@@ -38,6 +38,7 @@ TEST(ReportRun, ClassesAreSumsOfOperatorsByIteration) {
                     {"aten::addmm", "matmul", 1, 2.5, {2, 3}},
                     {"aten::add.Tensor", "elementwise", 3, 1, {1, 1}}};
   rank.gap_samples_ms = {2, 1};
+  rank.yardstick_samples_ms = {0.1, 0.2};
   const comparer::Run run = run_of(report_of(rank), "a.json");
   EXPECT_EQ(run.file, "a.json");
   EXPECT_EQ(find(run, RowKind::kIteration, "").samples_ms, (Samples{10, 11}));
@@ -45,6 +46,7 @@ TEST(ReportRun, ClassesAreSumsOfOperatorsByIteration) {
   EXPECT_EQ(find(run, RowKind::kClass, "matmul").count, 3U);
   EXPECT_EQ(find(run, RowKind::kOperator, "aten::mm").detail, "matmul");
   EXPECT_EQ(find(run, RowKind::kGap, "").samples_ms, (Samples{2, 1}));
+  EXPECT_EQ(find(run, RowKind::kYardstick, "").samples_ms, (Samples{0.1, 0.2}));
 }
 
 TEST(ReportRun, WithoutSamplesTheMeanIsTheOne) {
@@ -62,8 +64,8 @@ TEST(ReportRun, CollectivesAreSummedByIteration) {
   const comparer::Run run = run_of(report_of(rank), "a.json");
   const Series& allreduce = find(run, RowKind::kCollective, "allreduce");
   ASSERT_EQ(allreduce.samples_ms.size(), 2U);
-  EXPECT_DOUBLE_EQ(allreduce.samples_ms[0], 0.3);
-  EXPECT_DOUBLE_EQ(allreduce.samples_ms[1], 0.7);
+  EXPECT_DOUBLE_EQ(allreduce.samples_ms[0], 0.4);  // both calls of the first pass
+  EXPECT_DOUBLE_EQ(allreduce.samples_ms[1], 0.6);
   EXPECT_EQ(allreduce.detail, "world of 8, 4096 bytes");
   EXPECT_EQ(find(run, RowKind::kCollective, "barrier").samples_ms, (Samples{0.05}));
 }

@@ -71,13 +71,21 @@ TEST(Statistics, ProbabilitiesOfStudentsT) {
 }
 
 TEST(Statistics, HolmsAdjustment) {
-  const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.5});
+  const std::vector<double> alike(4, 0.25);
+  const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.5}, alike);
   ASSERT_EQ(adjusted.size(), 4U);
   EXPECT_DOUBLE_EQ(adjusted[0], 0.04);
   EXPECT_DOUBLE_EQ(adjusted[1], 0.09);  // not below that of the smaller p
   EXPECT_DOUBLE_EQ(adjusted[2], 0.09);
   EXPECT_DOUBLE_EQ(adjusted[3], 0.5);
-  EXPECT_EQ(holm({0.8, 0.9}), (std::vector<double>{1, 1}));
+  EXPECT_EQ(holm({0.8, 0.9}, {1, 1}), (std::vector<double>{1, 1}));
+}
+
+TEST(Statistics, WhatMattersMoreHasMoreOfTheLevel) {
+  const std::vector<double> adjusted = holm({0.02, 0.02}, {0.75, 0.25});
+  EXPECT_DOUBLE_EQ(adjusted[0], 0.02 / 0.75);
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.02 / 0.75);  // alone then, but not below the one before
+  EXPECT_DOUBLE_EQ(holm({0.02, 0.001}, {0.75, 0.25})[1], 0.001 / 0.25);
 }
 
 }  // namespace

@@ -92,6 +92,15 @@ Run make_run(const SyntheticRun& synthetic) {
     run.rows.push_back(std::move(row));
   }
   run.rows.push_back(std::move(iteration));
+  if (noise.has_yardstick) {
+    Series yardstick{RowKind::kYardstick, "", "", 0, {}};
+    for (const double level : drift) {
+      constexpr double kYardstickMs = 0.1;
+      yardstick.samples_ms.push_back(kYardstickMs *
+                                     std::exp(level + noise.sample_spread * random.normal()));
+    }
+    run.rows.push_back(std::move(yardstick));
+  }
   return run;
 }
 

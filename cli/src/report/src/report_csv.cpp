@@ -98,8 +98,14 @@ class CsvWriter {
     figure(original, "step_ms", report.original.step_ms);
     figure(original, "operators_ms", report.original.operators_ms);
     figure(original, "unprofiled_ms", report.original.unprofiled_ms);
-    for (std::size_t i = 0; i < report.gap_samples_ms.size(); ++i) {
-      figure({"gap_sample", std::to_string(i), ""}, "ms", report.gap_samples_ms[i]);
+    write_samples("gap_sample", report.gap_samples_ms);
+    write_samples("yardstick_sample", report.yardstick_samples_ms);
+    write_samples("iteration_yardstick_sample", report.iteration_yardstick_samples_ms);
+  }
+
+  void write_samples(const char* kind, const std::vector<double>& samples_ms) {
+    for (std::size_t i = 0; i < samples_ms.size(); ++i) {
+      figure({kind, std::to_string(i), ""}, "ms", samples_ms[i]);
     }
   }
 
