@@ -30,7 +30,7 @@ constexpr double kAlike = 2;
 /// block is a sixth of the run.
 constexpr double kWanders = 3;
 constexpr double kSlopesDiffer = 0.2;
-constexpr double kLeastShareOfClasses = 0.2;
+constexpr double kLeastShareOfClasses = 0.5;
 constexpr std::size_t kBlocks = 6;
 constexpr double kLeastVariance = 1e-8;
 
