@@ -239,9 +239,10 @@ class Comparer {
   /// The row of what the classes that have not changed by themselves have in common; of all where
   /// these are the smaller part.
   void add_common(std::vector<Row>& rows, std::vector<Evidence>& evidence) {
+    constexpr double kMostChanged = 0.5;
     const std::optional<Reference>& unchanged = reference(changed_);
     const std::optional<Reference>& common =
-        unchanged && share_of_changed() < 0.5 ? unchanged : reference({});
+        unchanged && share_of_changed() < kMostChanged ? unchanged : reference({});
     if (!common || !is_alike_) {
       return;
     }
