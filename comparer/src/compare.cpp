@@ -151,6 +151,9 @@ class Comparer {
     const auto [place, is_new] = references_.try_emplace(left_out);
     if (is_new) {
       place->second = reference_without(left_out, rows_, setting_);
+      if (place->second && place->second->has_yardstick) {
+        place->second->is_machine_state = is_machine_state(*place->second);
+      }
     }
     return place->second;
   }
@@ -190,7 +193,7 @@ class Comparer {
     evidence.machine = with_machine(estimate, has_rest ? rest->spread_variance : 0, setting_);
     if (has_rest && each.row.kind != RowKind::kIteration) {
       evidence.rest = beside_rest(each, *rest, setting_);
-      evidence.rest_is_machine = rest->has_yardstick && is_machine_state(*rest);
+      evidence.rest_is_machine = rest->is_machine_state;
     }
     return evidence;
   }

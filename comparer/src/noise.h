@@ -71,6 +71,7 @@ struct Reference {
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
   std::vector<Covariates> covariates;  ///< by run of A, then of B: yardstick, classes' time
   bool has_yardstick = false;
+  bool is_machine_state = false;  ///< `value` is, as far as is shown; only with a yardstick
 };
 
 /// A difference with its uncertainty.
