@@ -50,7 +50,7 @@ std::string read_plain(const std::string& path, UnpackBudget& budget) {
   if (error) {
     throw cannot_read(path, error.message());
   }
-  budget.add(path, size, size, 0);
+  budget.add(path, size, size, {});
   std::ifstream stream(path, std::ios::binary);
   std::string data(size, '\0');
   if (!stream.read(data.data(), static_cast<std::streamsize>(size)) && stream.bad()) {
@@ -213,7 +213,7 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
     unpack({.name = name, .path = {}, .memory = bytes}, budget, consume);
     return;
   }
-  budget.add(name, bytes.size(), bytes.size(), 0);
+  budget.add(name, bytes.size(), bytes.size(), {});
   check_start_depth(name, bytes.substr(0, kSniffBytes));
   consume({.name = name, .data = std::string(bytes)});
 }

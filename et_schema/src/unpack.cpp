@@ -83,7 +83,8 @@ void check_member_name(const std::string& archive_name, std::string_view member)
 /// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the
 /// rest is passed over and nothing returned.
 bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
-                 const std::function<bool(std::string_view)>& wanted, std::string& data) {
+                 Unpacking& unpacking, const std::function<bool(std::string_view)>& wanted,
+                 std::string& data) {
   bool decided = false;
   std::string block(kSniffBytes, '\0');
   while (true) {
@@ -102,8 +103,9 @@ bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
       return true;
     }
     const la_int64_t packed = archive_filter_bytes(handle, -1);
-    budget.add(name, bytes.size(), data.size() + bytes.size(),
-               packed > 0 ? static_cast<std::uint64_t>(packed) : 1);
+    unpacking.packed_bytes = packed > 0 ? static_cast<std::uint64_t>(packed) : 1;
+    unpacking.bytes += bytes.size();
+    budget.add(name, bytes.size(), data.size() + bytes.size(), unpacking);
     data += bytes;
   }
 }
@@ -136,11 +138,12 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
     throw damaged(name, reason(handle.get()));
   }
   std::string unpacked;
+  Unpacking unpacking;
   const auto wanted = [&name](std::string_view start) {
     check_start_depth(name, start);
     return starts_as_object(start);
   };
-  if (read_member(handle.get(), name, budget, wanted, unpacked)) {
+  if (read_member(handle.get(), name, budget, unpacking, wanted, unpacked)) {
     consume({.name = std::move(name), .data = std::move(unpacked)});
   }
 }
@@ -164,7 +167,7 @@ Packing find_packing(std::string_view start) {
 }
 
 void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64_t file_bytes,
-                       std::uint64_t packed_bytes) {
+                       const Unpacking& unpacking) {
   total_ += bytes;
   const auto refuse = [&name](std::string expected, std::string got) {
     throw bad_input("an input that unpacks to too much",
@@ -182,15 +185,17 @@ void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64
   if (total_ > limits_.max_total_bytes) {
     refuse(fmt::format("at most {} bytes in all", limits_.max_total_bytes), "more");
   }
-  if (packed_bytes != 0 && total_ > kRatioFrom && total_ / packed_bytes > limits_.max_ratio) {
+  if (unpacking.bytes > kRatioFrom &&
+      unpacking.bytes / unpacking.packed_bytes > limits_.max_ratio) {
     refuse(fmt::format("at most {} times its packed size", limits_.max_ratio),
-           fmt::format("{} bytes out of {}", total_, packed_bytes));
+           fmt::format("{} bytes out of {}", unpacking.bytes, unpacking.packed_bytes));
   }
 }
 
 void unpack(const PackedSource& source, UnpackBudget& budget,
             const std::function<void(InputFile&&)>& consume) {
   const ArchiveHandle handle = open(source);
+  Unpacking unpacking;
   while (true) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle.get(), &entry);
@@ -220,7 +225,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
       return is_raw || starts_as_object(start) || start.starts_with(kGzipMagic);
     };
     std::string data;
-    if (!read_member(handle.get(), name, budget, wanted, data)) {
+    if (!read_member(handle.get(), name, budget, unpacking, wanted, data)) {
       continue;
     }
     if (is_raw) {

@@ -17,15 +17,22 @@ inline constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
 
 [[nodiscard]] Packing find_packing(std::string_view start);
 
+/// How far one packed file is unpacked: an archive with all its members, or what is gzipped alone.
+/// Both are 0 for a plain file.
+struct Unpacking {
+  std::uint64_t packed_bytes = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// Counts what one input has unpacked to, against the limits.
 class UnpackBudget {
  public:
   explicit UnpackBudget(const ReadLimits& limits) : limits_(limits) {}
 
   /// Adds bytes of one file, of which `file_bytes` are unpacked now. Throws Error (bad input) above
-  /// the limits. `packed_bytes`: read so far of what it is packed in; 0 if it is not packed.
+  /// the limits.
   void add(const std::string& name, std::uint64_t bytes, std::uint64_t file_bytes,
-           std::uint64_t packed_bytes);
+           const Unpacking& unpacking);
 
  private:
   ReadLimits limits_;

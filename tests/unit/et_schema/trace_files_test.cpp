@@ -67,6 +67,13 @@ TEST(TraceFiles, FolderOfACaptureHoldsMoreThanTraces) {
   EXPECT_EQ(set.others, std::vector<std::string>{folder.path() + "/capture.json"});
 }
 
+TEST(TraceFiles, APackedFileAnswersForItselfAlone) {
+  const TemporaryFolder folder;
+  folder.write("rank-0.json", small_trace() + std::string(std::size_t{80} << 20U, ' '));
+  folder.write("rank-1.json.gz", pack(ArchiveKind::kGzip, {{"x", small_trace()}}));
+  EXPECT_EQ(read_traces({folder.path()}).size(), 2U);
+}
+
 TEST(TraceFiles, SeveralPaths) {
   const TemporaryFolder folder;
   const std::string one = folder.write("rank1.json", small_trace());
