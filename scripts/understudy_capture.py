@@ -34,6 +34,7 @@ import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
 import understudy_machine as machine
+from understudy_census import Census
 from understudy_indices import IndexRecorder
 from understudy_observer import fault_counting, observer_cost
 
@@ -83,6 +84,7 @@ class Capture:
         self.stop_when_done = stop_when_done
         self._allocations = allocations
         self._peak_tensor_bytes = None
+        self._untouched_bytes = None
         self._yardstick = yardstick
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
@@ -213,8 +215,10 @@ class Capture:
         target = self._path("indices")
         raw = _beside(target, ".raw")
         recorder = IndexRecorder()
+        census = Census()
 
         def write():
+            self._untouched_bytes = census.untouched_bytes(recorder.touched)
             if recorder.uses or recorder.zeros:
                 raw.write_text(json.dumps(recorder.document(_rank())), encoding="utf-8")
                 self._keep(raw, target)
@@ -304,6 +308,7 @@ class Capture:
             "peak_rss_bytes": self._peak_rss,
             "peak_device_bytes": machine.peak_device_bytes(),
             "peak_tensor_bytes": self._peak_tensor_bytes,
+            "untouched_tensor_bytes": self._untouched_bytes,
             "process_groups": _process_groups(),
             "environment": machine.describe_environment(),
         }

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from understudy_census import blocks_of
 
 FORMAT = "understudy-indices"
 VERSION = 1
@@ -79,6 +82,7 @@ class IndexRecorder(TorchDispatchMode):
         self.uses = []
         self.zeros = []
         self.left_out = 0
+        self.touched = set()  # addresses of what operators were given or gave
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -95,7 +99,11 @@ class IndexRecorder(TorchDispatchMode):
         if name in ZERO_ARGUMENTS:
             self._note(func._schema, name, call, ZERO_ARGUMENTS[name], args, kwargs,
                        self._keep_zeros)
-        return func(*args, **kwargs)
+        results = func(*args, **kwargs)
+        for tensor in tree_leaves((args, kwargs, results)):
+            if isinstance(tensor, torch.Tensor):
+                self.touched.update(address for _, address, _ in blocks_of(tensor))
+        return results
 
     @staticmethod
     def _note(schema, name, call, wanted, args, kwargs, keep):

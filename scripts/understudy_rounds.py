@@ -31,6 +31,10 @@ class BadCapture(Exception):
     """A folder that is no whole capture, or whose program is not known."""
 
 
+class Failed(Exception):
+    """A program of a round that ended with an error: the command, and what it said."""
+
+
 @dataclass
 class Sample:
     """A captured program: its trace, and how the program is started."""
@@ -97,7 +101,8 @@ def run(command, threads, ranks):
                           preexec_fn=lambda: os.sched_setaffinity(0, cores),
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(str(word) for word in command)}\n{done.stderr}")
+        raise Failed(f"{shlex.join(str(word) for word in command)}\n"
+                     f"ended with status {done.returncode}\n{done.stderr.rstrip()}")
 
 
 def run_original(sample, folder, threads, steps, profiled, extra=()):
@@ -119,7 +124,9 @@ def link(sample, folder):
     """The sample's benchmark, with the times of the profile in `folder`."""
     description = folder / "capture.json"
     capture = json.loads(description.read_text())
-    for rank in capture["ranks"]:
+    traced = json.loads((sample.folder / "capture.json").read_text())["ranks"]
+    for rank, of_trace in zip(capture["ranks"], traced):
+        rank["untouched_tensor_bytes"] = of_trace.get("untouched_tensor_bytes")
         for kind in ("et", "indices", "kineto"):
             path = sample.folder / f"rank-{rank['rank']}.{kind}.json.gz"
             if path.exists():

@@ -29,7 +29,7 @@ def misses(samples, limit):
             if off_by(sample[key]) > most:
                 found.append(f"{sample['name']}: {what}: ratio {sample[key]['ratio']:.3f}, "
                              f"limit 1 ± {most:g}")
-        average = sum(off_by(sample[key]) for sample in samples) / len(samples)
+        average = sum(off_by(sample[key]) for sample in samples) / max(len(samples), 1)
         if len(samples) > 1 and average > limit * AVERAGE_SHARE:
             found.append(f"all samples: {what}: |ratio - 1| is {average:.3f} on average, limit "
                          f"{limit * AVERAGE_SHARE:g}")

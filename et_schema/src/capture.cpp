@@ -1,6 +1,7 @@
 #include "et_schema/capture.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "json_fields.h"
 
@@ -22,6 +23,16 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   }
   if (const auto faults = field.find("kineto_only_minor_faults")) {
     rank.profiled_minor_faults = faults->as_ints();
+  }
+  const auto untouched = field.find("untouched_tensor_bytes");
+  if (untouched && !untouched->is_null()) {
+    for (const auto& [device, bytes] : untouched->members()) {
+      const std::uint64_t count = bytes.as_uint();
+      if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+        bytes.fail("a number of bytes below 2^63");
+      }
+      rank.untouched_tensor_bytes[device] = count;
+    }
   }
   const auto observer = field.find("observer_ns");
   if (observer && !observer->is_null()) {

@@ -36,11 +36,16 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Labels without operators below them that did work, replayed through an equivalent if known."},
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
     {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
+    {"wrapper_bookkeeping",
+     "Operators on wrappers of torch.func that called none on memory: nothing to replay."},
     {"repaired_parents",
      "Nodes hung from another parent than recorded, which the profile's intervals show to be "
      "wrong."},
     {"unjoined_nodes", "Nodes of the step without an event in the profile; they have no times."},
     {"unjoined_events", "Operators of a profiled step without a node in the trace."},
+    {"steps_of_another_way",
+     "Profiled steps that called other operators than the traced one; no times are taken from "
+     "them."},
     {"unlinked_device_events",
      "Device events that no operator can be told to have launched; bench.et lists them by name."},
     {"unlinked_fault_counts",

@@ -76,6 +76,10 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
   for (const LiveTensor& tensor : plan.largest) {
     plan.external_bytes += tensor.bytes;
   }
+  for (const Storage& storage : program.storages) {
+    plan.untouched_bytes += storage.untouched ? static_cast<std::uint64_t>(storage.bytes) : 0;
+  }
+  plan.external_bytes += plan.untouched_bytes;
   plan.peak_bytes = plan.external_bytes;
   plan.live_bytes = live_bytes(program, uses, lifetimes);
   for (std::uint64_t& bytes : plan.live_bytes) {

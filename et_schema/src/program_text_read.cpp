@@ -79,6 +79,9 @@ class ProgramReader {
     if (element zeros; line["zeros"].get(zeros) == simdjson::SUCCESS) {
       storage.zeros = lines_.to_double("zeros", zeros);
     }
+    if (element untouched; line["untouched"].get(untouched) == simdjson::SUCCESS) {
+      storage.untouched = lines_.to_bool("untouched", untouched);
+    }
     return storage;
   }
 

@@ -69,6 +69,7 @@ class ProgramWriter {
     }
     flag("state", storage.state);
     double_field("zeros", storage.zeros);
+    flag("untouched", storage.untouched);
     out_ += "}\n";
   }
 

@@ -105,8 +105,9 @@ std::int64_t extent(const Slot& slot) {
 
 bool is_order_free(ValueRuleKind kind) {
   return kind == ValueRuleKind::kIntegers || kind == ValueRuleKind::kUniform ||
-         kind == ValueRuleKind::kConstant || kind == ValueRuleKind::kTargets ||
-         kind == ValueRuleKind::kBernoulli || kind == ValueRuleKind::kReuse;
+         kind == ValueRuleKind::kNormal || kind == ValueRuleKind::kConstant ||
+         kind == ValueRuleKind::kTargets || kind == ValueRuleKind::kBernoulli ||
+         kind == ValueRuleKind::kReuse;
 }
 
 Demands::Demands(et_schema::Program& program)

@@ -8,6 +8,7 @@
 
 #include "et_schema/assert.h"
 #include "et_schema/schema_text.h"
+#include "wrappers.h"
 
 namespace understudy::generator {
 namespace {
@@ -66,12 +67,15 @@ class FlowBuilder {
     const std::size_t count = trace.nodes.size();
     flow_.is_operator.resize(count);
     flow_.is_communication.resize(count);
+    flow_.is_wrapped = find_wrapped(trace);
     flow_.inputs.resize(count);
     flow_.outputs.resize(count);
     flow_.reads.resize(count);
     flow_.writes.resize(count);
     for (NodeIndex node = 0; node < count; ++node) {
-      flow_.is_operator[node] = step.contains(trace.nodes[node].id) && is_replayable(node);
+      const bool in_step = step.contains(trace.nodes[node].id);
+      flow_.is_wrapped[node] = flow_.is_wrapped[node] && in_step;
+      flow_.is_operator[node] = in_step && !flow_.is_wrapped[node] && is_replayable(node);
       flow_.is_communication[node] = flow_.is_operator[node] && calls.contains(node);
       if (flow_.is_operator[node]) {
         collect_tensors(node);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <set>
 
+#include "below.h"
 #include "captured_ranges.h"
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
@@ -56,6 +57,30 @@ std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   return reused.size();
 }
 
+/// Operators on wrappers below which nothing was dispatched at all.
+std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
+  std::uint64_t count = 0;
+  for (et_schema::NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+    const auto is_dispatched = [&](et_schema::NodeIndex below) {
+      return flow.is_operator[below] || flow.is_wrapped[below] ? Walk::kStop : Walk::kInto;
+    };
+    count += flow.is_wrapped[node] && !walk_below(trace, node, is_dispatched) ? 1U : 0U;
+  }
+  return count;
+}
+
+/// The rest of the original's memory: a replay has it as well.
+void add_untouched(const Link& link, Program& program) {
+  for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
+    et_schema::Storage storage;
+    storage.device = et_schema::parse_device(device);
+    storage.bytes = static_cast<std::int64_t>(bytes);
+    storage.external = true;
+    storage.untouched = true;
+    program.storages.push_back(storage);
+  }
+}
+
 Program compile(const Trace& trace, const Link* link, const GenerateOptions& options,
                 Groups& groups) {
   const CommCalls calls = et_schema::communication_calls(trace);
@@ -68,7 +93,7 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   Program program = lower(trace, calls, flow, selected, labels, groups);
   hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
   make_masks(program);
-  const CapturedValues captured{captured_ranges(trace), join_index_uses(trace, step.ids)};
+  const CapturedValues captured{captured_ranges(trace), join_index_uses(trace, flow)};
   assign_values(program, captured, options.indices);
   program.losses.add(Loss::kUnjoinedIndices, captured.reuses.unjoined);
   program.selection.step = step.name;
@@ -81,9 +106,11 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kReusedAddresses, count_reused(flow, selected));
   program.losses.add(Loss::kLabelsThatWorked, labels.size());
   program.losses.add(Loss::kFilteredOperators, filtered);
+  program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
   if (link != nullptr) {
     set_timings(trace, *link, selected, program);
+    add_untouched(*link, program);
   }
   return program;
 }

@@ -46,7 +46,7 @@ std::string recorded_form(std::string_view name) {
 
 class Joiner {
  public:
-  Joiner(const Trace& trace, const IdRange& step) : trace_(trace) { find_calls(step); }
+  Joiner(const Trace& trace, const Flow& flow) : trace_(trace) { find_calls(flow); }
 
   CapturedReuses join() {
     reuses_.unjoined = trace_.index_uses.left_out;
@@ -68,17 +68,17 @@ class Joiner {
 
  private:
   /// The calls that the recorder would have seen, by operator, in order.
-  void find_calls(const IdRange& step) {
+  void find_calls(const Flow& flow) {
     const auto& seen = trace_.index_uses.calls;
     std::vector<bool> below_seen(trace_.nodes.size());
     for (NodeIndex index = 0; index < trace_.nodes.size(); ++index) {
       const Node& node = trace_.nodes[index];
       const std::string name =
           seen.contains(std::string(node.name)) ? std::string(node.name) : recorded_form(node.name);
-      const bool is_seen = et_schema::classify(node) == NodeClass::kOperator && seen.contains(name);
+      const bool is_seen = flow.is_operator[index] && seen.contains(name);
       const bool below = node.parent != et_schema::kNoNode && below_seen[node.parent];
       below_seen[index] = below || is_seen;
-      if (is_seen && !below && step.contains(node.id)) {
+      if (is_seen && !below) {
         calls_[name].push_back(index);
       }
     }
@@ -153,9 +153,9 @@ class Joiner {
 
 }  // namespace
 
-CapturedReuses join_index_uses(const Trace& trace, const IdRange& step) {
+CapturedReuses join_index_uses(const Trace& trace, const Flow& flow) {
   const bool is_empty = trace.index_uses.uses.empty() && trace.index_uses.zeros.empty();
-  return is_empty ? CapturedReuses{} : Joiner(trace, step).join();
+  return is_empty ? CapturedReuses{} : Joiner(trace, flow).join();
 }
 
 }  // namespace understudy::generator

@@ -35,6 +35,6 @@ struct CapturedReuses {
 /// steps, else in order among those with index tensors of the same sizes. Operators above the call
 /// that were given the same tensor have its values as well. Zeros that find no call are not
 /// counted: they only make a replay's times more like the original's.
-[[nodiscard]] CapturedReuses join_index_uses(const et_schema::Trace& trace, const IdRange& step);
+[[nodiscard]] CapturedReuses join_index_uses(const et_schema::Trace& trace, const Flow& flow);
 
 }  // namespace understudy::generator

@@ -41,10 +41,14 @@ std::int64_t mean(const std::vector<std::int64_t>& samples) {
   return sum / static_cast<std::int64_t>(samples.size());
 }
 
-/// Half-way between the middle two for an even number.
+/// Half-way between the middle two for an even number; of two the smaller one, as much makes a step
+/// slower and nothing faster.
 std::int64_t median(std::vector<std::int64_t>& samples) {
   if (samples.empty()) {
     return 0;
+  }
+  if (samples.size() == 2) {
+    return std::min(samples[0], samples[1]);
   }
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::ranges::nth_element(samples, middle);
@@ -396,6 +400,7 @@ class Linker {
     }
     result_.losses.add(Loss::kUnjoinedNodes, nodes_.nodes.size() - profile.nodes_joined);
     result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
+    result_.losses.add(Loss::kStepsOfAnotherWay, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
   }
 

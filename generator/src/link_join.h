@@ -32,8 +32,9 @@ struct JoinedStep {
 struct Join {
   et_schema::JoinKind kind = et_schema::JoinKind::kOrder;
   std::vector<JoinedStep> steps;
-  std::uint64_t joined = 0;  ///< nodes with an event in at least half of the steps
-  double agreement = 0;      ///< 2 · joined pairs ÷ (nodes + events), over all steps
+  std::uint64_t joined = 0;      ///< nodes with an event in at least half of the steps
+  double agreement = 0;          ///< 2 · joined pairs ÷ (nodes + events), over all steps
+  std::uint64_t other_ways = 0;  ///< steps that were left out
 };
 
 /// `names`: how many names there are.
@@ -43,7 +44,9 @@ struct Join {
                               const et_schema::Profile& profile, const HostEvents& host,
                               std::size_t names);
 
-/// Per thread in order of start, names aligned, in each profiled step.
+/// Per thread in order of start, names aligned, in each profiled step. Steps that took another way
+/// than those that agree best (a batch of other lengths) are left out: their times are of others'
+/// work, and what begins where differs.
 [[nodiscard]] Join join_by_order(const et_schema::Trace& trace, const JoinNodes& nodes,
                                  const et_schema::Profile& profile, const HostEvents& host,
                                  std::size_t names);

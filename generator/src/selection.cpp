@@ -20,12 +20,18 @@ using et_schema::Trace;
 
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
+constexpr const char* kWrapped = "it works on wrappers of torch.func";
 
 class Selector {
  public:
   Selector(const Trace& trace, const Flow& flow) : trace_(trace), flow_(flow) {
     selected_.is_open.resize(trace.nodes.size());
     selected_.opened_as.resize(trace.nodes.size());
+    for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+      if (flow.is_wrapped[node]) {
+        open(node, kWrapped);
+      }
+    }
   }
 
   Selected select() {
@@ -50,7 +56,7 @@ class Selector {
       } else if (flow_.is_operator[node] && !selected_.is_open[node]) {
         selected_.owner[node] = node;
         selected_.operators.push_back(node);
-      } else if (selected_.is_open[node] && computes_by_itself(node)) {
+      } else if (flow_.is_operator[node] && computes_by_itself(node)) {
         selected_.owner[node] = node;
         waiting.push_back(node);
       }

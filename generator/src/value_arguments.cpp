@@ -40,12 +40,15 @@ const Slot* CallView::first_argument() const {
   return instruction_.args.empty() ? nullptr : first_slot(&instruction_.args.front());
 }
 
-const Slot* CallView::first_result() const {
-  const Slot* first = nullptr;
+const Slot* CallView::result(std::size_t number) const {
+  const Slot* found = nullptr;
+  std::size_t seen = 0;
   et_schema::for_each_slot(instruction_.results, [&](et_schema::SlotId id) {
-    first = first == nullptr ? &program_.slots[id] : first;
+    if (seen++ == number) {
+      found = &program_.slots[id];
+    }
   });
-  return first;
+  return found;
 }
 
 std::optional<std::int64_t> CallView::integer(std::string_view name) const {

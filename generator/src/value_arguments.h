@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -22,7 +23,9 @@ class CallView {
   /// The tensor, or the first of a list of tensors; null if there is none.
   [[nodiscard]] const et_schema::Slot* tensor(std::string_view name) const;
   [[nodiscard]] const et_schema::Slot* first_argument() const;
-  [[nodiscard]] const et_schema::Slot* first_result() const;
+  [[nodiscard]] const et_schema::Slot* first_result() const { return result(0); }
+  /// The tensor of this number among the results; null if there are fewer.
+  [[nodiscard]] const et_schema::Slot* result(std::size_t number) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
   /// An integer or a double.
   [[nodiscard]] std::optional<double> number(std::string_view name) const;

@@ -19,45 +19,47 @@ using et_schema::SlotId;
 using et_schema::ValueRule;
 using et_schema::ValueRuleKind;
 
-/// An operator whose result holds its argument's values, in the same order (`same_order`) or in
-/// another.
+/// An operator whose result holds its argument's values.
 struct ValueMover {
   std::string_view op;
   std::string_view from;
-  bool same_order;
+  ValueCarrier::Order order;
 };
 
+using Order = ValueCarrier::Order;
+
 constexpr auto kMovers = std::to_array<ValueMover>({
-    {"aten::_pin_memory", "self", true},
-    {"aten::_reshape_copy", "self", true},
-    {"aten::_to_copy", "self", true},
-    {"aten::cat", "tensors", false},
-    {"aten::clone", "self", true},
-    {"aten::constant_pad_nd", "self", false},
-    {"aten::contiguous", "self", true},
-    {"aten::copy_", "src", true},
-    {"aten::cpu", "self", true},
-    {"aten::cuda", "self", true},
-    {"aten::expand_copy", "self", false},
-    {"aten::flip", "self", false},
-    {"aten::gather", "self", false},
-    {"aten::index", "self", false},
-    {"aten::index_select", "self", false},
-    {"aten::lift", "self", true},
-    {"aten::lift_fresh", "self", true},
-    {"aten::lift_fresh_copy", "self", true},
-    {"aten::masked_select", "self", false},
-    {"aten::pin_memory", "self", true},
-    {"aten::repeat", "self", false},
-    {"aten::repeat_interleave", "self", false},
-    {"aten::reshape", "self", true},
-    {"aten::roll", "self", false},
-    {"aten::stack", "tensors", false},
-    {"aten::to", "self", true},
-    {"aten::type_as", "self", true},
-    {"aten::view_copy", "self", true},
-    {"fbgemm::permute_1D_sparse_data", "values", false},
-    {"fbgemm::permute_2D_sparse_data", "values", false},
+    {"aten::_pin_memory", "self", Order::kSame},
+    {"aten::_reshape_copy", "self", Order::kSame},
+    {"aten::_to_copy", "self", Order::kSame},
+    {"aten::cat", "tensors", Order::kOther},
+    {"aten::clone", "self", Order::kSame},
+    {"aten::constant_pad_nd", "self", Order::kOther},
+    {"aten::contiguous", "self", Order::kSame},
+    {"aten::copy_", "src", Order::kSame},
+    {"aten::cpu", "self", Order::kSame},
+    {"aten::cuda", "self", Order::kSame},
+    {"aten::expand_copy", "self", Order::kOther},
+    {"aten::flip", "self", Order::kOther},
+    {"aten::gather", "self", Order::kOther},
+    {"aten::index", "self", Order::kOther},
+    {"aten::index_select", "self", Order::kOther},
+    {"aten::lift", "self", Order::kSame},
+    {"aten::lift_fresh", "self", Order::kSame},
+    {"aten::lift_fresh_copy", "self", Order::kSame},
+    {"aten::masked_select", "self", Order::kOther},
+    {"aten::pin_memory", "self", Order::kSame},
+    {"aten::repeat", "self", Order::kOther},
+    {"aten::repeat_interleave", "self", Order::kOther},
+    {"aten::reshape", "self", Order::kSame},
+    {"aten::roll", "self", Order::kOther},
+    {"aten::sort", "self", Order::kSorted},
+    {"aten::stack", "tensors", Order::kOther},
+    {"aten::to", "self", Order::kSame},
+    {"aten::type_as", "self", Order::kSame},
+    {"aten::view_copy", "self", Order::kSame},
+    {"fbgemm::permute_1D_sparse_data", "values", Order::kOther},
+    {"fbgemm::permute_2D_sparse_data", "values", Order::kOther},
 });
 
 /// Operators on two masks.
@@ -148,14 +150,14 @@ void ValueCarrier::carry_through(const Instruction& instruction, std::string_vie
   }
   const Argument* source = find_argument(program_, instruction, mover->from);
   if (result != nullptr && source != nullptr) {
-    carry(result->id, *source, mover->same_order);
+    carry(result->id, *source, mover->order);
   }
 }
 
-void ValueCarrier::carry(SlotId to, const Argument& from, bool same_order) {
+void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
   if (const auto* list = std::get_if<Argument::List>(&from.value)) {
     for (const Argument& item : *list) {
-      carry(to, item, same_order);
+      carry(to, item, order);
     }
     return;
   }
@@ -169,17 +171,26 @@ void ValueCarrier::carry(SlotId to, const Argument& from, bool same_order) {
     return;
   }
   const std::int64_t count = element_count(target);
-  const bool in_order = same_order && count == element_count(source) && extent(target) == count &&
-                        extent(source) == count;
+  const bool is_whole =
+      count == element_count(source) && extent(target) == count && extent(source) == count;
+  const bool in_order = is_whole && order == Order::kSame;
+  // What comes out in order may have gone in so.
+  const auto keeps = [&](ValueRuleKind kind) {
+    return in_order || (is_whole && order == Order::kSorted && kind == ValueRuleKind::kLengths);
+  };
   const std::vector<Demand> demands = demands_.on(target.storage);
   for (Demand demand : demands) {
     const bool inside =
         demand.offset >= target.offset && demand.offset + demand.count <= target.offset + count;
+    // Near zero is a preference: it is not asked of all of the source for the sake of a part.
+    const bool is_preference_of_a_part =
+        demand.rule.kind == ValueRuleKind::kNormal &&
+        (demand.offset > target.offset || demand.count < extent(target));
     demand.dtype = source.dtype;
-    if (inside && in_order) {
+    if (inside && keeps(demand.rule.kind)) {
       demand.offset += source.offset - target.offset;
       demands_.add(source.storage, demand);
-    } else if (is_order_free(demand.rule.kind)) {
+    } else if (is_order_free(demand.rule.kind) && !is_preference_of_a_part) {
       demand.rule.reuse.run = 1;  // of another order
       demand.rule.reuse.sorted = false;
       demand.offset = source.offset;

@@ -15,6 +15,9 @@ namespace understudy::generator {
 /// asked of them.
 class ValueCarrier {
  public:
+  /// Of a result's values, against the argument's that it holds.
+  enum class Order : std::uint8_t { kSame, kOther, kSorted };
+
   ValueCarrier(const et_schema::Program& program, Demands& demands)
       : program_(program), demands_(demands) {}
 
@@ -32,7 +35,7 @@ class ValueCarrier {
   };
 
   void carry_through(const et_schema::Instruction& instruction, std::string_view op);
-  void carry(et_schema::SlotId to, const et_schema::Argument& from, bool same_order);
+  void carry(et_schema::SlotId to, const et_schema::Argument& from, Order order);
   void carry_positive(const et_schema::Instruction& instruction, std::string_view op);
   void carry_mask(const et_schema::Instruction& instruction, std::string_view op);
   void offsets_to_lengths(const et_schema::Instruction& instruction);

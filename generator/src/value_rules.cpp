@@ -101,6 +101,7 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
     case Meaning::kPowerBase:
     case Meaning::kSecondMoment:
     case Meaning::kSmall:
+    case Meaning::kMovingAverage:
     case Meaning::kScale:
     case Meaning::kQuantumScale:
     case Meaning::kAscending:

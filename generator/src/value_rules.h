@@ -24,8 +24,8 @@ enum class Meaning : std::uint8_t {
   kOffsets,     ///< monotone, ending at the bound
   kLengths,     ///< adds up to the bound
   kLengthsOfResult,  ///< adds up to dimension `dim` of the first result
-  kSortedLengths,    ///< falling, the first is the size of `of`, adding up to rows of the first
-                     ///< result
+  kSortedLengths,    ///< falling, the first is the size of the second result, adding up to
+                     ///< the rows of the first
   kBatchSizes,       ///< falling, the first is the batch (dimension `dim` of `of`, or of the first
                      ///< result), adding up to the rows of the first argument
   kSizeOf,           ///< the bound itself
@@ -42,20 +42,22 @@ enum class Meaning : std::uint8_t {
   kShows,          ///< true where something is not hidden
   kKeepMask,       ///< true with the probability that a dropout keeps
   // numbers; integers too where `positive` and `divisor` are asked for
-  kProbability,   ///< in (0, 1)
-  kUnit,          ///< in (-1, 1)
-  kAboveOne,      ///< above 1
-  kPositive,      ///< well above zero: a variance, what a root or a logarithm is taken of
-  kDivisor,       ///< away from zero
-  kPowerBase,     ///< well above zero, unless the exponent is a whole number from 0 on
-  kSecondMoment,  ///< non-negative and small: an optimizer's squared gradients
-  kSmall,         ///< near zero: a bias, a running mean, an optimizer's first moment
-  kScale,         ///< around one: the weight of a normalization
-  kQuantumScale,  ///< the step of a quantized number
-  kAscending,     ///< rising along the last dimension
-  kMatrix,        ///< square, positive definite, well-conditioned
-  kZero,          ///< zero: no infinity was found
-  kStepCount      ///< an optimizer's step counter: one or more
+  kProbability,    ///< in (0, 1)
+  kUnit,           ///< in (-1, 1)
+  kAboveOne,       ///< above 1
+  kPositive,       ///< well above zero: a variance, what a root or a logarithm is taken of
+  kDivisor,        ///< away from zero
+  kPowerBase,      ///< well above zero, unless the exponent is a whole number from 0 on
+  kSecondMoment,   ///< non-negative and small: an optimizer's squared gradients
+  kSmall,          ///< near zero: a bias, a running mean, an optimizer's first moment
+  kMovingAverage,  ///< near zero where the operator moves it in place; what it mixes otherwise is
+                   ///< data
+  kScale,          ///< around one: the weight of a normalization
+  kQuantumScale,   ///< the step of a quantized number
+  kAscending,      ///< rising along the last dimension
+  kMatrix,         ///< square, positive definite, well-conditioned
+  kZero,           ///< zero: no infinity was found
+  kStepCount       ///< an optimizer's step counter: one or more
 };
 
 /// One row of the table: operator (without overload), argument, meaning. A row for an operator

@@ -26,11 +26,9 @@ std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::in
   return lengths(std::move(parts));
 }
 
-/// Lengths of padded sequences: the first as long as the longest can be.
-std::optional<ValueRule> sorted_lengths(const ArgumentRule& row, const CallView& call,
-                                        const Slot& self) {
-  const bool batch_first = call.flag("batch_first").value_or(false);
-  const std::optional<std::int64_t> longest = size_at(call.tensor(row.of), batch_first ? 1 : 0);
+/// Lengths of padded sequences: the result has a batch size for each step of the first.
+std::optional<ValueRule> sorted_lengths(const CallView& call, const Slot& self) {
+  const std::optional<std::int64_t> longest = size_at(call.result(1), 0);
   const std::optional<std::int64_t> sum = size_at(call.first_result(), 0);
   return longest && sum ? falling(element_count(self), *longest, *sum) : std::nullopt;
 }
@@ -113,7 +111,7 @@ std::optional<ValueRule> make_jagged_rule(const ArgumentRule& row, const CallVie
     case Meaning::kLengthsOfResult:
       return lengths({{element_count(*self), size_at(call.first_result(), row.dim).value_or(0)}});
     case Meaning::kSortedLengths:
-      return sorted_lengths(row, call, *self);
+      return sorted_lengths(call, *self);
     case Meaning::kBatchSizes:
       return batch_sizes(row, call, *self);
     case Meaning::kPermutation:

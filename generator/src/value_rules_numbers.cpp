@@ -70,6 +70,8 @@ std::optional<ValueRule> real_rule(Meaning meaning, const Slot& slot, const Call
       return uniform(0.5, 1.5);
     case Meaning::kSmall:
       return normal(0.01);
+    case Meaning::kMovingAverage:
+      return call.op().ends_with('_') ? std::optional(normal(0.01)) : std::nullopt;
     case Meaning::kSecondMoment:
       return uniform(1e-4, 1e-3);
     case Meaning::kQuantumScale:

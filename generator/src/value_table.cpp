@@ -50,8 +50,9 @@ std::string_view to_string(Meaning meaning) {
                                        "keep mask",      "probability",    "unit",
                                        "above one",      "positive",       "divisor",
                                        "power base",     "second moment",  "small",
-                                       "scale",          "quantum",        "ascending",
-                                       "matrix",         "zero",           "step count"});
+                                       "moving average", "scale",          "quantum",
+                                       "ascending",      "matrix",         "zero",
+                                       "step count"});
   static_assert(kNames.size() == static_cast<std::size_t>(Meaning::kStepCount) + 1);
   return kNames[static_cast<std::size_t>(meaning)];
 }

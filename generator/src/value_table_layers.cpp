@@ -62,7 +62,7 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"aten::_native_batch_norm_legit_no_training", "running_mean", Meaning::kSmall},
     {"aten::_native_batch_norm_legit_no_training", "running_var", Meaning::kPositive},
     {"aten::_native_batch_norm_legit_no_training", "weight", Meaning::kScale},
-    {"aten::_pack_padded_sequence", "lengths", Meaning::kSortedLengths, "input"},
+    {"aten::_pack_padded_sequence", "lengths", Meaning::kSortedLengths, ""},
     {"aten::_pad_packed_sequence", "batch_sizes", Meaning::kBatchSizes},
     {"aten::_use_cudnn_ctc_loss", "input_lengths", Meaning::kSizeOf, "log_probs"},
     {"aten::_use_cudnn_ctc_loss", "target_lengths", Meaning::kSizeOf, "targets", 1},

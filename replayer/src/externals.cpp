@@ -36,7 +36,15 @@ Externals::Externals(const et_schema::Program& program, c10::Device device, std:
       device_(device),
       seed_(seed),
       memory_(program.storages.size()),
-      known_(program.slots.size()) {}
+      known_(program.slots.size()) {
+  for (const et_schema::Storage& storage : program.storages) {
+    if (storage.untouched) {
+      const auto options =
+          c10::TensorOptions().device(map_device(storage.device, device)).dtype(at::kByte);
+      untouched_.push_back(at::empty({storage.bytes}, options));
+    }
+  }
+}
 
 void Externals::ensure(const BoundProgram& bound) {
   refuse_what_does_not_fit(bound.externals);
@@ -173,22 +181,35 @@ void Externals::draw_variants() {
     if (others[storage] || has_mapped_ || memory_[storage]->storage.nbytes() == 0) {
       continue;
     }
-    Variants variants{storage, {}};
+    Variants variants{storage, std::vector<c10::Storage>(kVariants), 0};
     for (std::uint64_t i = kVariants; i-- > 0;) {
       for (const Tensor* tensor : tensors) {
         fill_tensor(tensor->tensor, rule_of(tensor->slot), {seed_ + i, tensor->slot});
       }
-      variants.contents.push_back(copy_of(storage));
+      if (i != variants.present || !memory_[storage]->storage.device().is_cpu()) {
+        variants.contents[i] = copy_of(storage);
+      }
     }
-    std::reverse(variants.contents.begin(), variants.contents.end());
     variants_.push_back(std::move(variants));
   }
 }
 
 void Externals::vary(std::size_t number) {
-  for (const Variants& variants : variants_) {
-    const c10::Storage& content = variants.contents[number % variants.contents.size()];
-    put_back(variants.storage, content);
+  for (Variants& variants : variants_) {
+    const std::size_t next = number % variants.contents.size();
+    if (next == variants.present) {
+      continue;
+    }
+    const c10::Storage& memory = memory_[variants.storage]->storage;
+    const c10::Storage& waiting = variants.contents[next];
+    if (memory.device().is_cpu()) {
+      // Memory that has waited, as another batch's has; a copy would come out of the cache.
+      waiting.set_data_ptr(memory.set_data_ptr(waiting.set_data_ptr({})));
+      std::swap(variants.contents[variants.present], variants.contents[next]);
+    } else {
+      put_back(variants.storage, waiting);
+    }
+    variants.present = next;
   }
 }
 
@@ -333,12 +354,20 @@ void Externals::fill(const Tensor& tensor) const {
 }
 
 void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
-  // Where layouts of one storage overlap, the one whose rule asks for something has the last word.
-  for (const bool with_rule : {false, true}) {
-    for (const Tensor& tensor : tensors) {
-      if (program_.slots[tensor.slot].value.has_value() == with_rule) {
-        fill(tensor);
-      }
+  // Where layouts of one storage overlap, one whose rule asks for something has the last word, and
+  // before it the one that the program met first: a weight has its own fan-in, not that of the
+  // transposed view which a backward pass reads.
+  const auto has_rule = [&](const Tensor& tensor) {
+    return program_.slots[tensor.slot].value.has_value();
+  };
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+    if (!has_rule(*tensor)) {
+      fill(*tensor);
+    }
+  }
+  for (const Tensor& tensor : tensors) {
+    if (has_rule(tensor)) {
+      fill(tensor);
     }
   }
 }

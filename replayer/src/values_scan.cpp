@@ -102,7 +102,7 @@ ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtyp
 ValueHealth scan(const at::Tensor& tensor) {
   const bool floating = tensor.defined() && (at::isFloatingType(tensor.scalar_type()) ||
                                              at::isComplexType(tensor.scalar_type()));
-  if (!floating || tensor.is_meta()) {
+  if (!floating || tensor.is_meta() || tensor._is_zerotensor()) {
     return {};
   }
   if (tensor.is_sparse()) {

@@ -331,6 +331,46 @@ def checkpointing():
 
 
 @builder
+def per_example():
+    """vmap over grad: operators on tensors without memory, and the calls on real ones below them."""
+    from torch.func import functional_call, grad, vmap
+
+    net = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4))
+    weights = {name: p.detach().clone() for name, p in net.named_parameters()}
+    images, labels = torch.randn(6, 1, 5, 5), torch.randint(0, 4, (6,))
+
+    def loss(weights, x, label):
+        return F.cross_entropy(functional_call(net, weights, (x[None],)), label[None])
+
+    each = vmap(grad(loss), in_dims=(None, 0, 0))
+
+    def step():
+        for name, gradient in each(weights, images, labels).items():
+            weights[name].sub_(gradient.mean(0), alpha=0.1)
+
+    return step
+
+
+@builder
+def second_order():
+    """Forward over reverse: jvp below grad below vmap, and zeros without memory as derivatives."""
+    from torch.func import grad, hessian, jvp
+
+    weight, direction = torch.randn(4), torch.randn(4)
+    x = torch.randn(6, 4)
+
+    def loss(weight):
+        return torch.tanh(x @ weight).square().sum()
+
+    def step():
+        curvature = hessian(loss)(weight) + 10 * torch.eye(4)
+        slope = jvp(loss, (weight,), (direction,))[1]
+        weight.sub_(torch.linalg.solve(curvature, grad(loss)(weight)) * torch.tanh(slope))
+
+    return step
+
+
+@builder
 def label_with_quote():
     """Names are written unescaped: this file is not valid JSON, and is kept as it was written."""
     layer = nn.Linear(4, 4)

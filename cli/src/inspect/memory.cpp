@@ -59,6 +59,7 @@ std::string to_json(const std::vector<RankMemory>& ranks) {
         {{"rank", memory.rank},
          {"instructions", plan.live_bytes.size()},
          {"external_bytes", plan.external_bytes},
+         {"untouched_bytes", plan.untouched_bytes},
          {"peak_bytes", plan.peak_bytes},
          {"peak", plan.peak ? instruction_json(*memory.program, *plan.peak) : Json(nullptr)},
          {"largest", std::move(largest)},
@@ -94,6 +95,9 @@ std::string to_text(const RankMemory& memory) {
   TextTable figures({{"", Alignment::kRight}, {""}});
   figures.add({with_commas(plan.peak_bytes), "bytes at the peak, " + peak_text(memory)});
   figures.add({with_commas(plan.external_bytes), "bytes made before the step, live throughout"});
+  if (plan.untouched_bytes > 0) {
+    figures.add({with_commas(plan.untouched_bytes), "of these held by the program, used by none"});
+  }
   std::string text = fmt::format("rank {}: live tensors by their lifetimes\n", memory.rank);
   text += figures.to_text() + "\n" + draw_curve(plan.live_bytes, kColumns, kRows);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct CapturedRank {
                                                 ///< have none
   std::vector<std::int64_t> profiled_minor_faults;  ///< of the steps profiled without the trace
   std::optional<ObserverCost> observer;
+  /// Device → bytes of tensors that outlive a step and that no operator meets in it; older captures
+  /// have none.
+  std::map<std::string, std::uint64_t> untouched_tensor_bytes;
   /// The median of step_ns; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
   /// The median of step_minor_faults, likewise.

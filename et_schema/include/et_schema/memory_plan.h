@@ -22,6 +22,7 @@ struct LiveTensor {
 /// loses nothing would need. What operators allocate and free inside of them is not in it.
 struct MemoryPlan {
   std::uint64_t external_bytes = 0;       ///< they live throughout
+  std::uint64_t untouched_bytes = 0;      ///< of these: what no instruction uses
   std::vector<std::uint64_t> live_bytes;  ///< while each instruction runs, externals included
   std::uint64_t peak_bytes = 0;           ///< of live_bytes; of a program without instructions, of
                                           ///< the externals

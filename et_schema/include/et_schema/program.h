@@ -71,6 +71,9 @@ struct Storage {
   /// Of an external: the share of its elements that were zero in the original, where that decides
   /// how long an operator takes; 0 where it does not.
   double zeros = 0;
+  /// External, and no slot lies in it: what the original's program holds on the device throughout
+  /// and no operator meets, in sum.
+  bool untouched = false;
   bool operator==(const Storage&) const = default;
 };
 

@@ -30,8 +30,8 @@ struct Tensor {
   std::span<const std::int64_t> strides;  ///< empty unless has_strides
 
   [[nodiscard]] bool defined() const { return dtype != DType::kUndefined || !device_is_none(); }
-  /// False for zero-byte, sparse and opaque tensors: many share one storage id, only the tensor id
-  /// tells them apart.
+  /// False for zero-byte, sparse and opaque tensors and for torch.func's wrappers: many share one
+  /// storage id, only the tensor id tells them apart.
   [[nodiscard]] bool has_storage() const { return numel > 0 && storage_id != 0; }
 
  private:

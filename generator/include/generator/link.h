@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct Link {
   std::vector<std::optional<NodeTimes>> nodes;  ///< by node; none outside of the step
   et_schema::Losses losses;
   ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
+  /// As et_schema::CapturedRank has it.
+  std::map<std::string, std::uint64_t> untouched_tensor_bytes;
 };
 
 struct LinkOptions {

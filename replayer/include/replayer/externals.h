@@ -100,13 +100,15 @@ class Externals {
   std::uint64_t seed_;
   bool has_mapped_ = false;
   std::vector<std::optional<Memory>> memory_;  ///< by storage
+  std::vector<at::Tensor> untouched_;          ///< et_schema::Storage::untouched
   /// By storage; empty: none. Mapped, so that they take no place of what the step allocates.
   std::vector<std::optional<c10::Storage>> copies_;
   std::vector<bool> changes_;  ///< by storage, after remember()
-  /// Of each storage that holds index values alone: its contents, one after the other.
+  /// Of each storage that holds index values alone: the contents that take turns.
   struct Variants {
     et_schema::StorageId storage = 0;
-    std::vector<c10::Storage> contents;
+    std::vector<c10::Storage> contents;  ///< on the CPU without the one that is present
+    std::size_t present = 0;
   };
   std::vector<Variants> variants_;
   std::vector<Tensor> with_zeros_;

@@ -75,8 +75,8 @@ struct ValueHealth {
 };
 
 /// Looks at every element of a floating or complex tensor; other dtypes, undefined and empty
-/// tensors are healthy. Elements that strides repeat are looked at once; of sparse tensors the
-/// values are.
+/// tensors are healthy, and zeros without memory, which derivatives are made of. Elements that
+/// strides repeat are looked at once; of sparse tensors the values are.
 [[nodiscard]] ValueHealth scan(const at::Tensor& tensor);
 
 }  // namespace understudy::replayer

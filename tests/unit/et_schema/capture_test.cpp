@@ -10,7 +10,8 @@ namespace {
 const std::string kWhole =
     R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"files":["rank-0.et.json.gz"],)"
     R"("step_ns":[40,10,20,30],"observer_ns":{"kineto_event":250.5,"et_node":5000}},)"
-    R"({"rank":1,"files":[],"step_ns":[7,9,8],"observer_ns":null}]})";
+    R"({"rank":1,"files":[],"step_ns":[7,9,8],"observer_ns":null,)"
+    R"("untouched_tensor_bytes":{"cpu":4096,"cuda:0":12}}]})";
 
 std::string refusal(const std::string& from, const std::string& to) {
   std::string json = kWhole;
@@ -34,6 +35,9 @@ TEST(Capture, IsRead) {
   EXPECT_EQ(capture.ranks[0].observer->et_node_ns, 5000.0);
   EXPECT_EQ(capture.ranks[1].median_step_ns(), 8);
   EXPECT_FALSE(capture.ranks[1].observer);
+  EXPECT_TRUE(capture.ranks[0].untouched_tensor_bytes.empty());
+  EXPECT_EQ(capture.ranks[1].untouched_tensor_bytes,
+            (std::map<std::string, std::uint64_t>{{"cpu", 4096}, {"cuda:0", 12}}));
   EXPECT_FALSE(CapturedRank().median_step_ns());
 }
 
@@ -51,6 +55,11 @@ TEST(Capture, WhatMustBeRefused) {
   EXPECT_EQ(
       refusal("[7,9,8]", "[7,\"9\"]"),
       start + "ranks[1].step_ns[1]\n  expected: an integer of 64 bits\n  got:      \"9\"" + hint);
+  EXPECT_EQ(refusal("4096", "9223372036854775808"),
+            start +
+                "ranks[1].untouched_tensor_bytes.cpu\n  expected: a number of bytes below 2^63\n"
+                "  got:      9223372036854775808" +
+                hint);
 }
 
 }  // namespace

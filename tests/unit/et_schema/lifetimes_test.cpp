@@ -54,6 +54,15 @@ TEST_F(LifetimesTest, TheLastReaderFrees) {
   EXPECT_EQ(live(), (Bytes{2 * kTensor, 3 * kTensor, 3 * kTensor}));
 }
 
+TEST_F(LifetimesTest, WhatNobodyTouchesLivesThroughout) {
+  program().storages.push_back({.device = {}, .bytes = 7, .external = true, .untouched = true});
+  const MemoryPlan plan = plan_memory(program());
+  EXPECT_EQ(plan.live_bytes, (Bytes{2 * kTensor + 7, 3 * kTensor + 7, 3 * kTensor + 7}));
+  EXPECT_EQ(plan.external_bytes, kTensor + 7);
+  EXPECT_EQ(plan.untouched_bytes, 7U);
+  EXPECT_EQ(plan.largest.size(), 3U);
+}
+
 TEST_F(LifetimesTest, AViewKeepsItsStorage) {
   const SlotId view = builder_.view(a_, {5}, {1}, 0);
   builder_.add_alias(a_, view);

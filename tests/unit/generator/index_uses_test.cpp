@@ -97,6 +97,21 @@ TEST(IndexUses, AFunctionalFormStandsForAnInPlaceOne) {
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
+TEST(IndexUses, TheRecorderSeesTheCallBelowOneOnWrappers) {
+  TraceBuilder builder;
+  const TestValue index = tensor(10, 11, {6, 2}, "long int");
+  const std::uint64_t wrapped =
+      builder.add(2, "aten::gather", kGather,
+                  {without_storage(40, {9}, {1}), integer(0), without_storage(41, {2}, {1})},
+                  {without_storage(42, {2}, {1})});
+  builder.add(wrapped, "aten::gather", kGather, {tensor(30, 31, {6, 9}), integer(1), index},
+              {tensor(32, 33, {6, 2})});
+  const Program program =
+      compile(with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kReuse}}));
+  EXPECT_EQ(argument(program, 0, 2).value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
+}
+
 TEST(IndexUses, AnExpandedIndexHasItsDrawsOnce) {
   // [3, 1] expanded to [3, 4]: each draw stands in four elements of the call, in one of memory.
   TraceBuilder builder;

@@ -57,6 +57,12 @@ TestValue tensor(std::int64_t id, std::int64_t storage, std::vector<std::int64_t
           fmt::format("[{}]", fmt::join(strides, ","))};
 }
 
+TestValue without_storage(std::int64_t id, const std::vector<std::int64_t>& sizes,
+                          const std::vector<std::int64_t>& strides) {
+  return {fmt::format(R"([{},0,0,0,0,""])", id), fmt::format("[{}]", fmt::join(sizes, ",")),
+          "Tensor(float)", fmt::format("[{}]", fmt::join(strides, ","))};
+}
+
 TestValue integer(std::int64_t value) {
   return {std::to_string(value), "[]", "Int", "[]"};
 }

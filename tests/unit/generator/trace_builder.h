@@ -22,6 +22,9 @@ struct TestValue {
 [[nodiscard]] TestValue tensor(std::int64_t id, std::int64_t storage,
                                std::vector<std::int64_t> sizes, const std::string& dtype = "float",
                                std::int64_t offset = 0);
+/// A tensor of float without storage, as wrappers, sparse and opaque tensors are recorded.
+[[nodiscard]] TestValue without_storage(std::int64_t id, const std::vector<std::int64_t>& sizes,
+                                        const std::vector<std::int64_t>& strides);
 [[nodiscard]] TestValue integer(std::int64_t value);
 [[nodiscard]] TestValue list(const std::vector<TestValue>& items);
 [[nodiscard]] TestValue none();

@@ -84,11 +84,20 @@ class Call {
     }
     TraceBuilder builder;
     builder.add(2, std::string(without_overload(et_schema::operator_name(schema_))), schema_,
-                inputs, {make_tensor("")});
+                inputs, make_results());
     return builder.program();
   }
 
  private:
+  std::vector<TestValue> make_results() {
+    const bool has_two = schema_.find("-> (Tensor, Tensor") != std::string::npos;
+    std::vector<TestValue> results = {make_tensor("")};
+    if (has_two) {
+      results.push_back(make_tensor(""));
+    }
+    return results;
+  }
+
   TestValue make_tensor(const std::string& name) {
     const bool asked = name == row_.argument;
     const Numbers numbers = asked ? numbers_of(row_.meaning) : Numbers::kFloat;

@@ -153,16 +153,81 @@ TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
   }
 }
 
+constexpr const char* kRepeat = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor";
+constexpr const char* kGroupNorm =
+    "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None) -> "
+    "Tensor";
+
+TEST(Values, ARepeatedBiasIsNearZero) {  // as an instance norm repeats its own
+  TraceBuilder builder;
+  builder.add(2, "aten::repeat", kRepeat, {tensor(10, 11, {4}), list({integer(3)})},
+              {tensor(12, 13, {12})});
+  builder.add(2, "aten::group_norm", kGroupNorm,
+              {tensor(14, 15, {1, 12, 2}), integer(12), none(), tensor(12, 13, {12})},
+              {tensor(16, 17, {1, 12, 2})});
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
+  EXPECT_EQ(argument(program, 0, 0).value->kind, ValueRuleKind::kNormal);
+  EXPECT_EQ(argument(program, 0, 0).value->why, "aten::group_norm.bias");
+}
+
+TEST(Values, APartNearZeroAsksNothingOfTheRest) {
+  TraceBuilder builder;
+  builder.add(2, "aten::repeat", kRepeat, {tensor(10, 11, {4}), list({integer(3)})},
+              {tensor(12, 13, {12})});
+  builder.add(2, "aten::group_norm", kGroupNorm,
+              {tensor(14, 15, {1, 6, 2}), integer(6), none(), tensor(18, 13, {6}, "float", 6)},
+              {tensor(16, 17, {1, 6, 2})});
+  EXPECT_FALSE(argument(builder.program(), 0, 0).value.has_value());
+}
+
+TEST(Values, AMovingAverageIsMovedInPlace) {
+  const auto rule_of_self = [](const std::string& name, const std::string& schema, int result) {
+    TraceBuilder builder;
+    builder.add(2, name, schema, {tensor(10, 11, {4, 4}), tensor(12, 13, {4, 4}), integer(1)},
+                {tensor(result, result + 1, {4, 4})});
+    return argument(builder.program(), 0, 0).value;
+  };
+  const auto moved = rule_of_self(
+      "aten::lerp_", "aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
+      10);
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_EQ(moved->kind, ValueRuleKind::kNormal);
+  EXPECT_FALSE(rule_of_self("aten::lerp",
+                            "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+                            14)
+                   .has_value());
+}
+
 TEST(Values, LengthsOfPackedSequencesFallAndAddUp) {
   TraceBuilder builder;
   builder.add(2, "aten::_pack_padded_sequence",
               "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
               "(Tensor, Tensor)",
-              {tensor(10, 11, {9, 4, 8}), tensor(12, 13, {4}, "long int"), integer(0)},
+              {tensor(10, 11, {12, 4, 8}), tensor(12, 13, {4}, "long int"), integer(0)},
               {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
   const Program program = builder.program();
   ASSERT_TRUE(argument(program, 0, 1).value.has_value());
   const auto& segments = argument(program, 0, 1).value->segments;
+  using Segment = et_schema::ValueRule::Segment;
+  EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
+}
+
+TEST(Values, LengthsThatAreSortedFirstFallAndAddUpToo) {
+  TraceBuilder builder;
+  builder.add(2, "aten::sort",
+              "aten::sort(Tensor self, int dim=-1, bool descending=False) -> "
+              "(Tensor values, Tensor indices)",
+              {tensor(12, 13, {4}, "long int"), integer(-1), integer(1)},
+              {tensor(18, 19, {4}, "long int"), tensor(20, 21, {4}, "long int")});
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(10, 11, {9, 4, 8}), tensor(18, 19, {4}, "long int"), integer(0)},
+              {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
+  const auto& segments = argument(program, 0, 0).value->segments;
   using Segment = et_schema::ValueRule::Segment;
   EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
 }

@@ -42,8 +42,8 @@ INSTANTIATE_TEST_SUITE_P(All, Captures,
                                            "fft_complex", "graph", "gru", "ignore_index",
                                            "index_ops", "label_with_quote", "lstm",
                                            "mixture_of_experts", "offsets", "packed_sequences",
-                                           "sdpa", "sparse_grad", "speech_ctc", "translation",
-                                           "wrapped_number"),
+                                           "per_example", "sdpa", "second_order", "sparse_grad",
+                                           "speech_ctc", "translation", "wrapped_number"),
                          [](const auto& capture) { return std::string(capture.param); });
 
 }  // namespace

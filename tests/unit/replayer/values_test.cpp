@@ -318,6 +318,7 @@ TEST(Values, ScanLooksAtWhatIsThere) {
   EXPECT_EQ(scan(at::full({3}, 7, at::kLong)), ValueHealth{});
   const at::Tensor one = at::full({1}, std::numeric_limits<float>::infinity());
   EXPECT_EQ(scan(one.expand({1 << 30})), (ValueHealth{.inf = true}));
+  EXPECT_EQ(scan(at::_efficientzerotensor({3}, at::kFloat)), ValueHealth{});
   const at::Tensor sparse = (one * at::eye(3)).nan_to_num(2, 2, 2).to_sparse();
   EXPECT_EQ(scan(sparse), ValueHealth{});
   sparse._values().fill_(std::numeric_limits<float>::quiet_NaN());
