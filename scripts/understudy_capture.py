@@ -40,6 +40,7 @@ from understudy_observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
+LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
@@ -94,6 +95,7 @@ class Capture:
         self._counting = fault_counting() if profiled and count_faults else None
         if self._counting:
             self._phases += ["faults"] * FAULT_STEPS
+        self._nodes = 0  # of the trace
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
         self._peak_rss = None
@@ -219,8 +221,13 @@ class Capture:
 
         def write():
             self._untouched_bytes = census.untouched_bytes(recorder.touched)
-            if recorder.uses or recorder.zeros:
-                raw.write_text(json.dumps(recorder.document(_rank())), encoding="utf-8")
+            if recorder.saw_integer_wrapper:
+                # The observer would ask such a tensor for its minimum, and its class would
+                # communicate for it, or fail, which ends the observer.
+                self.tensor_range = False
+            document = recorder.document(_rank())
+            if any(document[kind] for kind in ("uses", "zeros", "sparse")):
+                raw.write_text(json.dumps(document), encoding="utf-8")
                 self._keep(raw, target)
 
         self._open.callback(write)
@@ -234,6 +241,7 @@ class Capture:
         with _environment(TENSOR_RANGE_SWITCH, "1" if self.tensor_range else None):
             observer.register_callback(str(raw))
         self._profile.callback(self._keep, raw, target)
+        self._profile.callback(self._count_nodes, raw)
         self._profile.callback(observer.unregister_callback)
         return observer
 
@@ -248,6 +256,8 @@ class Capture:
             text = raw.read_text(encoding="utf-8", errors="surrogateescape")
             text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', text)
             raw.write_text(text, encoding="utf-8", errors="surrogateescape")
+            if observer is not None:
+                self._check_observed(text.count('"Record function id"'))
             self._keep(raw, target)
 
         self._profile.callback(self._exports.append, export)
@@ -268,6 +278,19 @@ class Capture:
             shutil.copyfileobj(source, zipped)
         raw.unlink()
         self._targets.append(target)
+
+    def _count_nodes(self, raw):
+        if raw.exists():
+            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
+            self._nodes = text.count('"name": "rf_id"')
+
+    def _check_observed(self, events):
+        """An observer that meets an error says so on stderr, and loses what follows."""
+        if self._nodes < LEAST_OBSERVED * events:
+            raise RuntimeError(
+                f"the execution trace has {self._nodes} nodes of a step of {events} events: its "
+                "observer met an error, see above; if that is about a minimum or an item, capture "
+                "with tensor_range=False (--no-tensor-range)")
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""

@@ -10,6 +10,7 @@ import gc
 import weakref
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 
 class Census:
@@ -32,6 +33,8 @@ class Census:
 
 def blocks_of(tensor):
     """(device, address, bytes) of the memory below a tensor: of a sparse one its parts'."""
+    if isinstance(tensor, FakeTensor):
+        return []  # it names a device and has no memory there
     if tensor.layout == torch.strided:
         parts = [tensor]
     elif tensor.layout == torch.sparse_coo:

@@ -10,6 +10,7 @@ docs/formats.md describes the file (rank-R.indices.json); et_schema/reuse.h says
 from __future__ import annotations
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -70,6 +71,9 @@ ZERO_ARGUMENTS = {
     "aten::log2": ("self",),
     "aten::sqrt": ("self",),
 }
+# Layouts that a replay can make again.
+SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc"}
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 
 
@@ -80,13 +84,22 @@ class IndexRecorder(TorchDispatchMode):
         super().__init__()
         self.calls = {}  # operator → calls seen
         self.uses = []
+        self.numbers = []  # uses as well, where the trace will have no ranges to tell them
         self.zeros = []
+        self.sparse = []
         self.left_out = 0
+        self._known_sparse = set()  # those that are told, or made here, by their addresses
         self.touched = set()  # addresses of what operators were given or gave
+        self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if any(t not in (torch.Tensor, torch.nn.Parameter) for t in types):
+        if any(issubclass(t, FakeTensor) for t in types):
+            return func(*args, **kwargs)  # shapes without numbers; its own mode is above this one
+        if any(t not in PLAIN for t in types):
+            self.saw_integer_wrapper |= any(
+                isinstance(leaf, torch.Tensor) and type(leaf) not in PLAIN
+                and leaf.dtype in INTEGRAL for leaf in tree_leaves((args, kwargs)))
             return NotImplemented  # a subclass: its own calls follow, on plain tensors
         name = func._schema.name
         call = self.calls.get(name, 0)
@@ -94,29 +107,25 @@ class IndexRecorder(TorchDispatchMode):
         wanted = INDEX_ARGUMENTS.get(name)
         if wanted is None and name.startswith("fbgemm::"):
             wanted = FBGEMM_ARGUMENTS
-        if wanted:
-            self._note(func._schema, name, call, wanted, args, kwargs, self._keep)
-        if name in ZERO_ARGUMENTS:
-            self._note(func._schema, name, call, ZERO_ARGUMENTS[name], args, kwargs,
-                       self._keep_zeros)
+        of_zeros = ZERO_ARGUMENTS.get(name, ())
+        for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
+            if tensor.layout in SPARSE_LAYOUTS:
+                self._keep_sparse(name, call, position, tensor)
+            elif tensor.layout == torch.strided and tensor.numel() > 0:
+                if wanted and argument in wanted:
+                    self._keep(name, call, position, tensor)
+                elif tensor.dim() == 0 and tensor.dtype in INTEGRAL:
+                    self.numbers.append(_use(name, call, position, tensor))
+                if argument in of_zeros:
+                    self._keep_zeros(name, call, position, tensor)
         results = func(*args, **kwargs)
+        for tensor in tree_leaves(results):
+            if isinstance(tensor, torch.Tensor) and tensor.layout in SPARSE_LAYOUTS:
+                self._known_sparse.add(_addresses(tensor))
         for tensor in tree_leaves((args, kwargs, results)):
             if isinstance(tensor, torch.Tensor):
-                self.touched.update(address for _, address, _ in blocks_of(tensor))
+                self.touched.update(_addresses(tensor))
         return results
-
-    @staticmethod
-    def _note(schema, name, call, wanted, args, kwargs, keep):
-        position = 0
-        for i, argument in enumerate(schema.arguments):
-            value = args[i] if i < len(args) else kwargs.get(argument.name)
-            for tensor in value if isinstance(value, (list, tuple)) else [value]:
-                if not isinstance(tensor, torch.Tensor):
-                    continue
-                if argument.name in wanted and tensor.numel() > 0 \
-                        and tensor.layout == torch.strided:
-                    keep(name, call, position, tensor)
-                position += 1
 
     def _keep(self, name, call, position, tensor):
         if tensor.dtype not in INTEGRAL:
@@ -124,8 +133,7 @@ class IndexRecorder(TorchDispatchMode):
         if len(self.uses) >= MOST_USES:
             self.left_out += 1
             return
-        self.uses.append({"op": name, "call": call, "tensor": position,
-                          "sizes": list(tensor.shape), **describe(tensor)})
+        self.uses.append(_use(name, call, position, tensor))
 
     def _keep_zeros(self, name, call, position, tensor):
         if not tensor.dtype.is_floating_point:
@@ -135,10 +143,49 @@ class IndexRecorder(TorchDispatchMode):
             self.zeros.append({"op": name, "call": call, "tensor": position,
                                "sizes": list(tensor.shape), "share": round(share, 6)})
 
+    def _keep_sparse(self, name, call, position, tensor):
+        """What was sparse before the step: how many elements it has, and where."""
+        addresses = _addresses(tensor)
+        if addresses in self._known_sparse:
+            return
+        self._known_sparse.add(addresses)
+        parts = tensor.detach()
+        if tensor.layout != torch.sparse_coo:
+            parts = parts.to_sparse_coo()
+        if parts._nnz() > 0:
+            self.sparse.append({"op": name, "call": call, "tensor": position,
+                                "sizes": list(tensor.shape), "layout": SPARSE_LAYOUTS[tensor.layout],
+                                "elements": parts._nnz(), "coalesced": parts.is_coalesced(),
+                                "indices": [describe(row) for row in parts._indices()]})
+
     def document(self, rank):
+        uses = self.uses + (self.numbers if self.saw_integer_wrapper else [])
         return {"format": FORMAT, "version": VERSION, "rank": rank,
                 "calls": dict(sorted(self.calls.items())), "left_out": self.left_out,
-                "uses": self.uses, "zeros": self.zeros}
+                "uses": uses[:MOST_USES], "zeros": self.zeros, "sparse": self.sparse}
+
+
+def _use(name, call, position, tensor):
+    return {"op": name, "call": call, "tensor": position, "sizes": list(tensor.shape),
+            **describe(tensor)}
+
+
+def _tensors(schema, args, kwargs):
+    """(argument's name, tensor), lists included, in order: as a trace counts them.
+
+    A number of Python's in a tensor's place is one: it is so for all but Python.
+    """
+    for i, argument in enumerate(schema.arguments):
+        value = args[i] if i < len(args) else kwargs.get(argument.name)
+        for tensor in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(tensor, torch.Tensor):
+                yield argument.name, tensor
+            elif isinstance(tensor, (int, float)) and argument.type.kind() == "TensorType":
+                yield argument.name, torch.tensor(tensor)
+
+
+def _addresses(tensor):
+    return frozenset(address for _, address, _ in blocks_of(tensor))
 
 
 def describe(tensor):

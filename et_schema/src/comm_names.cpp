@@ -80,6 +80,8 @@ constexpr std::array kC10dNames = {
              CommKind::kAllGatherBase, C10dLayout::kInputOnly},
     C10dName{"reduce_scatter_tensor", "_reduce_scatter_base", CommKind::kReduceScatterBase,
              C10dLayout::kInputOnly},
+    C10dName{"reduce_scatter_tensor_out", "_reduce_scatter_base", CommKind::kReduceScatterBase,
+             C10dLayout::kInputOnly},
     C10dName{"all_to_all_single", "all_to_all", CommKind::kAllToAll, C10dLayout::kInputOnly},
     C10dName{"wait_tensor", "wait", CommKind::kWait, C10dLayout::kNoTensors},
 };

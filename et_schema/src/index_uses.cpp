@@ -37,17 +37,41 @@ ZeroUse read_zeros(const JsonField& field) {
   return use;
 }
 
-IndexUse read_use(const JsonField& field) {
-  IndexUse use{read_tensor(field), {}};
-  use.reuse.bins = read_bins(field.at("reuse"));
+Reuse read_reuse(const JsonField& field) {
+  Reuse reuse;
+  reuse.bins = read_bins(field.at("reuse"));
   if (const auto run = field.find("run")) {
-    use.reuse.run = run->as_int();
+    reuse.run = run->as_int();
   }
   if (const auto sorted = field.find("sorted")) {
-    use.reuse.sorted = sorted->as_bool();
+    reuse.sorted = sorted->as_bool();
   }
-  if (const auto problem = find_problem(use.reuse)) {
+  if (const auto problem = find_problem(reuse)) {
     field.at(problem->field.c_str()).fail(problem->expected, problem->got);
+  }
+  return reuse;
+}
+
+SparseUse read_sparse(const JsonField& field) {
+  SparseUse use;
+  use.of = read_tensor(field);
+  const JsonField layout = field.at("layout");
+  if (const auto known = sparse_layout_from_string(layout.as_text())) {
+    use.layout = *known;
+  } else {
+    layout.fail("coo, csr or csc", layout.as_text());
+  }
+  use.elements = field.at("elements").as_int();
+  if (use.elements < 1) {
+    field.at("elements").fail("at least 1", fmt::format("{}", use.elements));
+  }
+  use.coalesced = field.at("coalesced").as_bool();
+  for (const JsonField& item : field.at("indices").items()) {
+    use.indices.push_back(read_reuse(item));
+  }
+  if (use.indices.empty() || use.indices.size() > use.of.sizes.size()) {
+    field.at("indices").fail(fmt::format("1 to {} dimensions", use.of.sizes.size()),
+                             fmt::format("{}", use.indices.size()));
   }
   return use;
 }
@@ -75,11 +99,16 @@ IndexUses parse_index_uses(std::string_view json, const std::string& file) {
   }
   read.left_out = root.at("left_out").as_uint();
   for (const JsonField& use : root.at("uses").items()) {
-    read.uses.push_back(read_use(use));
+    read.uses.push_back({read_tensor(use), read_reuse(use)});
   }
   if (const auto zeros = root.find("zeros")) {  // older captures have none
     for (const JsonField& use : zeros->items()) {
       read.zeros.push_back(read_zeros(use));
+    }
+  }
+  if (const auto sparse = root.find("sparse")) {  // likewise
+    for (const JsonField& use : sparse->items()) {
+      read.sparse.push_back(read_sparse(use));
     }
   }
   return read;

@@ -37,7 +37,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
     {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
     {"wrapper_bookkeeping",
-     "Operators on wrappers of torch.func that called none on memory: nothing to replay."},
+     "Operators on wrappers (torch.func, DTensor) that called none on memory: nothing to replay."},
     {"repaired_parents",
      "Nodes hung from another parent than recorded, which the profile's intervals show to be "
      "wrong."},
@@ -50,6 +50,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Device events that no operator can be told to have launched; bench.et lists them by name."},
     {"unlinked_fault_counts",
      "Profiles that counted page faults in steps that took another way; their counts are unused."},
+    {"unknown_sparse",
+     "Sparse tensors made before the step of which nothing is recorded; they have no elements."},
     {"unjoined_indices",
      "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
      "rule."},

@@ -1,5 +1,7 @@
 #include "program_check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "et_schema/error.h"
@@ -91,6 +93,39 @@ class Checker {
     check_extent(name, slot);
     if (slot.value) {
       check_rule(name + ", value", *slot.value);
+    }
+    if (slot.content) {
+      check_content(name + ", content", slot, *slot.content);
+    }
+  }
+
+  void check_content(const std::string& name, const Slot& slot,
+                     const SparseContent& content) const {
+    if (!slot.sparse || !slot.external) {
+      fail(name, "none but of a sparse external slot", "one");
+    }
+    constexpr std::int64_t kMostElements = std::int64_t{1} << 56U;
+    if (content.elements < 1 || content.elements >= kMostElements) {
+      fail(name + ".elements", "1 to 2^56", std::to_string(content.elements));
+    }
+    const bool is_matrix = content.layout != SparseLayout::kCoo;
+    if (is_matrix && (content.indices.size() != 2 || slot.sizes.size() != 2)) {
+      fail(name + ".indices", "2 of 2 dimensions",
+           fmt::format("{} of {}", content.indices.size(), slot.sizes.size()));
+    }
+    if (content.indices.empty() || content.indices.size() > slot.sizes.size()) {
+      fail(name + ".indices", fmt::format("1 to {} dimensions", slot.sizes.size()),
+           std::to_string(content.indices.size()));
+    }
+    for (std::size_t dim = 0; dim < content.indices.size(); ++dim) {
+      const ValueRule& rule = content.indices[dim];
+      check_rule(name + ".indices", rule);
+      const bool are_indices =
+          rule.kind == ValueRuleKind::kReuse || rule.kind == ValueRuleKind::kIntegers;
+      if (!are_indices || rule.low < 0 || rule.low >= rule.high || rule.high > slot.sizes[dim]) {
+        fail(name + ".indices", fmt::format("integers below {}", slot.sizes[dim]),
+             fmt::format("{} in [{},{})", to_string(rule.kind), rule.low, rule.high));
+      }
     }
   }
 

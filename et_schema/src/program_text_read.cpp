@@ -112,12 +112,33 @@ class ProgramReader {
         slot.sparse = lines_.to_bool(key, value);
       } else if (key == "value") {
         slot.value = read_rule(lines_.to_object(key, value));
+      } else if (key == "content") {
+        slot.content = read_content(lines_.to_object(key, value));
       }
     }
     if (!has_strides && !contiguous_strides(slot.sizes, slot.strides)) {
       lines_.fail("sizes", "fewer than 2^63 elements", lines_.required(line, "sizes"));
     }
     return slot;
+  }
+
+  SparseContent read_content(object fields) {
+    SparseContent content;
+    const element layout = lines_.required(fields, "layout");
+    if (const auto known = sparse_layout_from_string(lines_.to_text("content.layout", layout))) {
+      content.layout = *known;
+    } else {
+      lines_.fail("content.layout", "coo, csr or csc", layout);
+    }
+    content.elements = lines_.to_int("content.elements", lines_.required(fields, "elements"));
+    if (element coalesced; fields["coalesced"].get(coalesced) == simdjson::SUCCESS) {
+      content.coalesced = lines_.to_bool("content.coalesced", coalesced);
+    }
+    const element indices = lines_.required(fields, "indices");
+    for (const element rule : lines_.to_array("content.indices", indices)) {
+      content.indices.push_back(read_rule(lines_.to_object("content.indices", rule)));
+    }
+    return content;
   }
 
   ValueRule read_rule(object fields) {

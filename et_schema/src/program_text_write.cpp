@@ -90,13 +90,30 @@ class ProgramWriter {
     flag("wrapped_number", slot.wrapped_number);
     flag("sparse", slot.sparse);
     if (slot.value) {
+      out_ += ",\"value\":";
       write_rule(*slot.value);
+    }
+    if (slot.content) {
+      write_content(*slot.content);
     }
     out_ += "}\n";
   }
 
+  void write_content(const SparseContent& content) {
+    out_ += R"(,"content":{"layout":)";
+    append_json_string(out_, to_string(content.layout));
+    int_field("elements", content.elements);
+    flag("coalesced", content.coalesced);
+    out_ += ",\"indices\":[";
+    for (const ValueRule& rule : content.indices) {
+      out_ += &rule == content.indices.data() ? "" : ",";
+      write_rule(rule);
+    }
+    out_ += "]}";
+  }
+
   void write_rule(const ValueRule& rule) {
-    out_ += R"(,"value":{"rule":)";
+    out_ += R"({"rule":)";
     append_json_string(out_, to_string(rule.kind));
     double_field("a", rule.a);
     double_field("b", rule.b);

@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace understudy::et_schema {
 namespace {
+
+// In the order of enum SparseLayout.
+constexpr std::array<std::string_view, 3> kLayoutNames = {"coo", "csr", "csc"};
 
 constexpr std::int64_t kMostDraws = std::int64_t{1} << 62U;
 
@@ -85,6 +91,17 @@ std::optional<ReuseProblem> find_problem(const Reuse& reuse) {
   }
   return draws >= kMostDraws ? std::optional(ReuseProblem{"reuse", "fewer than 2^62 draws", "more"})
                              : std::nullopt;
+}
+
+std::string_view to_string(SparseLayout layout) {
+  return kLayoutNames[static_cast<std::size_t>(layout)];
+}
+
+std::optional<SparseLayout> sparse_layout_from_string(std::string_view text) {
+  const auto found = std::ranges::find(kLayoutNames, text);
+  return found == kLayoutNames.end()
+             ? std::nullopt
+             : std::optional(static_cast<SparseLayout>(found - kLayoutNames.begin()));
 }
 
 }  // namespace understudy::et_schema

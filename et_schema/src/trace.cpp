@@ -107,6 +107,9 @@ NodeClass classify(const Node& node) {
   if (node.op_schema.empty()) {
     return NodeClass::kLabel;
   }
+  if (node.name == "_c10d_functional::_wrap_tensor_autograd") {
+    return NodeClass::kOperator;  // of that namespace the one that does not communicate
+  }
   if (node.name.starts_with("c10d::") || node.name.starts_with("c10d_functional::") ||
       node.name.starts_with("_c10d_functional")) {
     return NodeClass::kC10d;

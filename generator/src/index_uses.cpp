@@ -14,6 +14,7 @@ using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::NodeIndex;
 using et_schema::RecordedTensor;
+using et_schema::SparseUse;
 using et_schema::Tensor;
 using et_schema::Trace;
 using et_schema::ZeroUse;
@@ -54,6 +55,15 @@ class Joiner {
       const bool joined =
           attach(use.of, et_schema::is_integral, [&](const Node& node, std::size_t i) {
             reuses_.by_node[node.id].push_back({i, &use.reuse});
+          });
+      reuses_.unjoined += joined ? 0 : 1;
+    }
+    taken_.clear();
+    for (const SparseUse& use : trace_.index_uses.sparse) {
+      const bool joined = attach(
+          use.of, [](et_schema::DType) { return true; },
+          [&](const Node& node, std::size_t i) {
+            reuses_.sparse_by_node[node.id].push_back({i, &use});
           });
       reuses_.unjoined += joined ? 0 : 1;
     }
@@ -137,8 +147,10 @@ class Joiner {
     }
     const std::vector<const Tensor*> tensors = flat_inputs(node);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i]->has_storage() && tensors[i]->storage_id == tensor.storage_id &&
-          tensors[i]->storage_offset == tensor.storage_offset &&
+      const bool is_same = tensor.has_storage() ? tensors[i]->has_storage() &&
+                                                      tensors[i]->storage_id == tensor.storage_id
+                                                : tensors[i]->tensor_id == tensor.tensor_id;
+      if (is_same && tensors[i]->storage_offset == tensor.storage_offset &&
           tensors[i]->numel == tensor.numel && tensors[i]->dtype == tensor.dtype) {
         set(node, i);
       }
@@ -154,7 +166,8 @@ class Joiner {
 }  // namespace
 
 CapturedReuses join_index_uses(const Trace& trace, const Flow& flow) {
-  const bool is_empty = trace.index_uses.uses.empty() && trace.index_uses.zeros.empty();
+  const et_schema::IndexUses& uses = trace.index_uses;
+  const bool is_empty = uses.uses.empty() && uses.zeros.empty() && uses.sparse.empty();
   return is_empty ? CapturedReuses{} : Joiner(trace, flow).join();
 }
 

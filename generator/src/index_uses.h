@@ -22,9 +22,16 @@ struct CapturedZeros {
   double share = 0;
 };
 
+/// The elements of one sparse tensor among a node's inputs.
+struct CapturedSparse {
+  std::size_t tensor = 0;                        ///< flat index, likewise
+  const et_schema::SparseUse* sparse = nullptr;  ///< belongs to the trace
+};
+
 struct CapturedReuses {
-  std::unordered_map<std::uint64_t, std::vector<CapturedReuse>> by_node;        ///< by node id
-  std::unordered_map<std::uint64_t, std::vector<CapturedZeros>> zeros_by_node;  ///< likewise
+  std::unordered_map<std::uint64_t, std::vector<CapturedReuse>> by_node;          ///< by node id
+  std::unordered_map<std::uint64_t, std::vector<CapturedZeros>> zeros_by_node;    ///< likewise
+  std::unordered_map<std::uint64_t, std::vector<CapturedSparse>> sparse_by_node;  ///< likewise
   std::uint64_t unjoined = 0;  ///< uses without a call in the step, or left out by the recorder
 };
 

@@ -1,6 +1,7 @@
 #include "labels.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -15,10 +16,16 @@ using et_schema::NodeIndex;
 using et_schema::Tensor;
 using et_schema::Trace;
 
+/// Of PyTorch too, though Python's: they put a gradient into a DTensor or take it out of one. What
+/// they compute shows as operators.
+constexpr std::array<std::string_view, 3> kOfDTensor = {
+    "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
+
 /// torch::autograd::CppNode<F>, or a Python function's "NameBackward"; PyTorch's own are
 /// "NameBackward0".
 bool is_custom_backward(const Node& node) {
-  return node.op_schema.empty() && node.scope == et_schema::Scope::kBackwardFunction &&
+  return node.op_schema.empty() && std::ranges::find(kOfDTensor, node.name) == kOfDTensor.end() &&
+         node.scope == et_schema::Scope::kBackwardFunction &&
          (node.name.starts_with("torch::autograd::CppNode<") || node.name.ends_with("Backward"));
 }
 

@@ -20,7 +20,7 @@ using et_schema::Trace;
 
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
-constexpr const char* kWrapped = "it works on wrappers of torch.func";
+constexpr const char* kWrapped = "it works on wrappers, without memory";
 
 class Selector {
  public:

@@ -68,6 +68,12 @@ class Uses {
   }
 
  private:
+  /// A reduction in place reads what it writes.
+  [[nodiscard]] static bool adds_up(const Instruction& instruction) {
+    return instruction.comm && (instruction.comm->kind == et_schema::CommKind::kAllReduce ||
+                                instruction.comm->kind == et_schema::CommKind::kReduce);
+  }
+
   [[nodiscard]] Use use_of(const Instruction& instruction, StorageId storage) const {
     if (instruction.kind == InstructionKind::kAlias ||
         instruction.kind == InstructionKind::kNative) {
@@ -75,7 +81,8 @@ class Uses {
     }
     if (instruction.kind != InstructionKind::kOp || !instruction.schema) {
       // A communication: its outputs stand in the second list.
-      const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage);
+      const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage) &&
+                             !adds_up(instruction);
       return is_output || instruction.kind == InstructionKind::kKernel ? Use::kWrites : Use::kReads;
     }
     if (reads_no_content(without_overload(instruction.name))) {

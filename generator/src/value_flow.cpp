@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -48,6 +49,7 @@ class ValueAssigner {
       visit(program_.instructions[i]);
     }
     demands_.write(spread);
+    count_unknown_sparse();
   }
 
  private:
@@ -71,6 +73,20 @@ class ValueAssigner {
     use_captured_ranges(instruction);
     use_captured_reuses(instruction);
     use_captured_zeros(instruction);
+    use_captured_sparse(instruction);
+  }
+
+  void count_unknown_sparse() {
+    std::set<SlotId> unknown;
+    for (const Instruction& instruction : program_.instructions) {
+      et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+        const Slot& slot = program_.slots[id];
+        if (slot.sparse && slot.external && !slot.content) {
+          unknown.insert(id);
+        }
+      });
+    }
+    program_.losses.add(et_schema::Loss::kUnknownSparse, unknown.size());
   }
 
   /// Calls visit(slot, captured) for what was captured of the instruction's tensors.
@@ -99,6 +115,27 @@ class ValueAssigner {
             storage.zeros = zeros.share;
           }
         });
+  }
+
+  /// The recorded tensor may have other sizes than the traced one, being of another batch.
+  void use_captured_sparse(const Instruction& instruction) {
+    for_each_captured(captured_.reuses.sparse_by_node, instruction,
+                      [&](SlotId id, const CapturedSparse& captured) {
+                        Slot& slot = program_.slots[id];
+                        if (slot.external && slot.sparse) {
+                          slot.content = content_of(*captured.sparse, slot.sizes);
+                        }
+                      });
+  }
+
+  static et_schema::SparseContent content_of(const et_schema::SparseUse& sparse,
+                                             const std::vector<std::int64_t>& sizes) {
+    et_schema::SparseContent content{sparse.layout, sparse.elements, sparse.coalesced, {}};
+    for (std::size_t dim = 0; dim < sparse.indices.size(); ++dim) {
+      content.indices.push_back(narrow_reuse(reuse_rule(sparse.indices[dim], kCapturedReuse),
+                                             integers(0, sizes[dim]), sparse.elements));
+    }
+    return content;
   }
 
   void use_captured_reuses(const Instruction& instruction) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace understudy::generator {
@@ -12,9 +14,43 @@ using et_schema::Node;
 using et_schema::NodeIndex;
 using et_schema::Tensor;
 
+/// What PyTorch's fallback writes where a class of Python's takes a call on.
+constexpr std::string_view kSubclassLabel = "PythonSubclass";
+
 /// Storages of no bytes have an id: 0 says that there is no storage.
 bool is_without_storage(const Tensor& tensor) {
   return tensor.defined() && tensor.storage_id == 0;
+}
+
+/// The id of the storages without memory that Python's wrappers have: every call that such a class
+/// takes on has one among its arguments. What else all of them share is one tensor, wrappers are
+/// many. 0 if there are none.
+std::int64_t find_null_storage(const et_schema::Trace& trace) {
+  std::unordered_map<std::int64_t, std::unordered_set<std::int64_t>> tensors;  // by storage
+  std::unordered_map<std::int64_t, std::size_t> calls;                         // by storage
+  std::size_t labels = 0;
+  for (const Node& node : trace.nodes) {
+    if (node.name != kSubclassLabel) {
+      continue;
+    }
+    ++labels;
+    std::unordered_set<std::int64_t> storages;
+    et_schema::for_each_tensor(node.inputs, [&](const Tensor& tensor) {
+      if (tensor.has_storage()) {
+        tensors[tensor.storage_id].insert(tensor.tensor_id);
+        storages.insert(tensor.storage_id);
+      }
+    });
+    for (const std::int64_t storage : storages) {
+      ++calls[storage];
+    }
+  }
+  std::int64_t found = 0;
+  for (const auto& [storage, count] : calls) {
+    const bool is_more = found == 0 || tensors[storage].size() > tensors[found].size();
+    found = count == labels && is_more ? storage : found;
+  }
+  return found;
 }
 
 /// Whether the strides are those of a layout, which sparse and opaque tensors do not have: theirs
@@ -31,9 +67,7 @@ bool has_layout(const Tensor& tensor) {
 template <typename Predicate>
 bool any_tensor(std::span<const et_schema::Value> values, Predicate&& predicate) {
   bool any = false;
-  et_schema::for_each_tensor(values, [&](const Tensor& tensor) {
-    any = any || (is_without_storage(tensor) && predicate(tensor));
-  });
+  et_schema::for_each_tensor(values, [&](const Tensor& tensor) { any = any || predicate(tensor); });
   return any;
 }
 
@@ -41,7 +75,12 @@ bool any_tensor(std::span<const et_schema::Value> values, Predicate&& predicate)
 
 std::vector<bool> find_wrapped(const et_schema::Trace& trace) {
   std::vector<bool> wrapped(trace.nodes.size());
+  const std::int64_t null_storage = find_null_storage(trace);
   std::unordered_set<std::int64_t> known;  // ids of tensors that operators on wrappers gave
+  const auto is_wrapper = [&](const Tensor& tensor) {
+    return tensor.has_storage() ? tensor.storage_id == null_storage
+                                : is_without_storage(tensor) && has_layout(tensor);
+  };
   for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
     const Node& node = trace.nodes[index];
     if (node.op_schema.empty()) {
@@ -49,9 +88,10 @@ std::vector<bool> find_wrapped(const et_schema::Trace& trace) {
     }
     wrapped[index] = any_tensor(node.inputs,
                                 [&](const Tensor& tensor) {
-                                  return has_layout(tensor) || known.contains(tensor.tensor_id);
+                                  return is_wrapper(tensor) || (is_without_storage(tensor) &&
+                                                                known.contains(tensor.tensor_id));
                                 }) ||
-                     any_tensor(node.outputs, has_layout);
+                     any_tensor(node.outputs, is_wrapper);
     et_schema::for_each_tensor(node.outputs, [&](const Tensor& tensor) {
       if (wrapped[index] && is_without_storage(tensor)) {
         known.insert(tensor.tensor_id);

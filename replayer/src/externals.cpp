@@ -12,6 +12,7 @@
 #include "et_schema/error.h"
 #include "replayer/layout.h"
 #include "replayer/memory.h"
+#include "replayer/values.h"
 
 namespace understudy::replayer {
 
@@ -97,7 +98,8 @@ void Externals::place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& g
   slots.resize(program_.slots.size());
   given.resize(program_.slots.size());
   for (const Tensor& external : externals_) {
-    slots[external.slot] = view(external.slot);
+    slots[external.slot] =
+        program_.slots[external.slot].sparse ? external.tensor : view(external.slot);
   }
   for (const Tensor& tensor : given_) {
     given[tensor.slot] = tensor.tensor;
@@ -244,6 +246,9 @@ void Externals::seed(const std::vector<TableReach>& reach) {
 
 std::uint64_t Externals::touched_bytes() const {
   std::uint64_t bytes = touched_mapped_bytes();
+  for (const at::Tensor& held : untouched_) {
+    bytes += held.nbytes();
+  }
   for (const auto& memory : memory_) {
     if (memory && !memory->mapped) {
       bytes += memory->storage.nbytes();
@@ -312,7 +317,7 @@ at::Tensor Externals::view(SlotId slot) const {
   const auto options =
       c10::TensorOptions().device(storage.device()).dtype(to_scalar_type(layout.dtype));
   if (layout.sparse) {
-    return at::sparse_coo_tensor(layout.sizes, options.layout(at::kSparse));
+    return make_sparse(layout, options, {seed_, slot});
   }
   if (!fits(layout, layout.offset, storage.nbytes())) {
     throw et_schema::bad_input("a tensor lies outside of its storage",

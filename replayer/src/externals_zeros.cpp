@@ -38,7 +38,7 @@ bool Externals::has_zeros(const Tensor& tensor) const {
   return program_.storages[storage].zeros > 0 && is_whole;
 }
 
-std::size_t Externals::begin_zeros() {
+bool Externals::begin_zeros() {
   with_zeros_.clear();
   std::vector<bool> is_known(memory_.size());
   for (const Tensor& tensor : externals_) {
@@ -49,13 +49,10 @@ std::size_t Externals::begin_zeros() {
       bytes_of(storage).zero_();
     }
   }
-  return with_zeros_.empty() ? 0 : kVariants;
+  return !with_zeros_.empty();
 }
 
 void Externals::settle_zeros() {
-  if (with_zeros_.empty()) {
-    return;
-  }
   std::vector<at::Tensor> written;
   for (const Tensor& tensor : with_zeros_) {
     const double share = program_.storages[program_.slots[tensor.slot].storage].zeros;

@@ -137,8 +137,10 @@ void Measurement::run(RankReport& report) {
 }
 
 void Measurement::find_zeros() {
-  const std::size_t iterations = externals_.begin_zeros();
-  for (std::size_t i = 0; i < iterations; ++i) {
+  if (!any_rank(externals_.begin_zeros())) {
+    return;
+  }
+  for (std::size_t i = 0; i < Externals::kVariants; ++i) {
     externals_.vary(i);
     guarded([&] { machine_.run(bound_); });
   }
@@ -160,13 +162,17 @@ void Measurement::find_restore_interval() {
   since_restore_ = 0;
 }
 
-/// One iteration in which the heap sees which blocks hold what.
+/// One iteration in which the heap sees which blocks hold what; ranks without one go along.
 void Measurement::learn_heap() {
+  if (!any_rank(heap_.has_value())) {
+    return;
+  }
+  advance();
   if (!heap_) {
+    guarded([&] { machine_.run(bound_); });
     return;
   }
   HeapHook hook(*heap_);
-  advance();
   heap_->begin_learning();
   guarded([&] { machine_.run(bound_, hook); });
   heap_->end_learning();

@@ -1,6 +1,7 @@
 #include "operator_times.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -33,6 +34,21 @@ void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::O
   }
 }
 
+/// By communication: what starting it took and what waiting for it took, in each pass.
+std::vector<std::vector<double>> times_of_comms(const BoundProgram& bound,
+                                                const std::vector<std::vector<double>>& calls_s) {
+  std::vector<std::vector<double>> times(bound.comms.size());
+  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+    const Step& step = bound.steps[i];
+    if (step.kind == StepKind::kStart || step.kind == StepKind::kJoin) {
+      std::vector<double>& all = times[step.index];
+      all.resize(std::max(all.size(), calls_s[i].size()));
+      std::ranges::transform(calls_s[i], all, all.begin(), std::plus<>());
+    }
+  }
+  return times;
+}
+
 }  // namespace
 
 void report_operator_times(const BoundProgram& bound,
@@ -41,6 +57,7 @@ void report_operator_times(const BoundProgram& bound,
                            et_schema::RankReport& report) {
   std::map<std::string, et_schema::OperatorTime> operators;
   CollectiveTimes collectives;
+  const std::vector<std::vector<double>> comms_s = times_of_comms(bound, calls_s);
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
     if (step.source == nullptr || step.kind == StepKind::kGive || step.kind == StepKind::kAlias) {
@@ -51,9 +68,10 @@ void report_operator_times(const BoundProgram& bound,
     et_schema::OperatorTime& row = operators[name];
     row.name = name;
     row.op_class = communicates ? "communication" : et_schema::op_class(name);
-    add_step(step, calls_s[i], row);
+    const std::vector<double>& times = communicates ? comms_s[step.index] : calls_s[i];
+    add_step(step, times, row);
     if (communicates) {
-      collectives.add(name, bound.comms[step.index], calls_s[i]);
+      collectives.add(name, bound.comms[step.index], times);
     }
   }
   report.gap_samples_ms = iterations_ms;

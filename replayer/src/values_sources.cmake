@@ -5,6 +5,7 @@ set(UNDERSTUDY_VALUES_SOURCES
   src/values_reuse.cpp
   src/values_store.cpp
   src/values_scan.cpp
+  src/values_sparse.cpp
   src/values_tables.cpp
   src/op_library.cpp
   src/equivalents.cpp

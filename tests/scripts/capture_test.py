@@ -73,6 +73,39 @@ class CaptureTest(unittest.TestCase):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_yardstick_ms"], rank["kineto_only_yardstick_ms"]), ([], []))
 
+    def test_of_integers_in_a_wrapper_no_range_is_asked(self):
+        for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):
+            recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
+            with recorder:
+                while not recorder.done:
+                    Wrapper(wrapped) + 1
+                    recorder.step()
+            self.assertEqual(recorder.tensor_range, asks)
+
+    def test_an_observer_that_stopped_is_told(self):
+        recorder = capture.Capture(self.folder)
+        recorder._nodes = 12
+        with self.assertRaises(RuntimeError) as caught:
+            recorder._check_observed(events=3000)
+        self.assertIn("12 nodes of a step of 3000 events", str(caught.exception))
+        recorder._check_observed(events=13)
+
+
+class Wrapper(torch.Tensor):
+    """A tensor around another, as DTensor is."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        plain = [value.inner if isinstance(value, cls) else value for value in args]
+        return func(*plain, **(kwargs or {}))
+
 
 if __name__ == "__main__":
     unittest.main()

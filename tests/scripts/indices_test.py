@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from understudy_indices import IndexRecorder  # noqa: E402
@@ -62,6 +63,63 @@ class IndexRecorderTest(unittest.TestCase):
     def test_integers_and_empty_tensors_have_no_zeros(self):
         document = record(lambda: (torch.zeros(0).sqrt(), torch.zeros(4, dtype=torch.int64).abs()))
         self.assertEqual((document["uses"], document["zeros"]), ([], []))
+
+    def test_what_was_sparse_before_the_step(self):
+        at = torch.tensor([[0, 0, 2], [1, 3, 1]])
+        matrix = torch.sparse_coo_tensor(at, torch.ones(3), (4, 5), is_coalesced=True)
+        rows = matrix.to_sparse_csr()
+
+        def step():
+            torch.sparse.mm(matrix, torch.ones(5, 2))
+            torch.sparse.mm(matrix, torch.ones(5, 2))
+            (matrix * 2).t()  # made in the step
+            rows @ torch.ones(5, 2)
+
+        document = record(step)
+        first, second = document["sparse"]
+        self.assertEqual({key: value for key, value in first.items() if key not in ("op", "call")},
+                         {"tensor": 1, "sizes": [4, 5], "layout": "coo", "elements": 3,
+                          "coalesced": True,
+                          "indices": [{"reuse": [[0, 2, 2, 1], [2, 3, 1, 1]], "sorted": True},
+                                      {"reuse": [[1, 3, 2, 1], [3, 4, 1, 1]]}]})
+        self.assertEqual((second["layout"], second["elements"], second["coalesced"]),
+                         ("csr", 3, True))
+
+    def test_numbers_are_told_where_a_wrapper_of_integers_keeps_the_trace_from_it(self):
+        seven = torch.tensor(7)
+
+        def step():
+            return (torch.arange(4) - 3).remainder(seven)
+
+        self.assertEqual(record(step)["uses"], [])
+        uses = record(lambda: (step(), IntegerWrapper(torch.arange(2)) + 1))["uses"]
+        self.assertEqual([(use["op"], use["tensor"], use["sizes"], use["reuse"]) for use in uses],
+                         [("aten::sub", 1, [], [[3, 4, 1, 1]]),
+                          ("aten::remainder", 1, [], [[7, 8, 1, 1]]),
+                          ("aten::add", 1, [], [[1, 2, 1, 1]])])
+
+    def test_fake_tensors_are_let_through(self):
+        def step():
+            with FakeTensorMode():
+                torch.ones(2).addcdiv_(torch.ones(2), torch.ones(2))
+
+        self.assertNotIn("aten::addcdiv_", record(step)["calls"])
+
+
+class IntegerWrapper(torch.Tensor):
+    """A tensor around another, as DTensor is."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        plain = [value.inner if isinstance(value, cls) else value for value in args]
+        return func(*plain, **(kwargs or {}))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ enum class Loss : std::size_t {
   kLabelsThatWorked,      ///< labels without operators that did work (native instructions)
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
   kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
-  kWrapperBookkeeping,    ///< operators on torch.func's wrappers that called nothing: no work
+  kWrapperBookkeeping,    ///< operators on wrappers that called nothing: no work
   // linking a profile
   kRepairedParents,       ///< nodes whose parent the profile's intervals show to be another one
   kUnjoinedNodes,         ///< nodes of the step without an event in the profile: no times
@@ -43,6 +43,7 @@ enum class Loss : std::size_t {
   kStepsOfAnotherWay,     ///< profiled steps that called other operators: no times from them
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
+  kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded: empty
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
   kCount
 };

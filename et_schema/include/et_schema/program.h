@@ -77,6 +77,16 @@ struct Storage {
   bool operator==(const Storage&) const = default;
 };
 
+/// The elements of a sparse tensor that is made before the run: so many, at indices of which each
+/// dimension has its own.
+struct SparseContent {
+  SparseLayout layout = SparseLayout::kCoo;
+  std::int64_t elements = 0;
+  bool coalesced = false;  ///< each place once, in order; always so of csr and csc
+  std::vector<ValueRule> indices;
+  bool operator==(const SparseContent&) const = default;
+};
+
 /// A tensor value, numbered once: one layout of one storage.
 struct Slot {
   StorageId storage = 0;
@@ -91,6 +101,7 @@ struct Slot {
   bool sparse = false;  ///< recorded without storage but with elements: sparse or opaque
   std::optional<ValueRule>
       value;  ///< of externals and of pinned results; absent: the default of the dtype
+  std::optional<SparseContent> content;  ///< of sparse externals; absent: they have no elements
   bool operator==(const Slot&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace understudy::et_schema {
@@ -73,6 +74,23 @@ struct ZeroUse {
   bool operator==(const ZeroUse&) const = default;
 };
 
+/// How PyTorch keeps a sparse tensor.
+enum class SparseLayout : std::uint8_t { kCoo, kCsr, kCsc };
+
+/// "coo", "csr" or "csc".
+[[nodiscard]] std::string_view to_string(SparseLayout layout);
+[[nodiscard]] std::optional<SparseLayout> sparse_layout_from_string(std::string_view text);
+
+/// The elements of a sparse tensor that is older than the step.
+struct SparseUse {
+  RecordedTensor of;
+  SparseLayout layout = SparseLayout::kCoo;
+  std::int64_t elements = 0;
+  bool coalesced = false;
+  std::vector<Reuse> indices;  ///< by sparse dimension
+  bool operator==(const SparseUse&) const = default;
+};
+
 /// What scripts/capture records of values, in a step of its own beside the traced one
 /// (docs/formats.md, rank-R.indices.json).
 struct IndexUses {
@@ -80,6 +98,7 @@ struct IndexUses {
                                                ///< these call in turn it did not see
   std::vector<IndexUse> uses;
   std::vector<ZeroUse> zeros;
+  std::vector<SparseUse> sparse;
   std::uint64_t left_out = 0;  ///< uses beyond the number that the recorder keeps
   bool operator==(const IndexUses&) const = default;
 };

@@ -46,15 +46,17 @@ class Externals {
   /// before it, which would still lie in the caches. To be called after remember(); the draws are
   /// kept beside the tensors and not counted as such.
   void draw_variants();
+  /// Draws of index values, which iterations take in turn.
+  static constexpr std::size_t kVariants = 4;
   /// The index values of iteration `number`.
   void vary(std::size_t number);
 
   /// Of storages that the original had zeros in (et_schema::Storage::zeros), which are found where
-  /// the program writes none: begin_zeros() clears them all; then so many iterations run as draws
-  /// differ; settle_zeros() restores everything, but for what nothing has written, which stays zero
-  /// as far as the original's share goes. To be called after draw_variants(). begin_zeros() returns
-  /// the number of iterations: 0, and nothing to settle, where the original had no such zeros.
-  [[nodiscard]] std::size_t begin_zeros();
+  /// the program writes none: begin_zeros() clears them all; then kVariants iterations run;
+  /// settle_zeros() restores everything, but for what nothing has written, which stays zero as far
+  /// as the original's share goes. To be called after draw_variants(). False where the original had
+  /// no such zeros: the iterations are then for the sake of other ranks, which wait for this one.
+  [[nodiscard]] bool begin_zeros();
   void settle_zeros();
 
   /// Seeds the rows of mapped tables that a call is about to read.
@@ -63,15 +65,13 @@ class Externals {
   /// Such a tensor must never be looked at as a whole.
   [[nodiscard]] bool is_mapped(et_schema::SlotId slot) const;
 
-  /// Bytes of the externals that are in memory: all of what is allocated, the touched pages of what
-  /// is mapped.
+  /// Bytes of the externals that are in memory: all of what is allocated, what the original held
+  /// beside too, and the touched pages of what is mapped.
   [[nodiscard]] std::uint64_t touched_bytes() const;
   /// The touched pages of what is mapped, which the allocator does not count.
   [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
 
  private:
-  /// Draws of index values.
-  static constexpr std::size_t kVariants = 4;
   struct Memory {
     c10::Storage storage;
     bool mapped = false;

@@ -66,7 +66,7 @@ class Machine {
   /// A step that is no operator.
   void perform(BoundProgram& program, const Step& step);
 
-  /// Communications complete where they start, so that each can be timed alone.
+  /// Collectives complete where they start, so that each can be timed alone.
   void set_blocking(bool blocking) { blocking_ = blocking; }
 
   /// Sets list elements that are the same in every call. After externals were placed.

@@ -38,6 +38,12 @@ struct ValueKey {
 /// (sparse, opaque) and dtypes without an arithmetic of their own (quantized, bits) are left alone.
 void fill_tensor(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
 
+/// A sparse external as its content says, a pure function of the key; without elements where the
+/// program tells no content. Where it was coalesced places that are drawn twice count once. n log n
+/// in the elements.
+[[nodiscard]] at::Tensor make_sparse(const et_schema::Slot& slot, const c10::TensorOptions& options,
+                                     ValueKey key);
+
 class Draws;
 
 /// Seeds the parts of a huge, zero-mapped tensor that a program reaches, and remembers them. The

@@ -8,5 +8,6 @@ if(TARGET understudy_backend_mpi)
     ranks_fewer ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws
     ranks_operator_throws_json ranks_other_arguments ranks_out_of_memory ranks_report_elsewhere
-    ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size under_mpirun)
+    ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one
+    under_mpirun)
 endif()

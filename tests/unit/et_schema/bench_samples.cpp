@@ -218,6 +218,13 @@ class RandomBench {
     if (coin()) {
       slot.value = rule();
     }
+    if (slot.sparse && slot.external && !slot.sizes.empty() && slot.sizes.front() > 0) {
+      ValueRule below_size;
+      below_size.kind = ValueRuleKind::kIntegers;
+      below_size.high = slot.sizes.front();
+      slot.content = {
+          SparseLayout::kCoo, 1 + static_cast<std::int64_t>(below(9)), coin(), {below_size}};
+    }
     // Extents above: offset 100 and 3 × 4 × 6 elements of 8 bytes at most.
     std::int64_t& bytes = program.storages[slot.storage].bytes;
     bytes = std::max<std::int64_t>(bytes, (100 + 3 * 4 * 25 + 1) * 8);

@@ -221,7 +221,9 @@ INSTANTIATE_TEST_SUITE_P(
                     GlooCase{"c10d::barrier", "barrier", CommKind::kBarrier},
                     GlooCase{"_c10d_functional::wait_tensor", "wait", CommKind::kWait},
                     GlooCase{"_c10d_functional::all_gather_into_tensor", "_allgather_base",
-                             CommKind::kAllGatherBase}));
+                             CommKind::kAllGatherBase},
+                    GlooCase{"_c10d_functional::reduce_scatter_tensor_out", "_reduce_scatter_base",
+                             CommKind::kReduceScatterBase}));
 
 TEST(Comms, GlooTensorsRootAndPeer) {
   const auto call_of = [](const std::string& name) {

@@ -16,7 +16,9 @@ constexpr const char* kRecord =
     R"({"format":"understudy-indices","version":1,"rank":0,"calls":{"aten::embedding":2,"aten::mm":5},)"
     R"("left_out":3,"uses":[{"op":"aten::embedding","call":1,"tensor":1,"sizes":[2,3],)"
     R"("reuse":[[0,4,2,1,1,3],[7,8,1,1]],"run":2,"sorted":true,"later":"unknown keys are skipped"}],)"
-    R"("zeros":[{"op":"aten::_foreach_sqrt","call":0,"tensor":2,"sizes":[8,4],"share":0.25}]})";
+    R"("zeros":[{"op":"aten::_foreach_sqrt","call":0,"tensor":2,"sizes":[8,4],"share":0.25}],)"
+    R"("sparse":[{"op":"aten::addmm","call":0,"tensor":1,"sizes":[9,7],"layout":"csr","elements":3,)"
+    R"("coalesced":true,"indices":[{"reuse":[[0,4,2,1,1,1]],"sorted":true},{"reuse":[[5,6,3,1]]}]}]})";
 
 std::string with(const std::string& old, const std::string& now) {
   std::string text = kRecord;
@@ -44,6 +46,11 @@ TEST(IndexUses, AreRead) {
   expected.uses = {
       {"aten::embedding", 1, 1, {2, 3}, {{{0, 4, {{2, 1}, {1, 3}}}, {7, 8, {{1, 1}}}}, 2, true}}};
   expected.zeros = {{"aten::_foreach_sqrt", 0, 2, {8, 4}, 0.25}};
+  expected.sparse = {{{"aten::addmm", 0, 1, {9, 7}},
+                      SparseLayout::kCsr,
+                      3,
+                      true,
+                      {{{{0, 4, {{2, 1}, {1, 1}}}}, 1, true}, {{{5, 6, {{3, 1}}}}, 1, false}}}};
   EXPECT_EQ(parse_index_uses(kRecord, "x"), expected);
   EXPECT_EQ(draw_count(expected.uses[0].reuse), 6);
   EXPECT_EQ(distinct_count(expected.uses[0].reuse), 5);
@@ -65,6 +72,15 @@ TEST(IndexUsesRefusal, WhatIsNoRecord) {
   EXPECT_EQ(refused(with("\"run\":2", "\"run\":0")), damaged("uses[0].run", "at least 1", "0"));
   EXPECT_EQ(refused(with("0.25", "1.5")),
             damaged("zeros[0].share", "a number above 0, at most 1", "1.5"));
+  EXPECT_EQ(refused(with("\"csr\"", "\"bsr\"")),
+            damaged("sparse[0].layout", "coo, csr or csc", "bsr"));
+  EXPECT_EQ(refused(with("\"elements\":3", "\"elements\":0")),
+            damaged("sparse[0].elements", "at least 1", "0"));
+  EXPECT_EQ(refused(with("\"sizes\":[9,7]", "\"sizes\":[9]")),
+            damaged("sparse[0].indices", "1 to 1 dimensions", "2"));
+  EXPECT_EQ(refused(with("[5,6,3,1]", "[6,6,3,1]")),
+            damaged("sparse[0].indices[1].reuse", "bins of a range [low, high) that is not empty",
+                    "[6,6)"));
 }
 
 TEST(IndexUsesRefusal, ANewerVersion) {

@@ -150,5 +150,49 @@ TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
   EXPECT_EQ(zeros_of(1), 0);  // the step computes it
 }
 
+constexpr const char* kSparseMm = "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor";
+constexpr const char* kSparseAddmm =
+    "aten::_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) "
+    "-> Tensor";
+
+/// The trace has another batch than the recorder saw: fewer columns.
+Program sparse_product(std::vector<et_schema::SparseUse> sparse) {
+  TraceBuilder builder;
+  const TestValue matrix = without_storage(40, {9, 6}, {0, 0});
+  const std::uint64_t node = builder.add(
+      2, "aten::_sparse_mm", kSparseMm, {matrix, tensor(30, 31, {6, 2})}, {tensor(32, 33, {9, 2})});
+  builder.add(node, "aten::_sparse_addmm", kSparseAddmm,
+              {tensor(34, 35, {9, 2}), matrix, tensor(30, 31, {6, 2}), integer(0), integer(1)},
+              {tensor(32, 33, {9, 2})});
+  Trace trace = with_uses(builder, {{"aten::_sparse_addmm", 1}}, {});
+  trace.index_uses.sparse = std::move(sparse);
+  return compile(std::move(trace));
+}
+
+TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
+  const Reuse rows = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, true};
+  const Reuse columns = {{{0, 7, {{1, 6}}}}, 1, false};
+  const Program program = sparse_product({{{"aten::_sparse_addmm", 0, 1, {9, 7}},
+                                           et_schema::SparseLayout::kCsr,
+                                           6,
+                                           true,
+                                           {rows, columns}}});
+  const std::optional<et_schema::SparseContent>& content = argument(program, 0, 0).content;
+  ASSERT_TRUE(content);
+  EXPECT_EQ(content->layout, et_schema::SparseLayout::kCsr);
+  EXPECT_EQ(content->elements, 6);
+  EXPECT_TRUE(content->coalesced);
+  ASSERT_EQ(content->indices.size(), 2U);
+  EXPECT_EQ(content->indices[0].reuse, rows);
+  EXPECT_EQ(content->indices[1].high, 6);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 0U);
+}
+
+TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsCounted) {
+  const Program program = sparse_product({});
+  EXPECT_FALSE(argument(program, 0, 0).content);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+}
+
 }  // namespace
 }  // namespace understudy::generator::test

@@ -141,6 +141,16 @@ TEST(Values, MemoryThatIsWrittenFirstIsNotPinned) {
   EXPECT_FALSE(builder.program().instructions[0].pinned);
 }
 
+TEST(Values, AReductionInPlaceReadsWhatItWrites) {
+  TraceBuilder builder;
+  const TestValue sum = tensor(10, 11, {4});
+  builder.add(2, "aten::empty", "aten::empty(SymInt[] size) -> Tensor", {list({integer(4)})},
+              {sum});
+  builder.add(2, "c10d::allreduce_", "c10d::allreduce_(Tensor[] tensors) -> (Tensor[])",
+              {list({sum})}, {list({sum})});
+  EXPECT_TRUE(builder.program().instructions[0].pinned);
+}
+
 TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
   TraceBuilder builder;
   builder.add(2, "aten::add", kAdd, {tensor(10, 11, {4}), tensor(12, 13, {4}), integer(1)},

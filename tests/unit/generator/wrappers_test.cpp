@@ -80,12 +80,52 @@ TEST(Wrappers, TheCallsOnRealTensorsAreReplayed) {
   EXPECT_TRUE(std::ranges::none_of(program.slots, &et_schema::Slot::sparse));
   EXPECT_EQ(program.slots.size(), 4U);
   EXPECT_EQ(program.losses[Loss::kWrapperBookkeeping], 1U) << "detach called nothing";
-  const std::string reason = "it works on wrappers of torch.func";
+  const std::string reason = "it works on wrappers, without memory";
   EXPECT_EQ(program.selection.opened,
             (std::vector<et_schema::Opened>{
                 {"aten::mm", 2, reason},
                 {"aten::detach", 1, reason},
                 {"aten::matmul", 1, "it holds an operator of the same schema"}}));
+}
+
+constexpr const char* kAllReduce =
+    "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor";
+constexpr const char* kWrap = "_c10d_functional::_wrap_tensor_autograd(Tensor input) -> Tensor";
+constexpr std::int64_t kNull = 90;  // the id of the address 0
+
+TEST(Wrappers, OfPythonsClassesAreToldByTheLabelsOfTheirCalls) {
+  // A DTensor's tanh: the class takes it on, and calls tanh on the tensor inside.
+  TraceBuilder builder;
+  const TestValue weight = tensor(30, 31, {8});
+  for (const std::int64_t id : {10, 11}) {
+    const TestValue taken = tensor(id, kNull, {4, 8});
+    const auto outer =
+        builder.add(2, "aten::tanh", kTanh, {taken}, {tensor(id + 2, kNull, {4, 8})});
+    const auto label = builder.add(outer, "PythonSubclass", "", {taken, weight}, {});
+    builder.add(label, "aten::tanh", kTanh, {tensor(id + 20, id + 30, {2, 8})},
+                {tensor(id + 40, id + 50, {2, 8})});
+  }
+  builder.add(2, "aten::detach", kDetach, {tensor(12, kNull, {4, 8})}, {tensor(14, kNull, {4, 8})});
+  builder.add(2, "aten::tanh", kTanh, {weight}, {tensor(34, 35, {8})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::tanh", "aten::tanh", "aten::tanh"}));
+  EXPECT_EQ(program.losses[Loss::kWrapperBookkeeping], 1U) << "detach called nothing";
+}
+
+TEST(Wrappers, AroundACommunicationAreNoCommunication) {
+  TraceBuilder builder;
+  const TestValue sum = tensor(12, 13, {4});
+  builder.add(2, "_c10d_functional::all_reduce", kAllReduce, {tensor(10, 11, {4})}, {sum});
+  builder.add(2, "_c10d_functional::_wrap_tensor_autograd", kWrap, {sum}, {tensor(14, kNull, {4})});
+  builder.add(2, "PythonSubclass", "", {tensor(14, kNull, {4})}, {});
+  EXPECT_EQ(names(builder.program().instructions), (Names{"allreduce"}));
+}
+
+TEST(Wrappers, LabelsOfDTensorsGradientsDidNoWork) {
+  TraceBuilder builder;
+  builder.add(2, "RedistributeBackward", "", {tensor(10, 11, {4})}, {});
+  builder.add(2, "MyFunctionBackward", "", {tensor(12, 13, {4})}, {});
+  EXPECT_EQ(builder.program().selection.labels, 1U);
 }
 
 }  // namespace

@@ -5,7 +5,12 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "fixture.h"
 
@@ -37,6 +42,54 @@ TEST_F(RunTest, DataFlowsThroughOperatorsViewsAndAliases) {
   expect_all(out, 81);
   EXPECT_FALSE(slot(a).defined());
   EXPECT_FALSE(slot(b).defined());
+}
+
+/// Notes which calls were to complete at once.
+class NotingBackend : public backends::Backend {
+ public:
+  std::string name() const override { return inner_->name(); }
+  std::string version() const override { return inner_->version(); }
+  int rank() const override { return inner_->rank(); }
+  int world_size() const override { return inner_->world_size(); }
+  std::string host() const override { return inner_->host(); }
+  backends::GroupId make_group(const std::string& name, std::span<const int> ranks) override {
+    return inner_->make_group(name, ranks);
+  }
+  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
+    return inner_->start(call);
+  }
+  void wait(std::unique_ptr<backends::Work> work) override { inner_->wait(std::move(work)); }
+  void run(const backends::Call& call) override {
+    completed.push_back(call.kind);
+    inner_->run(call);
+  }
+  std::vector<std::string> all_gather_text(const std::string& text) override {
+    return inner_->all_gather_text(text);
+  }
+  void barrier() override { inner_->barrier(); }
+  [[noreturn]] void abort(int status) override { std::exit(status); }
+
+  std::vector<et_schema::CommKind> completed;
+
+ private:
+  std::unique_ptr<backends::Backend> inner_ = backends::make_single_backend({});
+};
+
+TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
+  using et_schema::CommKind;
+  auto owned = std::make_unique<NotingBackend>();
+  NotingBackend& backend = *owned;
+  backend_ = std::move(owned);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
+  builder_.add_collective(CommKind::kSend, {ref(x)}, {ref(x)});
+  builder_.add_collective(CommKind::kRecv, {ref(y)}, {ref(y)});
+  builder_.add_collective(CommKind::kAllReduce, {ref(x)}, {ref(x)});
+  try_out();
+  machine_->set_blocking(true);
+  backend.completed.clear();
+  iterate();
+  EXPECT_EQ(backend.completed, std::vector<CommKind>{CommKind::kAllReduce});
 }
 
 TEST(OpenComm, KeepsWhatItWorksOnIfItIsNeverJoined) {

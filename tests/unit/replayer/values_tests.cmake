@@ -2,6 +2,7 @@
 understudy_test(replayer_values_test
   SOURCES
     values_reuse_test.cpp
+    values_sparse_test.cpp
     values_test.cpp
   LIBS understudy::replayer)
 
