@@ -75,6 +75,18 @@ void Engine::run(const Call& call, Group& group) {
   wait(*operation);
 }
 
+void Engine::let_go(const Operation& operation) {
+  if (operation.done.load(std::memory_order_acquire)) {
+    return;
+  }
+  with_token([&] {
+    if (!operation.done.load(std::memory_order_acquire) && !has_failed_.load()) {
+      fail(std::make_exception_ptr(
+          et_schema::run_failed("a communication was given up under way", {})));
+    }
+  });
+}
+
 void Engine::with_token(const std::function<void()>& action) {
   const std::lock_guard lock(token_);
   action();
@@ -185,6 +197,9 @@ void Engine::begin(Operation& operation) {
 }
 
 void Engine::poll(bool look) {
+  if (has_failed_.load(std::memory_order_relaxed)) {
+    return;  // since the token was asked for: buffers may be gone
+  }
   try {
     if (has_queue_.load(std::memory_order_relaxed)) {
       take_queue();

@@ -54,6 +54,9 @@ class Engine {
   [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, Group& group);
   void wait(Operation& operation);
   void run(const Call& call, Group& group);
+  /// Nobody will wait for the call, whose buffers may go. If it is under way that is a failure:
+  /// nothing gets on any more.
+  void let_go(const Operation& operation);
 
   /// Runs `action` while no other thread calls MPI.
   void with_token(const std::function<void()>& action);

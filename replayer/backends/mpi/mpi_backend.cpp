@@ -28,10 +28,19 @@ constexpr std::chrono::milliseconds kAbortPatience{500};
 
 class MpiWork : public Work {
  public:
-  explicit MpiWork(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {}
+  MpiWork(std::weak_ptr<Engine> engine, std::shared_ptr<Operation> operation)
+      : engine_(std::move(engine)), operation_(std::move(operation)) {}
+  MpiWork(const MpiWork&) = delete;
+  MpiWork& operator=(const MpiWork&) = delete;
+  ~MpiWork() override {
+    if (const std::shared_ptr<Engine> engine = engine_.lock()) {
+      engine->let_go(*operation_);
+    }
+  }
   [[nodiscard]] Operation& operation() const { return *operation_; }
 
  private:
+  std::weak_ptr<Engine> engine_;
   std::shared_ptr<Operation> operation_;
 };
 
@@ -92,7 +101,7 @@ MpiBackend::MpiBackend(const BackendOptions& options)
   groups_.push_back(whole_world(0, "world"));
   set_up_ = whole_world(kSetUpGroup, "set-up of the job");
   board_comm_ = duplicate(MPI_COMM_WORLD);
-  engine_ = std::make_unique<Engine>(rank_, tag_limit(), board_comm_, options.time_limit_s,
+  engine_ = std::make_shared<Engine>(rank_, tag_limit(), board_comm_, options.time_limit_s,
                                      [this](GroupId id) { return find_group(id); });
 }
 
@@ -237,7 +246,7 @@ const Group* MpiBackend::find_group(GroupId id) const {
 
 std::unique_ptr<Work> MpiBackend::start(const Call& call) {
   Group& group = group_for(call);
-  return std::make_unique<MpiWork>(engine_->start(call, group));
+  return std::make_unique<MpiWork>(engine_, engine_->start(call, group));
 }
 
 void MpiBackend::wait(std::unique_ptr<Work> work) {

@@ -65,7 +65,7 @@ class MpiBackend : public Backend {
   MPI_Comm board_comm_ = MPI_COMM_NULL;
   std::deque<std::unique_ptr<Group>> groups_;
   std::unique_ptr<Group> set_up_;  ///< for texts and barriers, which no program has
-  std::unique_ptr<Engine> engine_;
+  std::shared_ptr<Engine> engine_;
 };
 
 }  // namespace understudy::backends
