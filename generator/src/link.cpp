@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "et_schema/error.h"
@@ -13,7 +11,9 @@
 #include "link_device.h"
 #include "link_host.h"
 #include "link_join.h"
+#include "link_layout.h"
 #include "link_names.h"
+#include "link_statistics.h"
 #include "steps.h"
 
 namespace understudy::generator {
@@ -32,31 +32,6 @@ constexpr double kLeastJoined = 0.9;
 
 std::string base_name(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
-}
-
-/// Of at least one.
-std::int64_t mean(const std::vector<std::int64_t>& samples) {
-  const std::int64_t sum =
-      std::accumulate(samples.begin(), samples.end(), std::int64_t{0}, add_times);
-  return sum / static_cast<std::int64_t>(samples.size());
-}
-
-/// Half-way between the middle two for an even number; of two the smaller one, as much makes a step
-/// slower and nothing faster.
-std::int64_t median(std::vector<std::int64_t>& samples) {
-  if (samples.empty()) {
-    return 0;
-  }
-  if (samples.size() == 2) {
-    return std::min(samples[0], samples[1]);
-  }
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::ranges::nth_element(samples, middle);
-  if (samples.size() % 2 == 1) {
-    return *middle;
-  }
-  const std::int64_t below = *std::ranges::max_element(samples.begin(), middle);
-  return below + (*middle - below) / 2;
 }
 
 /// What an event launched.
@@ -209,31 +184,6 @@ class Linker {
 
   // ---- times, by node
 
-  [[nodiscard]] std::int64_t begin_ns(const JoinedStep& step) const {
-    if (step.span.mark != kNoEvent) {
-      return host_.events[step.span.mark].start_ns;
-    }
-    std::optional<std::int64_t> first;
-    for (const HostIndex event : step.event_of) {
-      if (event != kNoEvent) {
-        first =
-            std::min(first.value_or(host_.events[event].start_ns), host_.events[event].start_ns);
-      }
-    }
-    return first.value_or(0);
-  }
-
-  [[nodiscard]] std::int64_t end_ns(const JoinedStep& step) const {
-    if (step.span.mark != kNoEvent) {
-      return host_.events[step.span.mark].end_ns;
-    }
-    std::int64_t last = 0;
-    for (const HostIndex event : step.event_of) {
-      last = event == kNoEvent ? last : std::max(last, host_.events[event].end_ns);
-    }
-    return last;
-  }
-
   void take_medians() {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
@@ -257,60 +207,11 @@ class Linker {
         }
       }
     }
-    set_starts();
-  }
-
-  /// Lays the typical step out: from each start to the next as long as the median over the steps.
-  /// Medians of the starts themselves would not fit the durations: what is slow in one step and
-  /// what is slow in another shift what comes behind by turns.
-  void set_starts() {
-    std::vector<std::int64_t> last;  // starts, by step
-    for (const JoinedStep& step : join_.steps) {
-      last.push_back(begin_ns(step));
+    const Layout layout = lay_out(join_, host_);
+    for (const auto& [position, start_ns] : layout.starts) {
+      result_.nodes[nodes_.nodes[position]]->start_ns = start_ns;
     }
-    const std::vector<std::size_t> order = order_of_starts(last);
-    std::int64_t start_ns = 0;
-    std::vector<std::int64_t> passed;
-    for (const std::size_t i : order) {
-      passed.clear();
-      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-        if (join_.steps[s].event_of[i] != kNoEvent) {
-          const std::int64_t start = host_.events[join_.steps[s].event_of[i]].start_ns;
-          passed.push_back(start - last[s]);
-          last[s] = start;
-        }
-      }
-      start_ns = std::max<std::int64_t>(add_times(start_ns, median(passed)), 0);
-      result_.nodes[nodes_.nodes[i]]->start_ns = start_ns;
-    }
-    passed.clear();
-    for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-      passed.push_back(end_ns(join_.steps[s]) - last[s]);
-    }
-    result_.profile.step_ns = std::max<std::int64_t>(add_times(start_ns, median(passed)), 0);
-  }
-
-  /// Joined nodes in the order in which the steps began them: by the median of their starts.
-  [[nodiscard]] std::vector<std::size_t> order_of_starts(
-      const std::vector<std::int64_t>& begins) const {
-    std::vector<std::pair<std::int64_t, std::size_t>> starts;
-    std::vector<std::int64_t> of_node;
-    for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
-      of_node.clear();
-      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-        if (join_.steps[s].event_of[i] != kNoEvent) {
-          of_node.push_back(host_.events[join_.steps[s].event_of[i]].start_ns - begins[s]);
-        }
-      }
-      if (!of_node.empty()) {
-        starts.emplace_back(median(of_node), i);
-      }
-    }
-    std::ranges::sort(starts);
-    std::vector<std::size_t> order;
-    std::ranges::transform(starts, std::back_inserter(order),
-                           &decltype(starts)::value_type::second);
-    return order;
+    result_.profile.step_ns = layout.step_ns;
   }
 
   struct Samples {

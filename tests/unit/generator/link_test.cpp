@@ -252,6 +252,28 @@ TEST(LinkTimes, StartsFitTheDurations) {
   EXPECT_EQ(second->start_ns, 800);  // from start to start 600, 650 and 550: the median
 }
 
+TEST(LinkTimes, WhatWaitsNowHereNowThereMakesTheStepAsLongAsTheMedianOne) {
+  // 900 in each step: before the operators, between them or behind them. No median shows any.
+  std::vector<KinetoEvent> events;
+  std::int64_t begin = 0;
+  for (const auto& [before, between] : {std::pair{900, 0}, {0, 900}, {0, 0}}) {
+    events.push_back(event("ProfilerStep#4", begin, 2900, KinetoCategory::kUserAnnotation));
+    events.push_back(event("forward", begin + 100, 2700, KinetoCategory::kUserAnnotation));
+    events.push_back(event("aten::relu", begin + 200 + before, 500));
+    events.push_back(event("aten::clamp_min", begin + 300 + before, 300));
+    events.push_back(event("aten::relu", begin + 700 + before + between, 400));
+    begin += 10000;
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  const auto& first = linked.nodes.at(trace.nodes.size() - 3);
+  const auto& second = linked.nodes.at(trace.nodes.size() - 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->start_ns, 200 + 300);
+  EXPECT_EQ(second->start_ns, 700 + 600);
+  EXPECT_EQ(linked.profile.step_ns, 2900);
+}
+
 TEST(LinkTimes, PageFaultsAreMeansOverTheSteps) {
   std::vector<KinetoEvent> events;
   std::int64_t begin = 0;
