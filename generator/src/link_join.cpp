@@ -53,14 +53,14 @@ void sum_up(Join& join, const HostEvents& host, std::size_t nodes) {
   }
   std::uint64_t pairs = 0;
   std::uint64_t elements = 0;
-  std::vector<std::uint32_t> times(nodes);
+  std::vector<std::size_t> times(nodes);
   for (const JoinedStep& step : join.steps) {
     elements += nodes + step.events;
     for (std::size_t i = 0; i < nodes; ++i) {
       times[i] += step.event_of[i] == kNoEvent ? 0U : 1U;
     }
   }
-  for (const std::uint32_t count : times) {
+  for (const std::size_t count : times) {
     pairs += count;
     join.joined += count > 0 && 2 * count >= join.steps.size() ? 1U : 0U;
   }

@@ -16,7 +16,7 @@ using et_schema::SparseLayout;
 /// (dimensions, elements).
 at::Tensor make_indices(const SparseContent& content, ValueKey key) {
   const auto dimensions = static_cast<std::int64_t>(content.indices.size());
-  const at::Tensor indices = at::empty({dimensions, content.elements}, at::kLong);
+  at::Tensor indices = at::empty({dimensions, content.elements}, at::kLong);
   for (std::int64_t dim = 0; dim < dimensions; ++dim) {
     ++key.seed;  // of its own
     fill_tensor(indices.select(0, dim), content.indices[static_cast<std::size_t>(dim)], key);
@@ -34,7 +34,7 @@ at::Tensor make_values(const et_schema::Slot& slot, const c10::TensorOptions& op
                slot.sizes.end());
   const std::int64_t rows = std::max<std::int64_t>(slot.sizes.front(), 1);
   const std::int64_t a_row = (content.elements + rows - 1) / rows;
-  const at::Tensor values = at::empty(sizes, options.layout(at::kStrided).device(at::kCPU));
+  at::Tensor values = at::empty(sizes, options.layout(at::kStrided).device(at::kCPU));
   fill_tensor(values,
               slot.value ? *slot.value
                          : default_rule(c10::typeMetaToScalarType(options.dtype()), {rows, a_row}),
