@@ -160,8 +160,9 @@ class IndexRecorder(TorchDispatchMode):
 
     def document(self, rank):
         uses = self.uses + (self.numbers if self.saw_integer_wrapper else [])
+        left_out = self.left_out + max(len(uses) - MOST_USES, 0)
         return {"format": FORMAT, "version": VERSION, "rank": rank,
-                "calls": dict(sorted(self.calls.items())), "left_out": self.left_out,
+                "calls": dict(sorted(self.calls.items())), "left_out": left_out,
                 "uses": uses[:MOST_USES], "zeros": self.zeros, "sparse": self.sparse}
 
 
