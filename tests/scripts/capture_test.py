@@ -11,6 +11,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import understudy_capture as capture  # noqa: E402
 from understudy_observer import fault_counting  # noqa: E402
+from wrapper import Wrapper  # noqa: E402
 
 ALWAYS = {"capture.json", "rank-0.et.json.gz", "rank-0.kineto.json.gz",
           "rank-0.kineto_only.json.gz"}
@@ -89,22 +90,6 @@ class CaptureTest(unittest.TestCase):
             recorder._check_observed(events=3000)
         self.assertIn("12 nodes of a step of 3000 events", str(caught.exception))
         recorder._check_observed(events=13)
-
-
-class Wrapper(torch.Tensor):
-    """A tensor around another, as DTensor is."""
-
-    @staticmethod
-    def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        plain = [value.inner if isinstance(value, cls) else value for value in args]
-        return func(*plain, **(kwargs or {}))
 
 
 if __name__ == "__main__":

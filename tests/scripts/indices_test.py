@@ -9,6 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from understudy_indices import IndexRecorder  # noqa: E402
+from wrapper import Wrapper  # noqa: E402
 
 
 def record(step):
@@ -92,7 +93,7 @@ class IndexRecorderTest(unittest.TestCase):
             return (torch.arange(4) - 3).remainder(seven)
 
         self.assertEqual(record(step)["uses"], [])
-        uses = record(lambda: (step(), IntegerWrapper(torch.arange(2)) + 1))["uses"]
+        uses = record(lambda: (step(), Wrapper(torch.arange(2)) + 1))["uses"]
         self.assertEqual([(use["op"], use["tensor"], use["sizes"], use["reuse"]) for use in uses],
                          [("aten::sub", 1, [], [[3, 4, 1, 1]]),
                           ("aten::remainder", 1, [], [[7, 8, 1, 1]]),
@@ -104,22 +105,6 @@ class IndexRecorderTest(unittest.TestCase):
                 torch.ones(2).addcdiv_(torch.ones(2), torch.ones(2))
 
         self.assertNotIn("aten::addcdiv_", record(step)["calls"])
-
-
-class IntegerWrapper(torch.Tensor):
-    """A tensor around another, as DTensor is."""
-
-    @staticmethod
-    def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        plain = [value.inner if isinstance(value, cls) else value for value in args]
-        return func(*plain, **(kwargs or {}))
 
 
 if __name__ == "__main__":

@@ -231,17 +231,23 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->self_ns, 200);
 }
 
+/// The small trace's step as a profile shows it: when its operators begin, and how long the first
+/// takes.
+void add_step(std::vector<KinetoEvent>& events, std::int64_t length, std::int64_t first,
+              std::int64_t first_length, std::int64_t second) {
+  const std::int64_t begin = 10000 * static_cast<std::int64_t>(events.size());
+  events.push_back(event("ProfilerStep#4", begin, length, KinetoCategory::kUserAnnotation));
+  events.push_back(event("forward", begin + 100, length - 200, KinetoCategory::kUserAnnotation));
+  events.push_back(event("aten::relu", begin + first, first_length));
+  events.push_back(event("aten::clamp_min", begin + first + 100, 300));
+  events.push_back(event("aten::relu", begin + second, 400));
+}
+
 TEST(LinkTimes, StartsFitTheDurations) {
   // The first operator is slow in two steps, the gap behind it in two others.
   std::vector<KinetoEvent> events;
-  std::int64_t begin = 0;
   for (const auto& [slow, gap] : {std::pair{100, 0}, {100, 50}, {0, 50}}) {
-    events.push_back(event("ProfilerStep#4", begin, 2000, KinetoCategory::kUserAnnotation));
-    events.push_back(event("forward", begin + 100, 1800, KinetoCategory::kUserAnnotation));
-    events.push_back(event("aten::relu", begin + 200, 500 + slow));
-    events.push_back(event("aten::clamp_min", begin + 300, 300));
-    events.push_back(event("aten::relu", begin + 700 + slow + gap, 400));
-    begin += 10000;
+    add_step(events, 2000, 200, 500 + slow, 700 + slow + gap);
   }
   const et_schema::Trace trace = small_trace().trace();
   const Link linked = link(trace, profile_of(std::move(events)));
@@ -255,14 +261,8 @@ TEST(LinkTimes, StartsFitTheDurations) {
 TEST(LinkTimes, WhatWaitsNowHereNowThereMakesTheStepAsLongAsTheMedianOne) {
   // 900 in each step: before the operators, between them or behind them. No median shows any.
   std::vector<KinetoEvent> events;
-  std::int64_t begin = 0;
   for (const auto& [before, between] : {std::pair{900, 0}, {0, 900}, {0, 0}}) {
-    events.push_back(event("ProfilerStep#4", begin, 2900, KinetoCategory::kUserAnnotation));
-    events.push_back(event("forward", begin + 100, 2700, KinetoCategory::kUserAnnotation));
-    events.push_back(event("aten::relu", begin + 200 + before, 500));
-    events.push_back(event("aten::clamp_min", begin + 300 + before, 300));
-    events.push_back(event("aten::relu", begin + 700 + before + between, 400));
-    begin += 10000;
+    add_step(events, 2900, 200 + before, 500, 700 + before + between);
   }
   const et_schema::Trace trace = small_trace().trace();
   const Link linked = link(trace, profile_of(std::move(events)));
