@@ -26,11 +26,10 @@ WARMUP = 2
 
 def record(name, rank, world, out_dir):
     """Runs in a process of its own: captures one step of the program NAME."""
-    sys.path.insert(0, str(ROOT / "scripts"))
+    sys.path.insert(0, str(ROOT / "capture"))
     import torch
     import torch.distributed as dist
     import understudy_capture
-    from understudy_comms import use_nccl_form
 
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
@@ -39,7 +38,7 @@ def record(name, rank, world, out_dir):
 
         nccl_form = name.startswith("nccl_form")
         if nccl_form:
-            use_nccl_form()
+            understudy_capture.use_nccl_form()
         dist.init_process_group("gloo", init_method=f"file://{out_dir}/rendezvous", rank=rank,
                                 world_size=world)
         step = collectives.make_step(nccl_form)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-import understudy_capture as capture  # noqa: E402
-from understudy_observer import fault_counting  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+from understudy_capture import recorder as capture  # noqa: E402
+from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
 ALWAYS = {"capture.json", "rank-0.et.json.gz", "rank-0.kineto.json.gz",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from understudy_census import Census  # noqa: E402
-from understudy_indices import IndexRecorder  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+from understudy_capture.census import Census  # noqa: E402
+from understudy_capture.indices import IndexRecorder  # noqa: E402
 
 KIB = 1024
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from understudy_indices import IndexRecorder  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+from understudy_capture.indices import IndexRecorder  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
 

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from understudy_paired import paired_ratio  # noqa: E402
+from understudy_fidelity.paired import paired_ratio  # noqa: E402
 
 
 def pairs_of(ratios):

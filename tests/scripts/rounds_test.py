@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from understudy_rounds import compare, compare_classes  # noqa: E402
+from understudy_fidelity.rounds import compare, compare_classes  # noqa: E402
 
 ROUNDS = 6
 

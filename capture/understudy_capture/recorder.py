@@ -10,7 +10,7 @@
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
 steps under the Kineto profiler alone, in one profile; one step whose index values are looked at
-(understudy_indices.py); one step under the execution trace observer and Kineto together;
+(indices.py); one step under the execution trace observer and Kineto together;
 FAULT_STEPS under a profiler that counts page faults, where there is no GPU. A loop that ends before
 these does without them.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
@@ -33,10 +33,10 @@ from pathlib import Path
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
-import understudy_machine as machine
-from understudy_census import Census
-from understudy_indices import IndexRecorder
-from understudy_observer import fault_counting, observer_cost
+from . import machine
+from .census import Census
+from .indices import IndexRecorder
+from .observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
@@ -390,20 +390,6 @@ def load_yardstick(library):
     native = ctypes.CDLL(str(library))
     native.understudy_yardstick_ms.restype = ctypes.c_double
     return native.understudy_yardstick_ms
-
-
-_of_command = None  # the capture that scripts/capture has set up for the script it runs
-
-
-def set_command_capture(capture_or_none):
-    """Says which capture step() drives: for scripts/capture."""
-    global _of_command
-    _of_command = capture_or_none
-
-
-def step():
-    """Ends a step of a script that scripts/capture runs; does nothing when it runs by itself."""
-    return _of_command is not None and _of_command.step()
 
 
 def _kineto(observer=None, config=None):

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from understudy_paired import paired_ratio
+from .paired import paired_ratio
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(os.environ.get("UNDERSTUDY_BIN", ROOT / "build" / "release" / "bin"))
 LIBRARIES = PROGRAMS.parent / "lib" / "understudy"
 ALLOCATIONS = LIBRARIES / "libunderstudy_allocations.so"

@@ -11,7 +11,7 @@ import torch
 def use_nccl_form():
     """From here on, groups that ask for Gloo record their collectives in the form of NCCL.
 
-    Builds scripts/capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
+    Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
     registers it as backend `nccl_form`; init_process_group and new_group take it for `gloo`.
     """
     from torch.distributed import Backend, ProcessGroupGloo, distributed_c10d

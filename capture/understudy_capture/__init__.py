@@ -1,0 +1,46 @@
+"""Capture one training step of a PyTorch program, and the times of the steps before it.
+
+    import understudy_capture
+    for batch in loader:
+        train(batch)
+        understudy_capture.step()       # does nothing, unless understudy-capture runs the script
+
+or, without a command,
+
+    with understudy_capture.capture("captures/mine") as c:
+        for batch in loader:
+            train(batch)
+            if not c.step():            # False once the capture is whole
+                break
+
+Importing this imports no torch; the names below are loaded when they are first asked for.
+"""
+
+import importlib
+
+_HOMES = {"Capture": "recorder", "CaptureDone": "recorder", "IncompleteCapture": "recorder",
+          "capture": "recorder", "capture_step": "recorder", "count_allocations": "recorder",
+          "load_yardstick": "recorder", "use_nccl_form": "comms"}
+__all__ = [*_HOMES, "set_command_capture", "step"]
+
+_of_command = None  # the capture that a command has set up for the script it runs
+
+
+def set_command_capture(capture_or_none):
+    """Says which capture step() drives: for the command."""
+    global _of_command
+    _of_command = capture_or_none
+
+
+def step():
+    """Ends a step of a script that understudy-capture runs, True while it wants more of them.
+
+    Does nothing, and returns False, when the script runs by itself.
+    """
+    return _of_command is not None and _of_command.step()
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,5 @@
+"""python -m understudy_capture: the command understudy-capture."""
+
+from .command import main
+
+main()

@@ -1,0 +1,140 @@
+"""Run a training script and capture one of its steps.
+
+The script calls understudy_capture.step() at the end of each training step:
+
+    import understudy_capture
+    for batch in loader:
+        train(batch)
+        understudy_capture.step()
+
+Run by itself the script behaves as before: step() then does nothing.
+"""
+
+import argparse
+import importlib.util
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from . import set_command_capture
+
+EXAMPLES = """examples:
+  scripts/capture -o captures/mlp train.py --batch 64
+  scripts/capture -o captures/mlp --threads 1 --timed 50 --stop train.py
+  torchrun --nproc-per-node 2 scripts/capture -o captures/ddp --comms nccl-form train_ddp.py
+
+exit status: 0 the capture is whole; 1 the script ended before it was, or failed; 2 usage
+"""
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="capture", description=__doc__, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
+    parser.add_argument("--warmup", type=int, default=3, metavar="N",
+                        help="steps to run first, after the one that starts the count (default 3)")
+    parser.add_argument("--timed", type=int, default=10, metavar="N",
+                        help="steps to time with nothing attached (default 10)")
+    parser.add_argument("--threads", type=int, metavar="N",
+                        help="threads per operator (default: as torch decides)")
+    parser.add_argument("--comms", choices=("gloo", "nccl-form"), default="gloo",
+                        help="how Gloo's collectives are recorded: as Gloo does, or in the form of "
+                        "NCCL through a backend that delegates to Gloo (default gloo)")
+    parser.add_argument("--profiled", type=int, default=5, metavar="N",
+                        help="steps to profile without the observer (default 5)")
+    parser.add_argument("--no-trace", action="store_true",
+                        help="record no execution trace: times and profile alone")
+    parser.add_argument("--no-fault-counts", action="store_true",
+                        help="do not count page faults by operator: four steps less")
+    parser.add_argument("--no-indices", action="store_true",
+                        help="do not record how index values come again")
+    parser.add_argument("--no-tensor-range", action="store_true",
+                        help="do not record minimum and maximum of integer tensors")
+    parser.add_argument("--no-step-marker", action="store_true",
+                        help="do not wrap the captured step in a ProfilerStep#N label")
+    parser.add_argument("--count-allocations", metavar="LIB",
+                        help="count the bytes of live tensors with this library, "
+                        "build/release/lib/understudy/libunderstudy_allocations.so")
+    parser.add_argument("--yardstick", metavar="LIB",
+                        help="before each timed and profiled step, time a fixed piece of work with "
+                        "this library, build/release/lib/understudy/libunderstudy_yardstick.so")
+    parser.add_argument("--stop", action="store_true",
+                        help="end the script once the capture is whole")
+    parser.add_argument("script", help="the training script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    arguments = parser.parse_args()
+    if min(arguments.warmup, arguments.timed, arguments.profiled) < 0:
+        parser.error("--warmup, --timed and --profiled must not be negative")
+    if arguments.no_trace and arguments.timed + arguments.profiled == 0:
+        parser.error("with --no-trace there must be timed or profiled steps")
+    if arguments.threads is not None and arguments.threads < 1:
+        parser.error("--threads must be at least 1")
+    if not Path(arguments.script).is_file():
+        parser.error(f"no such script: {arguments.script}")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.threads is not None:
+        # Before torch is imported: libraries read the variable once.
+        os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    if importlib.util.find_spec("torch") is None:
+        sys.exit("capture: this Python has no torch; use the Python of your training program")
+    import torch
+    from . import recorder
+
+    if arguments.threads is not None:
+        torch.set_num_threads(arguments.threads)
+    if arguments.comms == "nccl-form":
+        from .comms import use_nccl_form
+        use_nccl_form()
+    allocations = None
+    if arguments.count_allocations:
+        allocations = recorder.count_allocations(arguments.count_allocations)
+    capture = recorder.Capture(
+        arguments.output, warmup=arguments.warmup, timed=arguments.timed,
+        profiled=arguments.profiled, trace=not arguments.no_trace,
+        indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
+        tensor_range=not arguments.no_tensor_range,
+        step_marker=not arguments.no_step_marker, allocations=allocations,
+        yardstick=(recorder.load_yardstick(arguments.yardstick)
+                   if arguments.yardstick else None),
+        stop_when_done=arguments.stop)
+    set_command_capture(capture)
+
+    # As `python train.py` has it: the script's own folder first on the path, its own arguments.
+    sys.path.insert(0, str(Path(arguments.script).resolve().parent))
+    sys.argv = [arguments.script, *arguments.arguments]
+    has_gloo_threads = False
+    try:
+        runpy.run_path(arguments.script, run_name="__main__")
+    except recorder.CaptureDone:
+        # The script's own ending was not reached.
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+            has_gloo_threads = True
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            capture.abandon()
+            raise
+    except BaseException:
+        capture.abandon()
+        raise
+    try:
+        capture.close()
+    except recorder.IncompleteCapture as problem:
+        print(f"capture: {problem}", file=sys.stderr)
+        if capture.steps_seen == 0:
+            print("capture: does the script call understudy_capture.step() after each step?",
+                  file=sys.stderr)
+        sys.exit(1)
+    print(f"capture: wrote {arguments.output}", file=sys.stderr)
+    if has_gloo_threads:
+        # The model still holds its process group, whose threads now and then abort an interpreter
+        # that goes away under them (pytorch/pytorch pull request 179291). All files are written.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
