@@ -18,8 +18,9 @@ Importing this imports no torch; the names below are loaded when they are first 
 
 import importlib
 
-_HOMES = {"Capture": "recorder", "CaptureDone": "recorder", "IncompleteCapture": "recorder",
-          "capture": "recorder", "capture_step": "recorder", "count_allocations": "recorder",
+_HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder",
+          "CaptureFailed": "output", "IncompleteCapture": "recorder", "capture": "recorder",
+          "capture_step": "recorder", "count_allocations": "recorder",
           "load_yardstick": "recorder", "use_nccl_form": "comms"}
 __all__ = [*_HOMES, "set_command_capture", "step"]
 

@@ -15,16 +15,23 @@ import importlib.util
 import os
 import runpy
 import sys
+import traceback
 from pathlib import Path
 
 from . import set_command_capture
+from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
+
+HERE = Path(__file__).resolve().parent
+NO_TORCH = ("{python} has no torch; run this with the Python of your training program: "
+            "`path/to/python {command} -o DIR train.py`")
 
 EXAMPLES = """examples:
   scripts/capture -o captures/mlp train.py --batch 64
   scripts/capture -o captures/mlp --threads 1 --timed 50 --stop train.py
   torchrun --nproc-per-node 2 scripts/capture -o captures/ddp --comms nccl-form train_ddp.py
 
-exit status: 0 the capture is whole; 1 the script ended before it was, or failed; 2 usage
+exit status: 0 the capture is whole; 1 the script ended before it was, or failed (of a script that
+ends with a status of its own, that one); 2 usage, also an output folder that is no capture; 130 Ctrl-C
 """
 
 
@@ -76,13 +83,8 @@ def parse_arguments():
     return arguments
 
 
-def main():
-    arguments = parse_arguments()
-    if arguments.threads is not None:
-        # Before torch is imported: libraries read the variable once.
-        os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-    if importlib.util.find_spec("torch") is None:
-        sys.exit("capture: this Python has no torch; use the Python of your training program")
+def make_capture(arguments):
+    """The capture that step() drives, with what it needs switched on."""
     import torch
     from . import recorder
 
@@ -94,7 +96,7 @@ def main():
     allocations = None
     if arguments.count_allocations:
         allocations = recorder.count_allocations(arguments.count_allocations)
-    capture = recorder.Capture(
+    return recorder.Capture(
         arguments.output, warmup=arguments.warmup, timed=arguments.timed,
         profiled=arguments.profiled, trace=not arguments.no_trace,
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
@@ -103,38 +105,104 @@ def main():
         yardstick=(recorder.load_yardstick(arguments.yardstick)
                    if arguments.yardstick else None),
         stop_when_done=arguments.stop)
-    set_command_capture(capture)
 
-    # As `python train.py` has it: the script's own folder first on the path, its own arguments.
+
+def run_script(arguments):
+    """As `python train.py` has it: the script's own folder first on the path, its own arguments."""
     sys.path.insert(0, str(Path(arguments.script).resolve().parent))
     sys.argv = [arguments.script, *arguments.arguments]
+    runpy.run_path(arguments.script, run_name="__main__")
+
+
+def is_ours(filename):
+    return filename.startswith((str(HERE) + os.sep, "<frozen runpy>", runpy.__file__))
+
+
+def print_script_error(error):
+    """The script's own traceback, as Python would print it: without the frames of the capture."""
+    pending = [traceback.TracebackException.from_exception(error)]
+    first = pending[0]
+    while pending:
+        part = pending.pop()
+        part.stack[:] = [frame for frame in part.stack if not is_ours(frame.filename)]
+        pending += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
+    print("".join(first.format()), end="", file=sys.stderr)
+
+
+def say(text):
+    print(f"capture: {text}", file=sys.stderr)
+
+
+def capture_script(arguments, capture):
+    """The exit status; the capture is whole, or nothing of it is left."""
+    import torch
+    from . import recorder
+
     has_gloo_threads = False
     try:
-        runpy.run_path(arguments.script, run_name="__main__")
+        run_script(arguments)
     except recorder.CaptureDone:
         # The script's own ending was not reached.
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
             has_gloo_threads = True
+    except recorder.CaptureFailed:
+        pass  # close() tells
     except SystemExit as end:
         if end.code not in (None, 0):
-            capture.abandon()
+            end_early(capture, "the script ended with an error")
             raise
-    except BaseException:
-        capture.abandon()
-        raise
+    except KeyboardInterrupt:
+        end_early(capture, "interrupted")
+        return INTERRUPTED
+    except BaseException as error:
+        print_script_error(error)
+        end_early(capture, "the script failed, see above")
+        return FAILED
     try:
         capture.close()
-    except recorder.IncompleteCapture as problem:
-        print(f"capture: {problem}", file=sys.stderr)
+    except recorder.CaptureFailed as problem:
+        say(problem)
         if capture.steps_seen == 0:
-            print("capture: does the script call understudy_capture.step() after each step?",
-                  file=sys.stderr)
-        sys.exit(1)
-    print(f"capture: wrote {arguments.output}", file=sys.stderr)
+            say("does the script call understudy_capture.step() after each step?")
+        return FAILED
+    if capture.summary is not None:
+        say(capture.summary)
     if has_gloo_threads:
         # The model still holds its process group, whose threads now and then abort an interpreter
         # that goes away under them (pytorch/pytorch pull request 179291). All files are written.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+    return 0
+
+
+def end_early(capture, reason):
+    capture.abandon()
+    if capture.whole:
+        say(f"{reason}; the capture was whole before that")
+        say(capture.summary or "see the summary of rank 0")
+    else:
+        say(f"{reason}; nothing was written")
+
+
+def run():
+    arguments = parse_arguments()
+    if arguments.threads is not None:
+        # Before torch is imported: libraries read the variable once.
+        os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    if importlib.util.find_spec("torch") is None:
+        raise Refused(NO_TORCH.format(python=sys.executable, command=sys.argv[0]), USAGE)
+    from .output import BadOutput, OutputFolder
+    try:
+        if OutputFolder(arguments.output).check() and int(os.environ.get("RANK", "0")) == 0:
+            say(f"{arguments.output} holds a capture, which is replaced once this one is whole")
+        capture = make_capture(arguments)
+        set_command_capture(capture)
+        return capture_script(arguments, capture)
+    except BadOutput as problem:
+        raise Refused(problem, USAGE) from problem
+
+
+def main():
+    run_main("capture", run)

@@ -1,11 +1,4 @@
-"""Capture one training step of a PyTorch program, and the times of the steps before it.
-
-    from understudy_capture import capture
-
-    with capture("captures/mine") as c:
-        for batch in loader:
-            train(batch)
-            c.step()                # ends a step; returns False once the capture is whole
+"""Drives the steps of a capture and what watches them.
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
 the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
@@ -28,24 +21,24 @@ import re
 import shutil
 import statistics
 import time
-from pathlib import Path
 
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
-from . import machine
+from . import job, machine
 from .census import Census
 from .indices import IndexRecorder
 from .observer import fault_counting, observer_cost
+from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from .summary import summarize
 
-CAPTURE_FORMAT = "understudy-capture"
 CAPTURE_VERSION = 1
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
-class IncompleteCapture(RuntimeError):
+class IncompleteCapture(CaptureFailed):
     """The training loop ended before the capture had the steps that it needs."""
 
 
@@ -60,7 +53,8 @@ class Capture:
                  count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False,
                  allocations=None, yardstick=None):
         """
-        out_dir       folder to write to; made if it is not there
+        out_dir       folder to write to, once all is there: a new or empty one, or a capture,
+                      which is replaced; BadOutput otherwise
         warmup        steps that are run and not looked at
         timed         steps that are timed with nothing attached
         profiled      steps that are profiled without the observer (their times are the honest ones)
@@ -79,7 +73,12 @@ class Capture:
                              f"got {warmup}, {timed} and {profiled}")
         if not trace and timed + profiled == 0:
             raise ValueError("nothing to capture: no trace, no timed and no profiled steps")
-        self.out_dir = Path(out_dir)
+        self._output = OutputFolder(out_dir)
+        self.notices = []  # sentences on what makes the capture worth less, for the summary
+        self.summary = None  # text for people, on rank 0, once the capture is whole
+        self._over = False  # given up
+        self._whole = False
+        self._failure = None
         self.tensor_range = tensor_range
         self.step_marker = step_marker
         self.stop_when_done = stop_when_done
@@ -93,6 +92,9 @@ class Capture:
         if trace:
             self._phases += (["indices"] if indices else []) + ["et"]
         self._counting = fault_counting() if profiled and count_faults else None
+        if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
+            self.notices.append("page faults were not counted: the system or this torch does not "
+                                "let a process count its own")
         if self._counting:
             self._phases += ["faults"] * FAULT_STEPS
         self._nodes = 0  # of the trace
@@ -117,7 +119,12 @@ class Capture:
 
     @property
     def done(self):
-        return self._index is not None and self._index >= len(self._phases)
+        return self._over or (self._index is not None and self._index >= len(self._phases))
+
+    @property
+    def whole(self):
+        """All is written, under its name."""
+        return self._whole
 
     def __enter__(self):
         self._begin_capture()
@@ -139,7 +146,8 @@ class Capture:
             return True
         phase = self._phases[self._index]
         now = self._clock()
-        self._open.close()
+        with self._failing():
+            self._open.close()
         self._times[phase].append(now - self._started)
         self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
         if phase == "timed":
@@ -149,20 +157,24 @@ class Capture:
                                               self._allocations.understudy_peak_bytes())
         self._index += 1
         if self.done or self._phases[self._index] != phase:
-            self._profile.close()
+            with self._failing():
+                self._profile.close()
         if self.done:
             self._finish()
             if self.stop_when_done:
                 raise CaptureDone
             return False
-        self._begin_step()
+        with self._failing():
+            self._begin_step()
         return True
 
     def close(self):
         """Checks that the capture is whole; raises IncompleteCapture if it is not."""
-        if self.done:
+        if self._whole:
             return
-        if self._index is not None and self._phases[self._index] == "faults":
+        if self._failure is not None:  # the loop went on in spite of it
+            raise self._failure
+        if not self._over and self._index is not None and self._phases[self._index] == "faults":
             self._close_without_faults()
             return
         self.abandon()
@@ -172,18 +184,22 @@ class Capture:
 
     def _close_without_faults(self):
         """The loop has ended in the steps that count faults: all else is there."""
-        self._open.close()
-        self._profile.close()
+        with self._failing():
+            self._open.close()
+            self._profile.close()
         self._exports.pop()
         self._faults["faults"] = []
+        self.notices.append(f"page faults were not counted: the loop ended before the {FAULT_STEPS} "
+                            "steps for it")
         self._index = len(self._phases)
         self._finish()
 
     def _begin_capture(self):
-        self.out_dir.mkdir(parents=True, exist_ok=True)
         self._rss_at_start = machine.current_rss()
         self._index = 0
-        self._begin_step()
+        with self._failing():
+            self._output.begin()
+            self._begin_step()
 
     def _begin_step(self):
         phase = self._phases[self._index]
@@ -225,7 +241,10 @@ class Capture:
                 # The observer would ask such a tensor for its minimum, and its class would
                 # communicate for it, or fail, which ends the observer.
                 self.tensor_range = False
-            document = recorder.document(_rank())
+                self.notices.append("no ranges of integers: a tensor subclass holds some")
+            document = recorder.document(job.rank())
+            if document["left_out"]:
+                self.notices.append(f"{document['left_out']} uses of index values were left out")
             if any(document[kind] for kind in ("uses", "zeros", "sparse")):
                 raw.write_text(json.dumps(document), encoding="utf-8")
                 self._keep(raw, target)
@@ -265,15 +284,15 @@ class Capture:
         self._profile.callback(_synchronize)
 
     def _path(self, kind):
-        return self.out_dir / f"rank-{_rank()}.{kind}.json.gz"
+        return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
 
     def _keep(self, raw, target):
-        """Packs what a profiler wrote; the file gets its name once the whole capture is there."""
+        """Packs what a profiler wrote."""
         if not raw.exists():
             raise RuntimeError(f"{target.name}: the profiler wrote no file; "
                                "is another execution trace observer active in this process?")
         # No name and no time in the gzip header: equal content gives equal bytes.
-        with open(raw, "rb") as source, open(_beside(target, ".partial"), "wb") as sink, \
+        with open(raw, "rb") as source, open(target, "wb") as sink, \
                 gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
             shutil.copyfileobj(source, zipped)
         raw.unlink()
@@ -294,26 +313,71 @@ class Capture:
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""
-        if self._index is None or self.done:
+        if self._whole:
             return
         with contextlib.suppress(Exception):
             self._open.close()
             self._profile.close()
-        for kind in ("et", "kineto", "kineto_only", "faults", "indices"):
-            for suffix in (".raw", ".partial"):
-                _beside(self._path(kind), suffix).unlink(missing_ok=True)
+        self._output.discard()
+        self._over = True
+
+    @contextlib.contextmanager
+    def _failing(self):
+        """What goes wrong inside ends the capture, and is told again by close()."""
+        try:
+            yield
+        except Exception as problem:
+            self._failure = problem
+            if not isinstance(problem, CaptureFailed):
+                self._failure = CaptureFailed(str(problem) or type(problem).__name__)
+            self.abandon()
+            raise self._failure from (problem if self._failure is not problem else None)
 
     def _clock(self):
         _synchronize()
         return time.perf_counter_ns()
 
     def _finish(self):
-        for export in self._exports:
-            export()
-        for target in self._targets:
-            _beside(target, ".partial").replace(target)
-        mine = {
-            "rank": _rank(),
+        """Publishes the capture if it is whole on all ranks, otherwise on none."""
+        with self._failing():
+            ranks = job.gather(self._finish_rank())
+            failed = [f"rank {number}: {rank['failure']}" for number, rank in enumerate(ranks)
+                      if rank["failure"] is not None]
+            if failed:
+                raise CaptureFailed("; ".join(failed))
+            failure = self._publish(ranks) if job.rank() == 0 else None
+            failure = job.gather(failure)[0]
+            if failure is not None:
+                raise CaptureFailed(failure)
+            if job.rank() != 0:
+                self._output.publish_part()
+        self._whole = True
+
+    def _finish_rank(self):
+        """What rank 0 has to know; a failure is told, so that no rank waits for this one."""
+        report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
+        try:
+            for export in self._exports:
+                export()
+            report["description"] = self._describe_rank()
+            report["bytes"] = {path.name: path.stat().st_size for path in self._targets}
+        except Exception as problem:
+            report["failure"] = str(problem) or type(problem).__name__
+        return report
+
+    def _publish(self, ranks):
+        """Rank 0; returns why it could not, or None."""
+        try:
+            self._write_description([rank["description"] for rank in ranks])
+            self.summary = summarize(self._output.folder, ranks)
+            self._output.publish([rank["folder"] for rank in ranks[1:]])
+        except Exception as problem:
+            return str(problem) or type(problem).__name__
+        return None
+
+    def _describe_rank(self):
+        return {
+            "rank": job.rank(),
             "files": sorted(target.name for target in self._targets),
             "step_ns": self._times.get("timed", []),
             "warmup_step_ns": self._times.get("warmup", []),
@@ -332,28 +396,22 @@ class Capture:
             "peak_device_bytes": machine.peak_device_bytes(),
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "untouched_tensor_bytes": self._untouched_bytes,
-            "process_groups": _process_groups(),
+            "process_groups": job.process_groups(),
             "environment": machine.describe_environment(),
         }
-        ranks = [mine]
-        if _distributed():
-            ranks = [None] * _world_size() if _rank() == 0 else None
-            torch.distributed.gather_object(mine, ranks, dst=0)
-        if _rank() != 0:
-            return
+
+    def _write_description(self, ranks):
         summary = {
             "format": CAPTURE_FORMAT,
             "version": CAPTURE_VERSION,
-            "world_size": _world_size(),
+            "world_size": job.world_size(),
             "clock": "monotonic",
             "tensor_range": self.tensor_range,
             "step_marker": self.step_marker,
             "ranks": ranks,
         }
-        target = self.out_dir / "capture.json"
-        partial = _beside(target, ".partial")
-        partial.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        partial.replace(target)
+        text = json.dumps(summary, indent=1) + "\n"
+        self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
 
 
 def capture(out_dir, **options):
@@ -426,19 +484,3 @@ def _median(times):
 def _synchronize():
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.synchronize()
-
-
-def _distributed():
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
-
-
-def _rank():
-    return torch.distributed.get_rank() if _distributed() else 0
-
-
-def _world_size():
-    return torch.distributed.get_world_size() if _distributed() else 1
-
-
-def _process_groups():
-    return torch.distributed.distributed_c10d._world.pg_config_info if _distributed() else []

@@ -24,8 +24,8 @@ SEED = 20
 WARMUP = 2
 
 
-def record(name, rank, world, out_dir):
-    """Runs in a process of its own: captures one step of the program NAME."""
+def record(name, rank, world, scratch):
+    """Runs in a process of its own: captures one step of the program NAME to scratch/capture."""
     sys.path.insert(0, str(ROOT / "capture"))
     import torch
     import torch.distributed as dist
@@ -39,14 +39,14 @@ def record(name, rank, world, out_dir):
         nccl_form = name.startswith("nccl_form")
         if nccl_form:
             understudy_capture.use_nccl_form()
-        dist.init_process_group("gloo", init_method=f"file://{out_dir}/rendezvous", rank=rank,
+        dist.init_process_group("gloo", init_method=f"file://{scratch}/rendezvous", rank=rank,
                                 world_size=world)
         step = collectives.make_step(nccl_form)
     else:
         import models
 
         step = models.BUILDERS[name]()
-    understudy_capture.capture_step(step, out_dir, warmup=WARMUP, timed=0, profiled=0,
+    understudy_capture.capture_step(step, f"{scratch}/capture", warmup=WARMUP, timed=0, profiled=0,
                                     step_marker=False)
     if world > 1:
         dist.destroy_process_group()
@@ -97,7 +97,7 @@ def make(name, target_dir):
             if worker.returncode != 0:
                 sys.exit(f"{name}: the capture failed\n{text}")
         for rank in range(world):
-            source = Path(scratch) / f"rank-{rank}.et.json.gz"
+            source = Path(scratch) / "capture" / f"rank-{rank}.et.json.gz"
             if world == 1:
                 target = target_dir / f"{name}.json.gz"
             else:
@@ -106,7 +106,7 @@ def make(name, target_dir):
             if name in INVALID_JSON:
                 line = "kept as written"
             else:
-                line = check(source, Path(scratch) / f"rank-{rank}.kineto.json.gz")
+                line = check(source, source.with_name(f"rank-{rank}.kineto.json.gz"))
             shutil.copyfile(source, target)
             print(f"{target.relative_to(target_dir)}: {target.stat().st_size} bytes, {line}")
 
@@ -114,8 +114,8 @@ def make(name, target_dir):
 def main():
     sys.path.insert(0, str(HERE))
     if sys.argv[1:2] == ["--record"]:
-        name, rank, world, out_dir = sys.argv[2:]
-        record(name, int(rank), int(world), out_dir)
+        name, rank, world, scratch = sys.argv[2:]
+        record(name, int(rank), int(world), scratch)
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="traces to record (default: all)")

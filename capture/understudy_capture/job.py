@@ -1,0 +1,28 @@
+"""The ranks of the job that is captured; one where nothing is distributed."""
+
+import torch
+
+
+def is_distributed():
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def rank():
+    return torch.distributed.get_rank() if is_distributed() else 0
+
+
+def world_size():
+    return torch.distributed.get_world_size() if is_distributed() else 1
+
+
+def gather(mine):
+    """What each rank has, on every rank; over the default group."""
+    every = [mine]
+    if is_distributed():
+        every = [None] * world_size()
+        torch.distributed.all_gather_object(every, mine)
+    return every
+
+
+def process_groups():
+    return torch.distributed.distributed_c10d._world.pg_config_info if is_distributed() else []

@@ -1,0 +1,181 @@
+"""The folder that a capture writes: whole, or not there."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import time
+from pathlib import Path
+
+CAPTURE_FORMAT = "understudy-capture"
+DESCRIPTION = "capture.json"
+SETTLED_S = 60  # before which a folder that nobody has locked may be about to be
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # as a launcher sends them when a rank has failed
+
+
+class CaptureFailed(RuntimeError):
+    """The capture could not be made; nothing of it is left."""
+
+
+class BadOutput(CaptureFailed):
+    """A capture must not, or cannot, be written there."""
+
+
+class OutputFolder:
+    """Files go to a hidden folder beside the wanted one, which takes its name when all are there.
+
+    Each rank has a hidden folder of its own; publish() of rank 0 puts them together.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder).resolve()
+        self.partial = None
+        # Ranks that make them together have all looked before the first one begins.
+        self._missing = [parent for parent in self.folder.parents if not parent.exists()]
+        self._lock = None
+        self._handled = {}  # signal → what it did before
+
+    def check(self):
+        """Raises BadOutput unless the folder is new, empty or a capture; True where it is one."""
+        if not self.folder.name:
+            raise BadOutput(f"{self.folder}: this is no folder to write a capture to")
+        if not self.folder.exists():
+            return False
+        if not self.folder.is_dir():
+            raise BadOutput(f"{self.folder}: it is there and is no folder; name another")
+        if _is_capture(self.folder):
+            return True
+        if any(self.folder.iterdir()):
+            raise BadOutput(f"{self.folder}: it is there and is no capture (no {DESCRIPTION} of "
+                            "one), so it is not replaced; name another, or remove it")
+        return False
+
+    def begin(self):
+        """Makes the hidden folder; BadOutput where that cannot be."""
+        self.check()
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self._remove_stale()
+            partial = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}.partial")
+            partial.mkdir()
+        except OSError as problem:
+            raise BadOutput(f"{problem.filename}: {problem.strerror}; name another folder") \
+                from problem
+        self.partial = partial
+        with contextlib.suppress(OSError):  # a file system without locks
+            self._lock = _locked(partial)
+        self._end_cleanly()
+
+    def file(self, name):
+        return self.partial / name
+
+    def publish(self, others=()):
+        """Gives the folder its name, with what lies in `others`, the hidden ones of other ranks."""
+        for other in others:
+            # Of a rank on another machine nothing is seen; it publishes what it has by itself.
+            for path in sorted(Path(other).iterdir()) if Path(other).is_dir() else []:
+                path.replace(self.partial / path.name)
+            shutil.rmtree(other, ignore_errors=True)
+        for path in [*self.partial.iterdir(), self.partial]:
+            _write_through(path)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()  # where it is empty
+        if self.folder.exists():
+            self._replace_files()
+        else:
+            self.partial.rename(self.folder)
+        _write_through(self.folder.parent)
+        self._end()
+
+    def publish_part(self):
+        """What rank 0 could not see, since it is on another machine."""
+        if self.partial.is_dir():
+            self._replace_files()
+        self._end()
+
+    def discard(self):
+        """Leaves nothing of this capture behind."""
+        if self.partial is None:
+            return
+        shutil.rmtree(self.partial, ignore_errors=True)
+        for parent in self._missing:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        self._end()
+
+    def _replace_files(self):
+        """The new capture in the old one's place; what else lies in the folder stays there."""
+        self.folder.mkdir(exist_ok=True)
+        for name in _files_of(self.folder) if self.file(DESCRIPTION).exists() else []:
+            (self.folder / name).unlink(missing_ok=True)
+        for path in sorted(self.partial.iterdir(), key=lambda path: path.name == DESCRIPTION):
+            path.replace(self.folder / path.name)
+        self.partial.rmdir()
+        _write_through(self.folder)
+
+    def _remove_stale(self):
+        """Hidden folders of captures that were killed: old ones that nobody holds a lock on."""
+        for path in self.folder.parent.glob(f".{self.folder.name}.*.partial"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > SETTLED_S:
+                    os.close(_locked(path))
+                    shutil.rmtree(path)
+
+    def _end_cleanly(self):
+        """A signal that would end the process leaves nothing behind, and then ends it."""
+        def end(number, _frame):
+            self.discard()
+            os.kill(os.getpid(), number)
+
+        for number in ENDING_SIGNALS:
+            with contextlib.suppress(ValueError):  # not on the main thread
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    self._handled[number] = signal.signal(number, end)
+
+    def _end(self):
+        self.partial = None
+        for number, before in self._handled.items():
+            with contextlib.suppress(ValueError):
+                signal.signal(number, before)
+        self._handled = {}
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _is_capture(folder):
+    try:
+        return json.loads((folder / DESCRIPTION).read_text())["format"] == CAPTURE_FORMAT
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _files_of(folder):
+    """What a capture there consists of, its description first: without it it is none."""
+    if not _is_capture(folder):
+        return []
+    ranks = json.loads((folder / DESCRIPTION).read_text()).get("ranks", [])
+    # Names alone: a description from elsewhere must not point outside of its folder.
+    return [DESCRIPTION, *(Path(name).name for rank in ranks for name in rank["files"])]
+
+
+def _locked(folder):
+    """Holds a lock on it until it is closed or the process ends; OSError where another has it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _write_through(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

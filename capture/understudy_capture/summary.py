@@ -1,0 +1,87 @@
+"""What a capture holds, said at its end."""
+
+import shlex
+import statistics
+
+FEW_STEPS = 10  # timed ones: of fewer the median says little
+WIDE_SPREAD = 1.25  # p90 ÷ p10
+HEAVY_PROFILER = 1.25  # profiled ÷ timed
+KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
+         ("kineto_only", "profile of {profiled} steps"), ("faults", "page faults by operator"),
+         ("indices", "index values"))
+
+
+def summarize(folder, ranks):
+    """Lines for people. `ranks`: of each its `description` (capture.json), `bytes`, `notices`."""
+    described = [rank["description"] for rank in ranks]
+    present = {name.split(".")[1] for rank in ranks for name in rank["bytes"]}
+    rows = [("steps", _steps(described)), ("ranks", str(len(ranks))),
+            ("recorded", _recorded(described, present, wanted=True)),
+            ("not recorded", _recorded(described, present, wanted=False))]
+    rows += [("warning", text) for text in _warnings(described, ranks)]
+    rows += [("files" if first else "", text) for first, text in _files(ranks)]
+    if "et" in present:
+        rows.append(("next", f"generate {shlex.quote(str(folder))} -o bench.et"))
+    else:
+        rows.append(("next", "nothing: without an execution trace no benchmark can be made"))
+    return "\n".join([f"wrote {folder}", *(f"  {title:13} {text}" for title, text in rows if text)])
+
+
+def slowest_ms(described, key):
+    """Of each step the slowest rank's time, sorted."""
+    return sorted(max(times) / 1e6 for times in zip(*(rank[key] for rank in described)))
+
+
+def percentile(ordered, share):
+    """Linear between the two nearest samples."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _steps(described):
+    timed = slowest_ms(described, "step_ns")
+    if not timed:
+        return "none timed"
+    slowest = ", the slowest rank of each" if len(described) > 1 else ""
+    return (f"{len(timed)} timed: median {statistics.median(timed):.3f} ms, p10 "
+            f"{percentile(timed, 0.1):.3f} ms, p90 {percentile(timed, 0.9):.3f} ms{slowest}")
+
+
+def _recorded(described, present, wanted):
+    profiled = len(described[0]["kineto_only_steps_ns"])
+    return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
+                     if (kind in present) == wanted).replace("of 0 steps", "of other steps")
+
+
+def _warnings(described, ranks):
+    found = []
+    timed, profiled = (slowest_ms(described, key) for key in ("step_ns", "kineto_only_steps_ns"))
+    if len(timed) < FEW_STEPS:
+        found.append(f"{len(timed)} timed steps are few to judge a replay by; see --timed")
+    if timed and percentile(timed, 0.9) > WIDE_SPREAD * percentile(timed, 0.1):
+        found.append(f"steps differ by {percentile(timed, 0.9) / percentile(timed, 0.1) - 1:.0%} "
+                     "(p10 to p90): the machine was busy, or the steps are unlike")
+    if timed and profiled and statistics.median(profiled) > HEAVY_PROFILER * statistics.median(
+            timed):
+        found.append("profiled steps take "
+                     f"{statistics.median(profiled) / statistics.median(timed) - 1:.0%} longer than "
+                     "timed ones: recorded times are less sure")
+    for number, rank in enumerate(ranks):
+        prefix = f"rank {number}: " if len(ranks) > 1 else ""
+        found += [prefix + text for text in rank["notices"]]
+    return found
+
+
+def _files(ranks):
+    sizes = sorted((name, size) for rank in ranks for name, size in rank["bytes"].items())
+    rows = [f"{name:30} {_size(size):>9}" for name, size in sizes]
+    rows.append(f"{'together':30} {_size(sum(size for _, size in sizes)):>9}")
+    return [(row is rows[0], row) for row in rows]
+
+
+def _size(size_bytes):
+    if size_bytes < 1e3:
+        return f"{size_bytes} B"
+    return f"{size_bytes / 1e3:.1f} kB" if size_bytes < 1e6 else f"{size_bytes / 1e6:.1f} MB"

@@ -1,0 +1,245 @@
+"""The command that captures a script: what it leaves, what it says, how it ends."""
+
+import faulthandler
+import json
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+from pathlib import Path
+
+import torch  # noqa: F401: the forked commands need not load it again
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+from understudy_capture import command  # noqa: E402
+
+QUICK = ["--warmup", "0", "--timed", "2", "--profiled", "1", "--threads", "1", "--no-fault-counts"]
+MOST_S = 200  # of a command
+NEEDED = 7  # steps: the one that starts the count, 2 timed, 2 profiled, indices, trace
+SCRIPT = """
+import sys
+import torch
+import understudy_capture
+model = torch.nn.Linear(4, 4)
+for number in range({steps}):
+    {extra}
+    model(torch.ones(2, 4)).sum().backward()
+    understudy_capture.step()
+print("the end", *sys.argv[1:])
+"""
+TWO_RANKS = """
+import torch
+import torch.distributed as dist
+import understudy_capture
+dist.init_process_group("gloo")
+for number in range({steps}):
+    {extra}
+    dist.all_reduce(torch.ones(4))
+    understudy_capture.step()
+dist.destroy_process_group()
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Started:
+    """A command in a forked process."""
+
+    def __init__(self, words, scratch, variables=()):
+        self.files = [scratch / f"stream-{time.monotonic_ns()}-{kind}" for kind in ("out", "err")]
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._run(words, dict(variables))
+
+    def _run(self, words, variables):
+        status = 99
+        try:
+            for number, path in enumerate(self.files, start=1):
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+            os.environ.update(variables)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            faulthandler.dump_traceback_later(MOST_S, exit=True)  # says where it hangs
+            sys.argv = ["capture", *words]
+            command.main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def wait(self):
+        """Status, standard output, standard error without torch's own lines."""
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        out, err = (path.read_text() for path in self.files)
+        return status, out, "".join(line for line in err.splitlines(keepends=True)
+                                    if not re.match(r"\[W|ERROR:\d{4}", line))
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="with a space ")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name).resolve()
+        self.output = self.scratch / "out" / "my capture"
+
+    def write(self, text, steps=NEEDED, extra="pass"):
+        script = self.scratch / "train me.py"
+        script.write_text(text.format(steps=steps, extra=extra))
+        return script
+
+    def start(self, script, *options, output=None, variables=()):
+        return Started([*QUICK, *options, "-o", str(output or self.output), str(script), "its own"],
+                       self.scratch, variables)
+
+    def capture(self, *options, **changes):
+        return self.start(self.write(SCRIPT, **changes), *options).wait()
+
+    def assertNothingLeft(self):
+        self.assertFalse(self.output.parent.exists())
+
+    def test_a_whole_one_ends_with_a_summary(self):
+        status, out, err = self.capture()
+        self.assertEqual((status, out), (0, "the end its own\n"), err)
+        self.assertEqual([path.name for path in self.output.parent.iterdir()], ["my capture"])
+        sizes = {path.name: path.stat().st_size for path in self.output.iterdir()}
+        self.assertEqual(sorted(sizes), ["capture.json", "rank-0.et.json.gz",
+                                         "rank-0.kineto.json.gz", "rank-0.kineto_only.json.gz"])
+        lines = err.splitlines()
+        self.assertEqual(lines[0], f"capture: wrote {self.output}")
+        self.assertRegex(lines[1], r"^  steps         2 timed: median [\d.]+ ms, p10 [\d.]+ ms, p90 "
+                                   r"[\d.]+ ms$")
+        self.assertEqual(lines[2:5], [
+            "  ranks         1",
+            "  recorded      execution trace, profile of the traced step, profile of 1 steps",
+            "  not recorded  page faults by operator, index values"])
+        self.assertIn("  warning       2 timed steps are few to judge a replay by; see --timed",
+                      lines)
+        self.assertEqual(lines[-1], f"  next          generate '{self.output}' -o bench.et")
+        for name in sizes.keys() - {"capture.json"}:
+            self.assertTrue(any(name in line for line in lines), name)
+
+    def test_a_capture_is_replaced_and_it_is_said(self):
+        self.capture()
+        (self.output / "notes.txt").write_text("mine")
+        before = (self.output / "capture.json").read_text()
+        status, _, err = self.capture()
+        self.assertEqual(status, 0, err)
+        self.assertEqual(err.splitlines()[0], f"capture: {self.output} holds a capture, which is "
+                                              "replaced once this one is whole")
+        self.assertNotEqual((self.output / "capture.json").read_text(), before)
+        self.assertTrue((self.output / "notes.txt").exists())
+
+    def test_a_folder_of_something_else_is_refused_before_the_script_runs(self):
+        self.output.mkdir(parents=True)
+        (self.output / "thesis.tex").write_text("precious")
+        status, out, err = self.capture()
+        self.assertEqual((status, out), (2, ""))
+        self.assertEqual(err, f"capture: {self.output}: it is there and is no capture (no "
+                              "capture.json of one), so it is not replaced; name another, or "
+                              "remove it\n")
+
+    def test_a_script_that_raises_keeps_its_traceback_and_ours_is_not_in_it(self):
+        status, _, err = self.capture(
+            extra='\n    if number == 3:\n        raise ValueError("no data")')
+        self.assertEqual(status, 1)
+        script = self.scratch / "train me.py"
+        self.assertEqual(err, "Traceback (most recent call last):\n"
+                              f'  File "{script}", line 9, in <module>\n'
+                              '    raise ValueError("no data")\n'
+                              "ValueError: no data\n"
+                              "capture: the script failed, see above; nothing was written\n")
+        self.assertNothingLeft()
+
+    def test_one_that_raises_while_its_values_are_looked_at(self):
+        """The recorder's own frames lie between those of the script and of torch."""
+        status, _, err = self.capture(
+            extra='\n    if number == 5:\n        torch.ones(2) @ torch.ones(3)')
+        self.assertEqual(status, 1)
+        self.assertIn('train me.py", line 9', err)
+        self.assertIn("RuntimeError: ", err)
+        self.assertNotIn("understudy_capture", err.split("capture:")[0])
+        self.assertNothingLeft()
+
+    def test_one_that_fails_after_the_capture_says_that_it_is_whole(self):
+        script = self.write(SCRIPT + "raise SystemExit(3)\n")
+        status, _, err = self.start(script).wait()
+        self.assertEqual(status, 3)
+        self.assertIn("capture: the script ended with an error; the capture was whole before that\n"
+                      f"capture: wrote {self.output}\n", err)
+        self.assertTrue((self.output / "capture.json").exists())
+
+    def test_a_script_with_too_few_steps(self):
+        status, _, err = self.capture(steps=NEEDED - 1)
+        self.assertEqual(status, 1)
+        self.assertEqual(err, "capture: the loop ended after 5 of the 6 steps that the capture "
+                              "needs; make it longer, or ask for fewer warm-up or timed steps\n")
+        self.assertNothingLeft()
+
+    def test_a_script_without_steps(self):
+        status, _, err = self.capture(steps=0)
+        self.assertEqual(status, 1)
+        self.assertIn("capture: does the script call understudy_capture.step() after each step?\n",
+                      err)
+        self.assertNothingLeft()
+
+    def test_ctrl_c(self):
+        ready = self.scratch / "ready"
+        command_of = self.start(self.write(
+            SCRIPT, extra=f"\n    if number == 4:\n        import os, time; os.mkdir({str(ready)!r});"
+                          " time.sleep(600)"))
+        while not ready.exists():
+            time.sleep(0.01)
+        os.kill(command_of.pid, signal.SIGINT)
+        status, _, err = command_of.wait()
+        self.assertEqual((status, err), (130, "capture: interrupted; nothing was written\n"))
+        self.assertNothingLeft()
+
+    def ranks(self, **changes):
+        script, port = self.write(TWO_RANKS, **changes), free_port()
+        started = [self.start(script, variables={
+            "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port)}) for rank in range(2)]
+        return [command_of.wait() for command_of in started]
+
+    def test_ranks_are_one_capture_with_one_summary(self):
+        ended = self.ranks()
+        self.assertEqual([status for status, _, _ in ended], [0, 0], ended)
+        self.assertEqual([err.count("capture: wrote") for _, _, err in ended], [1, 0])
+        self.assertIn("  ranks         2\n", ended[0][2])
+        self.assertIn(", the slowest rank of each\n", ended[0][2])
+        described = json.loads((self.output / "capture.json").read_text())["ranks"]
+        for rank in described:
+            for name in rank["files"]:
+                self.assertTrue((self.output / name).exists(), name)
+        self.assertEqual([path.name for path in self.output.parent.iterdir()], ["my capture"])
+
+    def test_one_rank_that_fails_leaves_nothing_of_the_others(self):
+        """In the middle of the loop, and at the very end, where the others are whole already."""
+        middle = '\n    if number == 3 and dist.get_rank() == 1:\n        raise ValueError("no data")'
+        at_end = ('\n    if number == 0 and dist.get_rank() == 1:\n'
+                  '        from understudy_capture import recorder\n'
+                  '        recorder.LEAST_OBSERVED = 1e9')
+        for extra, text in ((middle, "ValueError: no data"), (at_end, "capture: rank 1: the "
+                                                              "execution trace has")):
+            ended = self.ranks(extra=extra)
+            self.assertEqual([status for status, _, _ in ended], [1, 1], ended)
+            self.assertIn(text, ended[1][2])
+            self.assertNothingLeft()
+            if extra is at_end:
+                self.assertIn(text, ended[0][2])
+
+
+if __name__ == "__main__":
+    unittest.main()
