@@ -11,20 +11,43 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import layout
 from .paired import paired_ratio
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = Path(os.environ.get("UNDERSTUDY_BIN", ROOT / "build" / "release" / "bin"))
-LIBRARIES = PROGRAMS.parent / "lib" / "understudy"
-ALLOCATIONS = LIBRARIES / "libunderstudy_allocations.so"
-YARDSTICK = LIBRARIES / "libunderstudy_yardstick.so"
-OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
-PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
 MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
 MOST_TRIES = 3  # of a disturbed round
+
+
+def say(text):
+    print(f"fidelity: {text}", file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Which round of which sample runs, and how long all of it may still take."""
+
+    def __init__(self, samples, rounds, clock=time.monotonic):
+        self._clock, self._began = clock, clock()
+        self._names, self._rounds, self._begun = [], rounds, 0
+        self._samples = samples
+
+    def begin_round(self, name, number):
+        if number == 0:
+            self._names.append(name)
+            self._begun = (len(self._names) - 1) * self._rounds  # of a sample that failed the rest
+        say(f"{name} ({len(self._names)} of {self._samples}), round {number + 1} of {self._rounds}"
+            + self._left())
+        self._begun += 1
+
+    def _left(self):
+        """By the mean round so far."""
+        if self._begun == 0:
+            return ""
+        rest = self._samples * self._rounds - self._begun
+        left_s = (self._clock() - self._began) / self._begun * rest
+        return f", about {left_s / 60:.0f} min left" if left_s >= 90 else f", about {left_s:.0f} s left"
 
 
 class BadCapture(Exception):
@@ -56,7 +79,7 @@ class Sample:
         if not program and manifest.is_file():
             words = shlex.split(json.loads(manifest.read_text())["how_to_capture"])
             script = next(i for i, word in enumerate(words) if word.endswith(".py"))
-            program = words[script:]
+            program = [str(layout.CLONE / words[script]), *words[script + 1:]]
             if "--comms" in words:
                 comms = words[words.index("--comms") + 1]
         if not program:
@@ -99,7 +122,7 @@ def run(command, threads, ranks):
     cores = sorted(os.sched_getaffinity(0))[:threads * ranks]
     done = subprocess.run([str(word) for word in command], env=environment(threads),
                           preexec_fn=lambda: os.sched_setaffinity(0, cores),
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise Failed(f"{shlex.join(str(word) for word in command)}\n"
                      f"ended with status {done.returncode}\n{done.stderr.rstrip()}")
@@ -107,16 +130,17 @@ def run(command, threads, ranks):
 
 def run_original(sample, folder, threads, steps, profiled, extra=()):
     """Times the training program's steps; capture.json and profiles land in `folder`."""
-    launcher = [PYTHON]
+    launcher = [layout.python()]
     if sample.ranks > 1:
         launcher += ["-m", "torch.distributed.run", "--nproc-per-node", sample.ranks]
     needed = WARMUP + steps + profiled + 10  # more than the capture's other steps
     script = list(sample.script)
-    if sample.folder.parent == ROOT / "fleet_samples" and "--steps" not in script:
+    if sample.folder.resolve().parent == layout.SAMPLES and "--steps" not in script:
         script += ["--steps", needed]
-    run([*launcher, ROOT / "scripts" / "capture", "-o", folder, "--no-trace", "--warmup", WARMUP,
+    run([*launcher, layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
-         "--stop", "--yardstick", YARDSTICK, *extra, *script], threads, sample.ranks)
+         "--stop", "--yardstick",
+         layout.LIBRARIES / "libunderstudy_yardstick.so", *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]
 
 
@@ -134,13 +158,13 @@ def link(sample, folder):
                 rank["files"].append(path.name)
     description.write_text(json.dumps(capture))
     bench = folder / "bench.et"
-    run([PROGRAMS / "generate", folder, "-o", bench], 1, 1)
+    run([layout.PROGRAMS / "generate", folder, "-o", bench], 1, 1)
     return bench
 
 
 def run_replay(sample, bench, report, pace, threads, steps):
     launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
-    run([*launcher, PROGRAMS / "replay", bench, "--pace", pace, "--threads", threads, "--warmup",
+    run([*launcher, layout.PROGRAMS / "replay", bench, "--pace", pace, "--threads", threads, "--warmup",
          WARMUP, "--iterations", steps, "--passes", steps, "--report", report], threads, sample.ranks)
     return json.loads(report.read_text())
 
@@ -185,7 +209,8 @@ def replay_figures(report):
                         for name, (original, replay) in classes.items()},
             "pace": report["pace"], "counters": report["counters"], "values": report["values"],
             "output_mismatches": report["output_mismatches"],
-            "coverage": report["coverage"]["count"], "memory": report["memory"]}
+            "coverage": {by: report["coverage"][by] for by in ("count", "time")},
+            "losses": report["losses"], "memory": report["memory"]}
 
 
 def one_round(sample, folder, arguments):
@@ -231,18 +256,34 @@ def median_of(figures, *keys):
 def memory_of_original(sample, folder, threads):
     """Peak of live tensor bytes, counted by the allocator that the replay counts with."""
     ranks = run_original(sample, folder / "memory", threads, 3, 0,
-                         ("--count-allocations", ALLOCATIONS))
+                         ("--count-allocations", layout.LIBRARIES / "libunderstudy_allocations.so"))
     return max(rank["peak_tensor_bytes"] for rank in ranks)
 
 
-def run_sample(sample, folder, arguments):
+class Interrupted(Exception):
+    """Ctrl-C in the middle of a sample; `result` holds its whole rounds, None where there are none."""
+
+    def __init__(self, result):
+        super().__init__()
+        self.result = result
+
+
+def run_sample(sample, folder, arguments, progress):
     shutil.rmtree(folder, ignore_errors=True)
-    figures = []
-    for number in range(arguments.rounds):
-        say(f"{sample.name}: round {number + 1} of {arguments.rounds}", passing=True)
-        figures.append(quiet_round(sample, folder, arguments, number))
-    say("", passing=True)
-    peak = memory_of_original(sample, folder, arguments.threads)
+    figures, peak = [], None
+    try:
+        for number in range(arguments.rounds):
+            progress.begin_round(sample.name, number)
+            figures.append(quiet_round(sample, folder, arguments, number))
+        peak = memory_of_original(sample, folder, arguments.threads)
+    except KeyboardInterrupt:
+        raise Interrupted(result_of(sample, arguments, figures, peak) if figures else None) \
+            from None
+    return result_of(sample, arguments, figures, peak)
+
+
+def result_of(sample, arguments, figures, peak):
+    replayed = median_of(figures, "asap", "memory", "peak_bytes")
     return {"name": sample.name, "ranks": sample.ranks, "threads": arguments.threads,
             "operators": compare(figures, ("asap", "recorded_operators_ms"),
                                  ("asap", "operators_ms"), "profiled_yardstick_ms"),
@@ -251,9 +292,8 @@ def run_sample(sample, folder, arguments):
             "asap": compare(figures, ("original", "step_ms"), ("asap", "iteration_ms"),
                             "yardstick_ms"),
             "classes": compare_classes(figures),
-            "peak_tensor_bytes": {"original": peak,
-                                  "replay": median_of(figures, "asap", "memory", "peak_bytes")},
-            "rounds": figures}
+            "peak_tensor_bytes": peak and {"original": peak, "replay": replayed},
+            "incomplete": peak is None, "rounds_wanted": arguments.rounds, "rounds": figures}
 
 
 def speed(figures, replay, yardstick):
@@ -269,9 +309,10 @@ def compare(figures, original, replay, yardstick):
     pairs = [(item[original[0]][original[1]], item[replay[0]][replay[1]]) for item in figures]
     alike = [(original_ms, replay_ms * speed(item, replay[0], yardstick))
              for (original_ms, replay_ms), item in zip(pairs, figures)]
+    original_ms, replay_ms = (statistics.median(side) for side in zip(*pairs))
     return {**paired_ratio(alike), "by_the_clock": paired_ratio(pairs),
-            "original_ms": statistics.median(pair[0] for pair in pairs),
-            "replay_ms": statistics.median(pair[1] for pair in pairs)}
+            "plain_ratio": replay_ms / original_ms,
+            "original_ms": original_ms, "replay_ms": replay_ms}
 
 
 def compare_classes(figures):
@@ -283,13 +324,3 @@ def compare_classes(figures):
         rows.append({"class": name, "replay_ms": statistics.median(alike),
                      "original_ms": median_of(figures, "asap", "classes", name, "original_ms")})
     return sorted(rows, key=lambda row: -row["original_ms"])
-
-
-def say(text, passing=False):
-    """To people, on the error stream; a passing line is written over by the next."""
-    if not sys.stderr.isatty():
-        if text and not passing:
-            print(f"fidelity: {text}", file=sys.stderr)
-        return
-    sys.stderr.write("\r\x1b[K" + text + ("" if passing else "\n"))
-    sys.stderr.flush()

@@ -1,0 +1,178 @@
+"""Run the original training step and the replay of its benchmark in turn, and compare them.
+
+Each round starts, one after the other and on the same cores: the training program (its steps timed
+with nothing attached, then some of them profiled), the replay with the original's gaps
+(--pace recorded) and the replay as fast as it goes (--pace asap). The benchmark is the sample's own
+trace, linked with the profile of that round; so machine and moment are the same on both sides.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from understudy_capture.endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
+
+from . import layout, limits, rounds, tables
+
+FORMAT, VERSION = "understudy-fidelity", 2
+EXAMPLES = """examples:
+  scripts/fidelity                               every captured sample of one rank, 1 thread
+  scripts/fidelity mlp resnet18 --threads 2 --rounds 7
+  scripts/fidelity gpt_ddp --ranks 2
+  scripts/fidelity captures/mine -- train.py --batch 64
+                                                 a program of yours, captured with scripts/capture
+exit status: 0 every sample is within its limits; 1 one is not; 2 usage; 65 a capture is not whole;
+130 Ctrl-C, with what was measured written as incomplete
+"""
+
+
+def parse_arguments(words):
+    program = []
+    if "--" in words:
+        program = words[words.index("--") + 1:]
+        words = words[:words.index("--")]
+    parser = argparse.ArgumentParser(
+        prog="fidelity", description=__doc__, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("samples", nargs="*", metavar="SAMPLE",
+                        help="names in fleet_samples, or folders that scripts/capture wrote "
+                        "(default: every captured sample of one rank)")
+    parser.add_argument("--rounds", type=int, default=6, metavar="R",
+                        help="default 6, the fewest that tell an interval of 95 %%")
+    parser.add_argument("--threads", type=int, default=1, metavar="N",
+                        help="threads of an operator (default 1)")
+    parser.add_argument("--ranks", type=int, metavar="N",
+                        help="take samples of so many ranks (default: 1 for all samples, as many "
+                        "as it has for a named one)")
+    parser.add_argument("--steps", type=int, default=20, metavar="N",
+                        help="timed steps and iterations of a round (default 20)")
+    parser.add_argument("--profiled", type=int, default=7, metavar="N",
+                        help="profiled steps of a round (default 7)")
+    parser.add_argument("--limit", type=float, default=0.03, metavar="X",
+                        help="allowed |ratio - 1| of a sample on one rank (default 0.03; 0.05 on "
+                        "several ranks); of the average of all two thirds of it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep each round's files in DIR")
+    arguments = parser.parse_args(words)
+    if min(arguments.rounds, arguments.threads, arguments.steps, arguments.profiled) < 1:
+        parser.error("--rounds, --threads, --steps and --profiled must be at least 1")
+    if program and len(arguments.samples) != 1:
+        parser.error("a program after -- goes with one captured folder")
+    if program and not Path(program[0]).is_file():
+        parser.error(f"no such script: {program[0]}")
+    for path in (arguments.json, arguments.markdown):
+        if path is not None and not path.absolute().parent.is_dir():
+            parser.error(f"no such folder: {path.parent}")
+    arguments.program = program
+    return arguments
+
+
+def find_samples(arguments):
+    if arguments.samples:
+        return [rounds.Sample.of(folder_of(name), arguments.program) for name in arguments.samples]
+    captured = sorted(path.parent for path in layout.SAMPLES.glob("*/capture.json"))
+    samples = [rounds.Sample.of(folder, []) for folder in captured]
+    return [sample for sample in samples if sample.ranks == (arguments.ranks or 1)]
+
+
+def folder_of(name):
+    folder = layout.SAMPLES / name
+    if not folder.is_dir():
+        folder = Path(name)
+    if not (folder / "capture.json").is_file():
+        raise Refused(f"{name}: neither a captured sample in fleet_samples nor a folder that "
+                      "scripts/capture wrote (no capture.json)", USAGE)
+    return folder
+
+
+def check_programs():
+    for program in ("generate", "replay"):
+        if not (layout.PROGRAMS / program).exists():
+            raise Refused(f"{layout.PROGRAMS / program} is not there; {layout.INSTEAD}", USAGE)
+
+
+class Run:
+    """All samples' rounds, and what is known of them so far."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.results, self.failures = [], []
+        self.incomplete = "the run goes on"
+
+    def measure(self, samples):
+        progress = rounds.Progress(len(samples), self.arguments.rounds)
+        with tempfile.TemporaryDirectory(prefix="fidelity-") as scratch:
+            for number, sample in enumerate(samples):
+                folder = (self.arguments.keep or Path(scratch)).absolute() / sample.name
+                try:
+                    self._measure_one(sample, folder, progress)
+                except (rounds.Interrupted, KeyboardInterrupt):
+                    self.incomplete = (f"interrupted in {sample.name}, {number + 1} of "
+                                       f"{len(samples)} samples")
+                    return
+                self.write()
+        self.incomplete = None
+
+    def _measure_one(self, sample, folder, progress):
+        try:
+            self.results.append(rounds.run_sample(sample, folder, self.arguments, progress))
+        except rounds.Interrupted as stop:
+            if stop.result is not None:
+                self.results.append(stop.result)
+            raise
+        except rounds.Failed as problem:
+            rounds.say(f"{sample.name}: {problem}")
+            self.failures.append({"name": sample.name, "error": str(problem)})
+
+    def document(self):
+        return make_document(self.arguments, self.results, self.failures, self.incomplete)
+
+    def write(self):
+        document = self.document()
+        if self.arguments.json:
+            write_whole(self.arguments.json, json.dumps(document, indent=1) + "\n")
+        if self.arguments.markdown:
+            write_whole(self.arguments.markdown, tables.to_markdown(document))
+
+
+def make_document(arguments, results, failures, incomplete):
+    found = limits.misses(results, arguments.limit)
+    for sample in results:
+        sample["misses"] = [miss for miss in found if miss["sample"] == sample["name"]]
+    settings = {key: getattr(arguments, key)
+                for key in ("rounds", "threads", "steps", "profiled", "limit")}
+    return {"format": FORMAT, "version": VERSION, "settings": settings, "incomplete": incomplete,
+            "samples": results, "failures": failures,
+            "misses": [f"{failure['name']}: could not be run" for failure in failures]
+            + [f"{miss['sample'] or 'all samples'}: {miss['reason']}" for miss in found]}
+
+
+def write_whole(path, text):
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def run(words):
+    arguments = parse_arguments(words)
+    try:
+        samples = find_samples(arguments)
+    except rounds.BadCapture as problem:
+        raise Refused(problem, BAD_INPUT) from problem
+    if not samples:
+        raise Refused("no captured sample has so many ranks", USAGE)
+    check_programs()
+    measured = Run(arguments)
+    measured.measure(samples)
+    measured.write()
+    document = measured.document()
+    print(tables.to_text(document))
+    if document["incomplete"]:
+        return INTERRUPTED
+    return FAILED if document["misses"] else 0
+
+
+def main(words):
+    run_main("fidelity", lambda: run(words))

@@ -1,0 +1,31 @@
+"""Where the programs that a fidelity run starts lie: in a clone's build, or in a prefix."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CLONE = HERE.parents[1]
+PREFIX = HERE.parents[2]  # of PREFIX/share/understudy/understudy_fidelity
+IS_CLONE = (CLONE / "scripts" / "capture").is_file()
+SAMPLES = CLONE / "fleet_samples"  # a prefix has none
+
+
+def _programs():
+    default = CLONE / "build" / "release" / "bin" if IS_CLONE else PREFIX / "bin"
+    return Path(os.environ.get("UNDERSTUDY_BIN", default)).resolve()
+
+
+PROGRAMS = _programs()
+LIBRARIES = PROGRAMS.parent / "lib" / "understudy"
+CAPTURE = CLONE / "scripts" / "capture" if IS_CLONE else PREFIX / "bin" / "understudy-capture"
+INSTEAD = "run scripts/build" if IS_CLONE else "install it again, with the replayer"
+
+
+def python():
+    """The Python that trains: the one that runs this, or the clone's own where that has no torch."""
+    own = CLONE / ".venv" / "bin" / "python"
+    if IS_CLONE and own.exists() and importlib.util.find_spec("torch") is None:
+        return str(own)
+    return sys.executable

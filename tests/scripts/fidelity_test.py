@@ -1,0 +1,331 @@
+"""What a fidelity run is held to: each gate by itself, with made-up rounds."""
+
+import argparse
+import contextlib
+import copy
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "scripts")]
+from understudy_capture import endings  # noqa: E402
+from understudy_fidelity import command, limits, rounds, tables  # noqa: E402
+
+ROUNDS = 6
+SETTINGS = argparse.Namespace(rounds=ROUNDS, threads=1, steps=20, profiled=7, limit=0.03, json=None,
+                              markdown=None, keep=None)
+
+
+def a_replay():
+    return {"iteration_ms": 100.0, "operators_ms": 80.0, "recorded_operators_ms": 80.0,
+            "yardstick_ms": 0.1, "profiled_yardstick_ms": 0.1,
+            "classes": {"matmul": {"original_ms": 50.0, "replay_ms": 50.0},
+                        "copy": {"original_ms": 30.0, "replay_ms": 30.0}},
+            "pace": {"paced": 10, "on_time": 9, "late": 1, "error_median_us": 0.1,
+                     "error_p99_us": 2.0, "late_ms": 0.1},
+            "counters": {"minor_faults": 7.0, "cpu_ms": 99.0},
+            "values": {"nan": 0, "inf": 0, "subnormal": 0}, "output_mismatches": 0, "losses": {},
+            "coverage": {"count": 1.0, "time": 1.0}, "memory": {"peak_bytes": 1000}}
+
+
+def a_round():
+    return {"original": {"step_ms": 100.0, "yardstick_ms": 0.1, "profiled_yardstick_ms": 0.1,
+                         "minor_faults": 11, "profiled_minor_faults": 22, "cpu_ms": 98.0},
+            "recorded": a_replay(), "asap": a_replay(), "disturbed": False}
+
+
+def a_sample(change=None, peak=1000, name="mlp", ranks=1):
+    """`change` is applied to each round."""
+    figures = [a_round() for _ in range(ROUNDS)]
+    for number, item in enumerate(figures):
+        if change is not None:
+            change(number, item)
+    return rounds.result_of(argparse.Namespace(name=name, ranks=ranks), SETTINGS, figures, peak)
+
+
+def gates(sample, limit=0.03):
+    return {(miss["gate"], miss["reason"]) for miss in limits.misses([sample], limit)}
+
+
+def slower(pace, key, factor, yardstick=None):
+    def change(_number, item):
+        item[pace][key] *= factor
+        if yardstick is not None:
+            item[pace][yardstick] *= factor
+    return change
+
+
+class GatesTest(unittest.TestCase):
+    def test_a_good_sample_misses_nothing(self):
+        self.assertEqual(gates(a_sample()), set())
+
+    def test_a_replay_that_is_too_slow_misses_by_both_measures(self):
+        self.assertEqual(gates(a_sample(slower("recorded", "iteration_ms", 1.1))), {
+            ("recorded ratio", "paced iteration, at one speed of the machine: ratio 1.100, limit 1 "
+                               "± 0.03"),
+            ("recorded plain_ratio", "paced iteration, by the clock: ratio 1.100, limit 1 ± 0.03")})
+
+    def test_one_that_is_too_fast_too(self):
+        found = gates(a_sample(slower("asap", "operators_ms", 0.9)))
+        self.assertEqual({gate for gate, _ in found}, {"operators ratio", "operators plain_ratio"})
+
+    def test_a_slower_machine_misses_by_the_clock_alone(self):
+        change = slower("recorded", "iteration_ms", 1.1, "yardstick_ms")
+        self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded plain_ratio"})
+
+    def test_a_yardstick_that_hides_a_difference_does_not_pass(self):
+        """By the clock all is well, and the machine was faster beside the replay."""
+        def change(_number, item):
+            item["recorded"]["yardstick_ms"] *= 0.9
+        self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded ratio"})
+
+    def test_the_plain_ratio_is_one_of_medians_not_of_pairs(self):
+        def change(number, item):
+            item["original"]["step_ms"] = 100.0 + 10 * number
+            item["recorded"]["iteration_ms"] = 150.0 - 10 * number
+        figure = a_sample(change)["recorded"]
+        self.assertEqual((figure["original_ms"], figure["replay_ms"]), (125.0, 125.0))
+        self.assertEqual(figure["plain_ratio"], 1.0)
+
+    def test_several_ranks_have_more_room(self):
+        for ratio, missed in ((1.04, False), (1.06, True)):
+            sample = a_sample(slower("recorded", "iteration_ms", ratio), ranks=2)
+            self.assertEqual(bool(gates(sample)), missed)
+
+    def test_coverage_in_each_round_and_under_each_pace(self):
+        for pace in ("recorded", "asap"):
+            for by, shown in (("count", "99.00%"), ("time", "99.00%")):
+                def change(number, item):
+                    if number == 2:
+                        item[pace]["coverage"][by] = 0.99
+                self.assertEqual(gates(a_sample(change)), {
+                    ("coverage", f"round 3, --pace {pace}: coverage by {by} {shown}, limit 99.9%")})
+
+    def test_coverage_that_is_not_known(self):
+        def change(number, item):
+            if number == 0:
+                item["asap"]["coverage"]["time"] = None
+        self.assertEqual(gates(a_sample(change)), {
+            ("coverage", "round 1, --pace asap: coverage by time is not known: no profile is "
+                         "linked")})
+
+    def test_value_health_in_each_round_and_under_each_pace(self):
+        for pace in ("recorded", "asap"):
+            for kind in ("nan", "inf", "subnormal"):
+                def change(number, item):
+                    if number == 0:
+                        item[pace]["values"][kind] = 3
+                self.assertEqual(gates(a_sample(change)), {
+                    ("values", f"round 1, --pace {pace}: 3 tensors with {kind} elements")})
+
+    def test_output_mismatches(self):
+        def change(number, item):
+            if number == 4:
+                item["recorded"]["output_mismatches"] = 2
+        self.assertEqual(gates(a_sample(change)), {
+            ("outputs", "round 5, --pace recorded: 2 outputs differ from the trace")})
+
+    def test_a_round_that_falls_back_to_the_old_profile(self):
+        def change(number, item):
+            if number == 1:
+                item["asap"]["losses"] = {"unlinked_profile": 1}
+        self.assertEqual(gates(a_sample(change)), {
+            ("profile", "round 2, --pace asap: the round's own profile fits none of the trace's "
+                        "steps: recorded times are the capture's old ones")})
+
+    def test_classes_that_make_up_for_each_other(self):
+        def change(_number, item):
+            item["asap"]["classes"]["matmul"]["replay_ms"] += 4
+            item["asap"]["classes"]["copy"]["replay_ms"] -= 4
+        self.assertEqual(gates(a_sample(change)), {
+            ("classes", "time by class: differences add up to 8.0% of the step, limit 6%; most in "
+                        "matmul +4.00 ms, copy -4.00 ms")})
+
+    def test_memory(self):
+        self.assertEqual(gates(a_sample(peak=1100)), {
+            ("memory", "peak of live tensor bytes: 1000 against 1100, limit 5%")})
+
+    def test_an_incomplete_sample(self):
+        self.assertEqual({gate for gate, _ in gates(a_sample(peak=None))}, {"memory", "rounds"})
+
+    def test_the_average_of_all(self):
+        samples = [a_sample(slower("recorded", "iteration_ms", 1.025), name=name)
+                   for name in ("mlp", "resnet18")]
+        self.assertEqual([(miss["sample"], miss["gate"]) for miss in limits.misses(samples, 0.03)],
+                         [(None, "recorded ratio"), (None, "recorded plain_ratio")])
+        self.assertEqual(limits.misses(samples[:1], 0.03), [])
+
+    def test_a_figure_that_is_no_number_misses(self):
+        def change(_number, item):
+            item["recorded"]["iteration_ms"] = float("nan")
+        self.assertIn("recorded plain_ratio", {gate for gate, _ in gates(a_sample(change))})
+
+
+class TablesTest(unittest.TestCase):
+    def document(self, sample, incomplete=None):
+        return command.make_document(SETTINGS, [sample], [], incomplete)
+
+    def test_every_form_names_each_miss_with_its_reason(self):
+        def change(number, item):
+            if number == 1:
+                item["asap"]["values"]["nan"] = 1
+        document = self.document(a_sample(change))
+        miss = "mlp: round 2, --pace asap: 1 tensors with nan elements"
+        self.assertEqual(json.loads(json.dumps(document))["misses"], [miss])
+        self.assertIn(f"\nMISSED  {miss}\n", tables.to_text(document) + "\n")
+        self.assertIn(f"\n- MISSED  {miss}\n", tables.to_markdown(document))
+        self.assertIn("| mlp | MISSED | ok | MISSED (1) | ok |", tables.to_markdown(document))
+
+    def test_both_verdicts_are_shown(self):
+        sample = a_sample(slower("recorded", "iteration_ms", 1.1, "yardstick_ms"))
+        rows = tables.to_markdown(self.document(sample))
+        self.assertIn("| mlp | 100.00 | 110.00 | 1.000 | 1.000 to 1.000 | 1.100 | ok | MISSED |",
+                      rows)
+
+    def test_faults_stand_beside_those_that_met_the_same(self):
+        def change(_number, item):
+            item["recorded"]["counters"]["minor_faults"] = 12
+            item["asap"]["counters"]["minor_faults"] = 21
+        (row,) = tables.system_rows([a_sample(change)])
+        self.assertEqual(row[4:8], ["11", "12", "22", "21"])
+
+    def test_a_good_run_says_so_and_an_incomplete_one_does_not(self):
+        self.assertTrue(tables.to_text(self.document(a_sample())).endswith(
+            "Every sample is within its limits."))
+        text = tables.to_text(self.document(a_sample(), "interrupted in mlp, 1 of 2 samples"))
+        self.assertTrue(text.endswith("INCOMPLETE  interrupted in mlp, 1 of 2 samples"))
+        self.assertNotIn("Every sample", text)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="with a space ")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name).resolve()
+
+    def run_quietly(self, run, samples):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            run.measure(samples)
+            run.write()
+        return said.getvalue()
+
+    def sample(self, name):
+        return rounds.Sample(name, self.scratch / name, 1, ["train.py"], "gloo")
+
+    def test_ctrl_c_keeps_the_whole_rounds(self):
+        arguments = copy.copy(SETTINGS)
+        arguments.json, arguments.markdown = self.scratch / "f.json", self.scratch / "f.md"
+        quiet = [a_round(), a_round(), KeyboardInterrupt()]
+        with mock.patch.object(rounds, "quiet_round", side_effect=quiet):
+            self.run_quietly(command.Run(arguments), [self.sample("mlp"), self.sample("resnet18")])
+        document = json.loads(arguments.json.read_text())
+        self.assertEqual(document["incomplete"], "interrupted in mlp, 1 of 2 samples")
+        self.assertEqual(len(document["samples"][0]["rounds"]), 2)
+        self.assertIn("mlp: 2 of 6 rounds were measured", document["misses"])
+        self.assertIn("INCOMPLETE", arguments.markdown.read_text())
+
+    def test_ctrl_c_in_the_first_round(self):
+        arguments = copy.copy(SETTINGS)
+        arguments.json = self.scratch / "f.json"
+        run = command.Run(arguments)
+        with mock.patch.object(rounds, "quiet_round", side_effect=KeyboardInterrupt()):
+            self.run_quietly(run, [self.sample("mlp")])
+        self.assertEqual(json.loads(arguments.json.read_text())["samples"], [])
+        self.assertTrue(tables.to_text(run.document()).endswith("1 of 1 samples"))
+
+    def test_progress_names_sample_round_and_time_left(self):
+        now = iter([0, 0, 10, 20, 30, 600])
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            progress = rounds.Progress(samples=2, rounds=2, clock=lambda: next(now))
+            for name in ("mlp", "resnet18"):
+                for number in range(2):
+                    progress.begin_round(name, number)
+        self.assertEqual(said.getvalue().splitlines(), [
+            "fidelity: mlp (1 of 2), round 1 of 2",
+            "fidelity: mlp (1 of 2), round 2 of 2, about 0 s left",
+            "fidelity: resnet18 (2 of 2), round 1 of 2, about 10 s left",
+            "fidelity: resnet18 (2 of 2), round 2 of 2, about 7 s left"])
+
+    def fidelity(self, *words, **variables):
+        return subprocess.run([sys.executable, ROOT / "scripts" / "fidelity", *words], text=True,
+                              capture_output=True, cwd=self.scratch,
+                              env={**os.environ, **variables})
+
+    def test_from_another_folder_with_relative_paths(self):
+        """The programs are fakes that fail: what counts is the command that reaches them."""
+        (self.scratch / "my traces").mkdir()
+        (self.scratch / "my traces" / "capture.json").write_text('{"world_size": 1, "ranks": []}')
+        (self.scratch / "train me.py").write_text("raise SystemExit('the script ran in its folder')")
+        (self.scratch / "bin").mkdir()
+        for name in ("generate", "replay"):
+            (self.scratch / "bin" / name).touch()
+        done = self.fidelity("my traces", "--rounds", "1", "--", "train me.py",
+                             UNDERSTUDY_BIN="bin")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("ended with status", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertNotIn("no such script", done.stderr)
+        self.assertIn("'train me.py'", done.stderr)
+        self.assertIn("MISSED  my traces: could not be run", done.stdout)
+
+    def test_what_is_refused(self):
+        (self.scratch / "traces").mkdir()
+        for words, status, text in (
+                (["none"], 2, "fidelity: none: neither a captured sample in fleet_samples nor a "
+                              "folder that scripts/capture wrote (no capture.json)\n"),
+                (["traces", "--", "none.py"], 2, "no such script: none.py\n"),
+                (["mlp", "--json", "no/such/f.json"], 2, "no such folder: no/such\n")):
+            done = self.fidelity(*words)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertTrue(done.stderr.endswith(text), done.stderr)
+        (self.scratch / "traces" / "capture.json").write_text("{")
+        done = self.fidelity("traces")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("fidelity: traces/capture.json: ", done.stderr)
+
+
+class EndingsTest(unittest.TestCase):
+    def ended(self, problem, debug=""):
+        def main():
+            raise problem
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), mock.patch.dict(os.environ, {endings.DEBUG: debug}):
+            with self.assertRaises(SystemExit) as end:
+                endings.run_main("tool", main)
+        return end.exception.code, said.getvalue()
+
+    def test_one_line_and_a_status(self):
+        self.assertEqual(self.ended(KeyboardInterrupt()), (130, "tool: interrupted\n"))
+        self.assertEqual(self.ended(endings.Refused("no", 65)), (65, "tool: no\n"))
+        self.assertEqual(self.ended(KeyError("x")), (
+            70, "tool: a bug of ours: KeyError: 'x'; please report it, with what "
+                "UNDERSTUDY_DEBUG=1 shows\n"))
+        self.assertEqual(self.ended(FileNotFoundError(2, "No such file or directory", "a b")),
+                         (65, "tool: a b: No such file or directory\n"))
+
+    def test_the_traceback_is_there_when_it_is_asked_for(self):
+        with self.assertRaises(KeyError), mock.patch.dict(os.environ, {endings.DEBUG: "1"}):
+            endings.run_main("tool", lambda: {}["x"])
+
+    def test_a_reader_that_has_gone(self):
+        script = ("import sys; sys.path.insert(0, sys.argv[1])\n"
+                  "from understudy_capture.endings import run_main\n"
+                  "run_main('tool', lambda: print('x' * 10_000_000))")
+        started = subprocess.Popen([sys.executable, "-c", script, ROOT / "capture"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        started.stdout.close()
+        self.assertEqual((started.stderr.read(), started.wait()), (b"", 141))
+        started.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
