@@ -1,0 +1,47 @@
+"""Every command in Python ends through run_main: no traceback where something is unexpected."""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/run_benchmarks",
+            "tests/captures/make_captures.py", "tests/golden/compare/make_reports",
+            "tests/golden/list_refused", "fleet_samples/programs/make_samples.py"]
+# Runs a command as it is, with a main() that fails: run_main is told by what then happens.
+BROKEN = """
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+from understudy_capture import endings
+run_main = endings.run_main
+def broken(name, main):
+    def fail():
+        raise KeyError("planted")
+    run_main(name, fail)
+endings.run_main = broken
+path = sys.argv[2]
+sys.path.insert(0, path.rpartition("/")[0])
+runpy.run_path(path, run_name="__main__")
+"""
+
+
+class EndingsTest(unittest.TestCase):
+    def test_something_unexpected_is_one_line_and_status_70(self):
+        for name in COMMANDS:
+            done = subprocess.run([sys.executable, "-c", BROKEN, ROOT / "capture", ROOT / name],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (
+                70, f"{name.rpartition('/')[2]}: a bug of ours: KeyError: 'planted'; please report "
+                    "it, with what UNDERSTUDY_DEBUG=1 shows\n"), name)
+
+    def test_none_is_forgotten(self):
+        listed = subprocess.run(["git", "grep", "-l", "^#!/usr/bin/env python3"], cwd=ROOT,
+                                capture_output=True, text=True).stdout.split()
+        thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
+        fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator"}  # of golden commands
+        self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
+
+
+if __name__ == "__main__":
+    unittest.main()
