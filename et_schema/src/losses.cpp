@@ -55,6 +55,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"unjoined_indices",
      "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
      "rule."},
+    {"unlinked_profile",
+     "Profiles without the observer whose steps took another way; times are the traced step's."},
 }};
 
 constexpr bool every_loss_is_described() {

@@ -24,6 +24,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
       step, capture.facts.median_step_ns(), {}, capture.facts.median_minor_faults()};
   const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
   std::optional<Profile> with_trace;
+  bool is_fallback = false;
   if (!capture.with_trace.empty()) {
     with_trace = et_schema::read_profile(paths, capture.with_trace);
     generator::repair_parents(trace, *with_trace);
@@ -44,6 +45,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
       if (!with_trace) {
         throw;
       }
+      is_fallback = true;
     }
   }
   options.profiled_minor_faults.reset();
@@ -53,6 +55,9 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   }
   Link link = generator::link(trace, *with_trace, options);
   link.memory = generator::observe_memory(trace, *with_trace);
+  if (is_fallback) {
+    link.losses.add(et_schema::Loss::kUnlinkedProfile);
+  }
   return link;
 }
 

@@ -45,6 +45,7 @@ enum class Loss : std::size_t {
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
   kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded: empty
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
+  kUnlinkedProfile,       ///< profiles without the observer whose steps took another way
   kCount
 };
 

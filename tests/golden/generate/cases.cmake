@@ -4,4 +4,5 @@ understudy_golden(generate
   profile profile_and_none profile_count profile_dlrm profile_is_trace profile_json profile_missing
   profile_none profile_of_capture profile_other profile_twice profile_two
   resnet resnet_all resnet_step subgraph two_ranks unknown_only unknown_step unknown_subgraph unlinked_fault_counts
+  unlinked_profile
   version wrappers)
