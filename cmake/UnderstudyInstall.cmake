@@ -1,5 +1,6 @@
-# What `cmake --install` lays down: the programs in bin, the modules they load in lib/understudy, and
-# the libraries that need no LibTorch, with their headers, for find_package(understudy).
+# What `cmake --install` lays down: the programs in bin, the modules they load in lib/understudy, what is
+# Python in share/understudy, and the libraries that need no LibTorch, with their headers, for
+# find_package(understudy). The prefix can be moved, and names no path of the build.
 
 include(CMakePackageConfigHelpers)
 
@@ -22,15 +23,29 @@ install(FILES
   "${PROJECT_BINARY_DIR}/understudyConfigVersion.cmake"
   DESTINATION "${_package_dir}")
 
-# LibTorch stays where it is, so that the programs find it there. It is no part of the package.
-foreach(_program inspect generate replay compare)
+foreach(_program inspect generate compare)
   if(TARGET understudy_cli_${_program})
-    if(UNDERSTUDY_BUILD_REPLAYER)
-      set_property(TARGET understudy_cli_${_program}
-        APPEND PROPERTY INSTALL_RPATH "${UNDERSTUDY_TORCH_LIBRARY_DIR}")
-    endif()
     install(TARGETS understudy_cli_${_program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
+endforeach()
+
+# LibTorch is no part of the package. bin/replay looks for it and starts libexec/understudy-replay, which
+# finds its modules beside its own folder, in lib/understudy.
+if(TARGET understudy_cli_replay)
+  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay)
+  # Copied as a file, it keeps the run path of the build, which is taken away here.
+  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")")
+  configure_file("${PROJECT_SOURCE_DIR}/cli/src/replay/find_libtorch.sh.in"
+    "${PROJECT_BINARY_DIR}/find_libtorch.sh" @ONLY)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME replay)
+endif()
+
+# What is Python: the package to capture with, also for pip, and fidelity.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/capture" "${PROJECT_SOURCE_DIR}/scripts/understudy_fidelity"
+  DESTINATION share/understudy PATTERN __pycache__ EXCLUDE)
+foreach(_script capture fidelity mpirun)
+  install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/${_script}" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    RENAME understudy-${_script})
 endforeach()
 
 foreach(_text README.md LICENSE CHANGELOG.md)

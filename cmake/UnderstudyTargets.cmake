@@ -8,6 +8,12 @@ target_compile_features(understudy_options INTERFACE cxx_std_20)
 target_compile_options(understudy_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
   -Woverloaded-virtual -Werror)
+# No path of the build in what is built: neither in debug information nor in messages.
+target_compile_options(understudy_options INTERFACE
+  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=build")
+if(UNDERSTUDY_TORCH_ROOT)
+  target_compile_options(understudy_options INTERFACE "-ffile-prefix-map=${UNDERSTUDY_TORCH_ROOT}=torch")
+endif()
 if(UNDERSTUDY_SANITIZE)
   target_compile_options(understudy_options INTERFACE
     -fsanitize=${UNDERSTUDY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

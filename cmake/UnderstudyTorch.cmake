@@ -25,5 +25,12 @@ target_link_libraries(understudy_torch INTERFACE
 # LibTorch's include folder holds a newer fmt of its own, which shadows the system's: no library
 # here has its symbols.
 target_compile_definitions(understudy_torch INTERFACE FMT_HEADER_ONLY=1)
-target_link_options(understudy_torch INTERFACE "-Wl,-rpath,${_torch_root}/lib")
-set(UNDERSTUDY_TORCH_LIBRARY_DIR "${_torch_root}/lib")
+# What is built finds it by CMake's own run path, which installing takes away.
+
+# "2.11.0+cpu" is 2.11.0: the installed replay looks for that.
+if(EXISTS "${_torch_root}/version.py")
+  file(STRINGS "${_torch_root}/version.py" _torch_version REGEX "^__version__")
+else()
+  file(STRINGS "${_torch_root}/build-version" _torch_version)
+endif()
+string(REGEX MATCH "[0-9]+[.][0-9]+[.][0-9]+" UNDERSTUDY_TORCH_VERSION "${_torch_version}")

@@ -29,3 +29,9 @@ def python():
     if IS_CLONE and own.exists() and importlib.util.find_spec("torch") is None:
         return str(own)
     return sys.executable
+
+
+def torch_of_python():
+    """What an installed replay is to take: the LibTorch of the Python that trains."""
+    found = None if IS_CLONE else importlib.util.find_spec("torch")
+    return {"UNDERSTUDY_TORCH_ROOT": found.submodule_search_locations[0]} if found else {}
