@@ -18,6 +18,7 @@ import gzip
 import json
 import os
 import re
+import secrets
 import shutil
 import statistics
 import time
@@ -34,6 +35,7 @@ from .summary import summarize
 
 CAPTURE_VERSION = 1
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
+HEADER_BYTES = 4096  # of a trace: before its nodes
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
@@ -98,6 +100,7 @@ class Capture:
         if self._counting:
             self._phases += ["faults"] * FAULT_STEPS
         self._nodes = 0  # of the trace
+        self._mark = None  # what its header tells it by
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
         self._peak_rss = None
@@ -302,6 +305,8 @@ class Capture:
         if raw.exists():
             text = raw.read_text(encoding="utf-8", errors="surrogateescape")
             self._nodes = text.count('"name": "rf_id"')
+            header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', text[:HEADER_BYTES])
+            self._mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
 
     def _check_observed(self, events):
         """An observer that meets an error says so on stderr, and loses what follows."""
@@ -379,6 +384,7 @@ class Capture:
         return {
             "rank": job.rank(),
             "files": sorted(target.name for target in self._targets),
+            "trace": self._mark,
             "step_ns": self._times.get("timed", []),
             "warmup_step_ns": self._times.get("warmup", []),
             "kineto_only_step_ns": _median(self._times.get("kineto_only")),
@@ -404,6 +410,7 @@ class Capture:
         summary = {
             "format": CAPTURE_FORMAT,
             "version": CAPTURE_VERSION,
+            "id": secrets.token_hex(8),
             "world_size": job.world_size(),
             "clock": "monotonic",
             "tensor_range": self.tensor_range,

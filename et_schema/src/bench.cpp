@@ -47,10 +47,11 @@ void check_utf8(const std::string& text, const std::string& file) {
 // Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
 class Packer {
  public:
-  Packer(const Bench& bench, const std::string& file) : bench_(bench), file_(file) {}
+  Packer(const Bench& bench, const std::string& file, ManifestNames names)
+      : bench_(bench), file_(file), names_(names) {}
 
   std::vector<ZipMember> pack() {
-    Manifest manifest{bench_.tool_version, bench_.sources, bench_.groups, {}};
+    Manifest manifest{bench_.tool_version, bench_.sources, bench_.groups, {}, bench_.partial};
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
       manifest.ranks.push_back(pack_rank(rank));
     }
@@ -75,12 +76,13 @@ class Packer {
       members_.push_back({name, program_to_text(program)});
     }
     const Shared& where = shared->second;
-    Manifest::Rank packed{members_[where.member].name,
-                          differences(bench_.programs[where.first_rank], program),
-                          program.selection,
-                          program.losses,
-                          program.profile,
-                          {}};
+    Manifest::Rank packed{
+        members_[where.member].name,
+        differences(bench_.programs[where.first_rank], program),
+        names_ == ManifestNames::kHashed ? hashed_names(program.selection) : program.selection,
+        program.losses,
+        program.profile,
+        {}};
     if (program.profile) {
       packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
       timings_.push_back({packed.timings, timings_to_text(program)});
@@ -94,6 +96,7 @@ class Packer {
   };
   const Bench& bench_;
   const std::string& file_;
+  ManifestNames names_;
   std::map<std::string, Shared> shared_;         // by behaviour
   std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
   std::vector<ZipMember> timings_;               // stand last
@@ -110,6 +113,7 @@ class Unpacker {
     bench.tool_version = std::move(manifest.tool_version);
     bench.sources = std::move(manifest.sources);
     bench.groups = std::move(manifest.groups);
+    bench.partial = std::move(manifest.partial);
     for (const Manifest::Rank& rank : manifest.ranks) {
       const int number = static_cast<int>(bench.programs.size());
       Program program = shared_program(rank.program);
@@ -171,10 +175,20 @@ class Unpacker {
 
 }  // namespace
 
-void write_bench(const Bench& bench, const std::string& path) {
+int Bench::recorded_rank(std::size_t program) const {
+  return static_cast<int>(partial ? partial->ranks[program] : static_cast<std::int64_t>(program));
+}
+
+int Bench::recorded_world_size() const {
+  // One rank's trace of a larger job: its groups tell how large.
+  const int in_groups = groups.empty() ? 1 : static_cast<int>(groups.front().ranks.size());
+  return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
+}
+
+void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
   UNDERSTUDY_ASSERT(!bench.programs.empty());
   UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
-  write_file_atomically(path, zip_bytes(Packer(bench, path).pack()));
+  write_file_atomically(path, zip_bytes(Packer(bench, path, names).pack()));
 }
 
 bool is_bench_file(const std::string& path) {

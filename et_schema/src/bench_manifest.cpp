@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "bench_profile.h"
 #include "json_fields.h"
@@ -23,6 +25,12 @@ class ManifestWriter {
                        kBenchVersion);
     append_json_string(out_, manifest.tool_version);
     out_ += fmt::format(",\n\"world_size\":{}", manifest.ranks.size());
+    if (manifest.partial) {
+      out_ += fmt::format(",\n\"partial\":{{\"world_size\":{},\"ranks\":",
+                          manifest.partial->world_size);
+      append_json_ints(out_, manifest.partial->ranks);
+      out_ += '}';
+    }
     list(",\n\"sources\":[", manifest.sources, &ManifestWriter::write_source);
     list(",\n\"process_groups\":[", manifest.groups, &ManifestWriter::write_group);
     list(",\n\"ranks\":[", manifest.ranks, &ManifestWriter::write_rank);
@@ -221,6 +229,22 @@ ProgramDifferences read_differences(const JsonField& field) {
   return differences;
 }
 
+PartialJob read_partial(const JsonField& field, std::size_t programs) {
+  PartialJob partial{field.at("world_size").as_int(), field.at("ranks").as_ints()};
+  const std::vector<std::int64_t>& ranks = partial.ranks;
+  if (partial.world_size < 1 || partial.world_size > kMaxWorldSize) {
+    field.at("world_size").fail(fmt::format("1 to {}", kMaxWorldSize));
+  }
+  const bool is_ascending =
+      std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
+  if (ranks.size() != programs || !is_ascending || ranks.front() < 0 ||
+      ranks.back() >= partial.world_size) {
+    field.at("ranks").fail(
+        fmt::format("{} ranks below {}, ascending", programs, partial.world_size));
+  }
+  return partial;
+}
+
 Manifest::Rank read_rank(const JsonField& field, std::size_t index) {
   if (field.at("rank").as_uint() != index) {
     field.at("rank").fail(std::to_string(index));
@@ -274,6 +298,9 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
   }
   if (world_size.as_uint() != manifest.ranks.size()) {
     world_size.fail(fmt::format("{}, the number of ranks listed", manifest.ranks.size()));
+  }
+  if (const auto partial = root.find("partial")) {
+    manifest.partial = read_partial(*partial, manifest.ranks.size());
   }
   if (!manifest.sources.empty() && manifest.sources.size() != manifest.ranks.size()) {
     root.at("sources").fail(fmt::format("{} sources, one a rank", manifest.ranks.size()),

@@ -26,6 +26,7 @@ struct Manifest {
   std::vector<Source> sources;
   std::vector<ProcessGroup> groups;
   std::vector<Rank> ranks;
+  std::optional<PartialJob> partial;
 };
 
 /// One source, group and rank a line, so that a person can read it.

@@ -17,6 +17,9 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   }
   CapturedRank rank;
   rank.files = field.at("files").as_texts();
+  if (const auto trace = field.find("trace"); trace && !trace->is_null()) {
+    rank.trace = {trace->at("pid").as_int(), trace->at("start_ts").as_int()};
+  }
   rank.step_ns = field.at("step_ns").as_ints();
   if (const auto faults = field.find("step_minor_faults")) {
     rank.step_minor_faults = faults->as_ints();
@@ -78,9 +81,15 @@ Capture parse_capture(std::string_view json, const std::string& file) {
   const JsonField root(document, source);
   check_format(root, {"capture", kFormat, kVersion}, file, "");
   Capture capture;
+  if (const auto id = root.find("id")) {
+    capture.id = id->as_text();
+  }
   for (const JsonField& item : root.at("ranks").items()) {
     capture.ranks.push_back(read_rank(item, capture.ranks.size()));
   }
+  const auto world_size = root.find("world_size");
+  capture.world_size =
+      world_size ? world_size->as_int() : static_cast<std::int64_t>(capture.ranks.size());
   return capture;
 }
 

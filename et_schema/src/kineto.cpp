@@ -18,6 +18,7 @@
 #include "json_element.h"
 #include "json_repair.h"
 #include "json_scan.h"
+#include "kineto_category.h"
 #include "kineto_header.h"
 #include "quote.h"
 #include "trace_sniff.h"
@@ -34,24 +35,6 @@ constexpr std::int64_t kNsPerUs = 1000;
 /// Keys that follow an event's name.
 constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "dur", "args", "cat",
                                                          "ph",  "id",  "bp", "s",   "name"};
-
-struct CategoryName {
-  std::string_view text;
-  KinetoCategory category;
-};
-constexpr std::array kCategories = {
-    CategoryName{"cpu_op", KinetoCategory::kCpuOp},
-    CategoryName{"kernel", KinetoCategory::kKernel},
-    CategoryName{"cuda_runtime", KinetoCategory::kRuntime},
-    CategoryName{"cuda_driver", KinetoCategory::kRuntime},
-    CategoryName{"user_annotation", KinetoCategory::kUserAnnotation},
-    CategoryName{"gpu_user_annotation", KinetoCategory::kGpuUserAnnotation},
-    CategoryName{"gpu_memcpy", KinetoCategory::kGpuMemcpy},
-    CategoryName{"gpu_memset", KinetoCategory::kGpuMemset},
-    CategoryName{"cuda_sync", KinetoCategory::kSync},
-    CategoryName{"python_function", KinetoCategory::kPythonFunction},
-    CategoryName{"overhead", KinetoCategory::kOverhead},
-};
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
                        std::string got, std::string hint = {}) {
@@ -124,7 +107,8 @@ class KinetoParser {
   void read_event();
   void add_event(element value);
   void add_memory(simdjson::dom::object object);
-  void read_arguments(KinetoEvent& event, element value);
+  /// Whether they name a device or a stream.
+  bool read_arguments(KinetoEvent& event, element value);
   void add_base_time();
   [[nodiscard]] std::string_view intern(std::string_view text);
   [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
@@ -281,6 +265,7 @@ void KinetoParser::add_event(element value) {
   std::string_view phase;
   std::string_view name;
   std::string_view category;
+  bool is_on_device = false;
   for (const auto [key, field] : object) {
     if (key == "ph") {
       phase = field.is_string() ? std::string_view(field) : std::string_view();
@@ -302,7 +287,7 @@ void KinetoParser::add_event(element value) {
     } else if (key == "dur") {
       event.dur_ns = read_time(field, key);
     } else if (key == "args") {
-      read_arguments(event, field);
+      is_on_device = read_arguments(event, field);
     }
   }
   if (phase.empty()) {
@@ -311,15 +296,9 @@ void KinetoParser::add_event(element value) {
   }
   event.name = intern(name);
   event.category_text = intern(category);
-  for (const CategoryName& known : kCategories) {
-    if (known.text == category) {
-      event.category = known.category;
-      break;
-    }
-  }
-  if (event.category == KinetoCategory::kOther &&
-      (category.ends_with("_runtime") || category.ends_with("_driver"))) {
-    event.category = KinetoCategory::kRuntime;  // of other accelerators
+  event.category = category_of(category);
+  if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
+    profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
   profile_.events.push_back(event);
 }
@@ -345,11 +324,12 @@ void KinetoParser::add_memory(simdjson::dom::object object) {
                              lenient_integer(bytes), on_cpu});
 }
 
-void KinetoParser::read_arguments(KinetoEvent& event, element value) {
+bool KinetoParser::read_arguments(KinetoEvent& event, element value) {
   simdjson::dom::object object;
   if (value.get_object().get(object) != SUCCESS) {
-    return;
+    return false;
   }
+  bool is_on_device = false;
   for (const auto [key, field] : object) {
     if (key == "External id" || key == "external id") {
       event.external_id = lenient_integer(field);
@@ -366,7 +346,9 @@ void KinetoParser::read_arguments(KinetoEvent& event, element value) {
     } else if (key == "pagefaults") {
       event.page_faults = lenient_integer(field);
     }
+    is_on_device = is_on_device || key == "stream" || key == "device";
   }
+  return is_on_device;
 }
 
 void KinetoParser::add_base_time() {

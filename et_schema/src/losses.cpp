@@ -17,7 +17,10 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"truncated_lists",
      "Lists of 4,097 elements: the observer cuts there without a mark, so more may be missing."},
     {"placeholder_values",
-     "Arguments recorded as a tag only, such as generators, streams and storages."},
+     "Arguments recorded as a tag only, such as generators, streams and storages; a tensor that "
+     "set_ "
+     "puts on such a storage (a DataLoader does, with what its workers filled) is made before the "
+     "run."},
     {"lost_doubles",
      "Epsilons that the six decimals of the trace turned into 0.0, set to the operator's default."},
     {"unknown_dtypes", "Tensors of an element type that is not known here."},
@@ -57,6 +60,18 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "rule."},
     {"unlinked_profile",
      "Profiles without the observer whose steps took another way; times are the traced step's."},
+    {"assumed_layouts",
+     "Tensors made before the step whose strides the trace (before 1.1.1) does not tell, taken as "
+     "contiguous: one that was channels-last replays as another."},
+    {"no_device_events",
+     "Profiles without a device event of a step whose tensors are on a device: all times are the "
+     "host's."},
+    {"unknown_device_events",
+     "Events on a device of a category that is not known here; their time is in no operator's."},
+    {"missing_ranks",
+     "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
+    {"foreign_ranks",
+     "Ranks of another capture than the first (--allow-partial); each rank replays alone."},
 }};
 
 constexpr bool every_loss_is_described() {

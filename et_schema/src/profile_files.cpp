@@ -7,20 +7,15 @@
 #include <map>
 #include <utility>
 
+#include "capture_origin.h"
 #include "et_schema/error.h"
 
 namespace understudy::et_schema {
 namespace {
 
-constexpr std::string_view kCaptureName = "capture.json";
 constexpr std::string_view kAlone = ".kineto_only.json";
 constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
-
-/// "folder/" of "folder/file".
-std::string folder_of(const std::string& name) {
-  return name.substr(0, name.find_last_of('/') + 1);
-}
 
 /// One file of an input, unpacked. A folder's files are named by their paths; an archive is
 /// unpacked again.

@@ -198,6 +198,7 @@ void add_rank(RankReport& total, const RankReport& rank) {
     total.losses[name] += count;
   }
   raise_to(total.host_overhead_ns_per_operator, rank.host_overhead_ns_per_operator);
+  raise_to(total.host_overhead_resolution_ns, rank.host_overhead_resolution_ns);
   raise_to(total.startup_ms, rank.startup_ms);
   raise_to(total.first_iteration_ms, rank.first_iteration_ms);
 }

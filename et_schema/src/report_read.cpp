@@ -175,6 +175,9 @@ RankReport read_figures(const JsonField& field) {
   report.iteration_yardstick_samples_ms = numbers_if_there(field, "iteration_yardstick_samples_ms");
   report.host_overhead_ns_per_operator =
       field.at("host_overhead_ns_per_operator").as_double_or_null();
+  if (const auto resolution = field.find("host_overhead_resolution_ns")) {
+    report.host_overhead_resolution_ns = resolution->as_double_or_null();
+  }
   for (const auto& [name, count] : field.at("losses").members()) {
     report.losses[name] = count.as_uint();
   }

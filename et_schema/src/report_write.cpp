@@ -166,6 +166,7 @@ void add_figures(Json& json, const RankReport& report) {
   json["yardstick_samples_ms"] = numbers(report.yardstick_samples_ms);
   json["iteration_yardstick_samples_ms"] = numbers(report.iteration_yardstick_samples_ms);
   json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
+  json["host_overhead_resolution_ns"] = number(report.host_overhead_resolution_ns);
   json["losses"] = Json(report.losses);
   json["mismatches"] = mismatches_json(report.mismatches);
   json["value_findings"] = findings_json(report.value_findings);

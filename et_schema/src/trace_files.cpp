@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "capture_origin.h"
 #include "et_schema/error.h"
 #include "et_schema/index_uses.h"
 #include "et_schema/trace_reader.h"
@@ -148,7 +149,7 @@ Error no_traces(const std::string& path, const TraceSet& set) {
        .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
 }
 
-void check_ranks(const std::vector<Trace>& traces) {
+void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
   for (std::size_t i = 0; i < traces.size(); ++i) {
     if (i > 0 && traces[i].rank == traces[i - 1].rank) {
       throw bad_input("two files for one rank",
@@ -160,7 +161,7 @@ void check_ranks(const std::vector<Trace>& traces) {
                        .got = fmt::format("this file and {}", traces[i - 1].file),
                        .hint = "give one of them only"});
     }
-    if (traces[i].rank != static_cast<int>(i)) {
+    if (gaps == RankGaps::kRefused && traces[i].rank != static_cast<int>(i)) {
       throw bad_input(
           fmt::format("rank {} is missing", i),
           {.file = traces[i].file,
@@ -187,6 +188,15 @@ void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, Uses
       });
       return;
     }
+  }
+}
+
+/// The description of the capture that a trace which was named alone lies in.
+void read_capture_beside(const std::string& trace, UnpackBudget& budget, CaptureOrigins& origins) {
+  const std::string name = folder_of(trace) + std::string(kCaptureName);
+  std::error_code error;
+  if (!origins.has_folder_of(trace) && fs::is_regular_file(name, error)) {
+    read_one_file(name, budget, [&](InputFile&& file) { origins.add(name, file.data); });
   }
 }
 
@@ -218,8 +228,10 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
   consume({.name = name, .data = std::string(bytes)});
 }
 
-TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits) {
+TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits,
+                        RankGaps gaps) {
   TraceSet set;
+  CaptureOrigins origins;
   UsesByStem uses;
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
@@ -235,10 +247,12 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         set.kineto.push_back(file.name);
       } else if (kind == JsonKind::kOther) {
         set.others.push_back(file.name);
+        origins.add(file.name, file.data);
       } else {
         set.traces.push_back(parse_trace(file.data, file.name));
         if (file.name == path) {
           read_index_uses_beside(path, budget, uses);
+          read_capture_beside(path, budget, origins);
         }
       }
     });
@@ -247,6 +261,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
     }
   }
   attach_index_uses(set.traces, uses);
+  origins.attach(set.traces);
   if (set.traces.size() > 1) {
     std::vector<std::string> names;
     for (const Trace& trace : set.traces) {
@@ -258,7 +273,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
     }
     std::sort(set.traces.begin(), set.traces.end(),
               [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
-    check_ranks(set.traces);
+    check_ranks(set.traces, gaps);
   }
   return set;
 }

@@ -60,6 +60,15 @@ std::int64_t extent_bytes(const Tensor& tensor) {
   return (tensor.storage_offset + elements) * tensor.item_bytes;
 }
 
+/// A storage is recorded by its tag alone: nobody can pass it to the operator again. What set_
+/// makes is memory that was there before.
+bool hands_a_storage(const Node& node) {
+  return node.name == "aten::set_" &&
+         std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
+           return value.is(et_schema::ValueKind::kOpaque) && value.text() == "Storage";
+         });
+}
+
 class FlowBuilder {
  public:
   FlowBuilder(const Trace& trace, const CommCalls& calls, IdRange step)
@@ -67,6 +76,7 @@ class FlowBuilder {
     const std::size_t count = trace.nodes.size();
     flow_.is_operator.resize(count);
     flow_.is_communication.resize(count);
+    flow_.hands_storage.resize(count);
     flow_.is_wrapped = find_wrapped(trace);
     flow_.inputs.resize(count);
     flow_.outputs.resize(count);
@@ -75,7 +85,10 @@ class FlowBuilder {
     for (NodeIndex node = 0; node < count; ++node) {
       const bool in_step = step.contains(trace.nodes[node].id);
       flow_.is_wrapped[node] = flow_.is_wrapped[node] && in_step;
-      flow_.is_operator[node] = in_step && !flow_.is_wrapped[node] && is_replayable(node);
+      flow_.hands_storage[node] =
+          in_step && hands_a_storage(trace.nodes[node]) && !is_below_operator(node);
+      flow_.is_operator[node] =
+          in_step && !flow_.is_wrapped[node] && !flow_.hands_storage[node] && is_replayable(node);
       flow_.is_communication[node] = flow_.is_operator[node] && calls.contains(node);
       if (flow_.is_operator[node]) {
         collect_tensors(node);
@@ -92,6 +105,8 @@ class FlowBuilder {
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
       if (flow_.is_operator[node]) {
         enter(node);
+      } else if (flow_.hands_storage[node]) {
+        begin_handed(node);
       }
       for (auto left = leaving[node].rbegin(); left != leaving[node].rend(); ++left) {
         if (flow_.is_operator[*left]) {
@@ -127,6 +142,17 @@ class FlowBuilder {
              std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
     }
   };
+
+  /// What an operator does within itself (aten::_pin_memory) is its own.
+  [[nodiscard]] bool is_below_operator(NodeIndex node) const {
+    while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
+      node = trace_.nodes[node].parent;
+      if (flow_.is_operator[node]) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   [[nodiscard]] bool is_replayable(NodeIndex node) const {
     const auto call = calls_.find(node);
@@ -167,6 +193,20 @@ class FlowBuilder {
     lives_.emplace_back();
     current_[memory_key(tensor)] = id;
     return id;
+  }
+
+  /// A storage that no operator of the step made is of before the step, whatever lay at its
+  /// address.
+  void begin_handed(NodeIndex node) {
+    et_schema::for_each_tensor(trace_.nodes[node].outputs, [&](const Tensor& tensor) {
+      const LifetimeId known = current(tensor);
+      const bool internal = known != kNoLifetime && flow_.lifetimes[known].birth != kNoNode;
+      const bool stale = internal && !left_its_operator(known, node);
+      const bool is_new = known == kNoLifetime || cannot_be(known, tensor, internal, stale);
+      if (tensor.defined() && is_new) {
+        lives_[begin_lifetime(tensor, kNoNode)].add_layout(tensor);
+      }
+    });
   }
 
   [[nodiscard]] LifetimeId current(const Tensor& tensor) const {

@@ -37,7 +37,9 @@ struct Lifetime {
 struct Flow {
   std::vector<bool> is_operator;       ///< by node, within the step
   std::vector<bool> is_communication;  ///< by node, of operators
-  std::vector<bool> is_wrapped;  ///< by node, within the step: on wrappers, so no operator here
+  std::vector<bool> hands_storage;  ///< by node, within the step: puts a storage of the program's
+                                    ///< own under a tensor, which is no operator here
+  std::vector<bool> is_wrapped;     ///< by node, within the step: on wrappers, so no operator here
   std::vector<std::vector<const et_schema::Tensor*>> inputs;  ///< by node, of operators
   std::vector<std::vector<const et_schema::Tensor*>> outputs;
   std::vector<std::vector<LifetimeId>>

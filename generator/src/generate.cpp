@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "groups.h"
 #include "holds.h"
+#include "job.h"
 #include "labels.h"
 #include "lowering.h"
 #include "masks.h"
@@ -69,6 +70,17 @@ std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   return count;
 }
 
+/// Tensors of a trace without strides that could lie in memory in more than one way, and that no
+/// operator of the program makes.
+std::uint64_t count_assumed_layouts(const Program& program) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(program.slots, [](const et_schema::Slot& slot) {
+        const auto dimensions =
+            std::ranges::count_if(slot.sizes, [](std::int64_t size) { return size > 1; });
+        return slot.external && !slot.strides_recorded && !slot.sparse && dimensions > 1;
+      }));
+}
+
 /// The rest of the original's memory: a replay has it as well.
 void add_untouched(const Link& link, Program& program) {
   for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
@@ -107,6 +119,7 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kLabelsThatWorked, labels.size());
   program.losses.add(Loss::kFilteredOperators, filtered);
   program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
+  program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
   if (link != nullptr) {
     set_timings(trace, *link, selected, program);
@@ -122,13 +135,15 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
   UNDERSTUDY_ASSERT(links.empty() || links.size() == traces.size());
   et_schema::Bench bench;
   bench.tool_version = et_schema::kToolVersion;
-  Groups groups(traces);
+  Job job = find_job(traces, options.partial);
+  Groups groups(traces, job.world_size);
   for (std::size_t rank = 0; rank < traces.size(); ++rank) {
     const Trace& trace = traces[rank];
     bench.sources.push_back(
         {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
     bench.programs.push_back(
         compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
+    bench.programs.back().losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);
   }
   const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
     return program.selection.operators + program.selection.labels == 0;
@@ -145,6 +160,8 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
         filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage;
     throw et_schema::Error(kind, "nothing is selected", std::move(context));
   }
+  bench.programs.front().losses.add(Loss::kMissingRanks, job.missing);
+  bench.partial = std::move(job.partial);
   bench.groups = groups.take();
   return bench;
 }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "et_schema/error.h"
-
 namespace understudy::generator {
 namespace {
 
@@ -24,36 +22,10 @@ std::vector<std::int64_t> strided_ranks(std::int64_t start, std::int64_t stride,
   return ranks;
 }
 
-/// The world as a trace records it: the size of its whole-world group, or one more than the highest
-/// rank it names.
-std::int64_t recorded_world_size(const Trace& trace) {
-  std::int64_t size = 1;
-  for (const ProcessGroup& group : trace.process_groups) {
-    size = std::max(size,
-                    group.ranks.empty() ? group.size : 1 + *std::ranges::max_element(group.ranks));
-  }
-  return size;
-}
-
 }  // namespace
 
-Groups::Groups(const std::vector<Trace>& traces) {
-  const auto given = static_cast<std::int64_t>(traces.size());
-  for (const Trace& trace : traces) {
-    const std::int64_t recorded = recorded_world_size(trace);
-    if (given > 1 && recorded > given) {
-      throw et_schema::bad_input(
-          "traces of some ranks are missing",
-          {.file = trace.file,
-           .rank = trace.rank,
-           .node = {},
-           .field = "process groups",
-           .expected = fmt::format("traces of {} ranks", recorded),
-           .got = fmt::format("traces of {} ranks", given),
-           .hint = "give the traces of all ranks, or that of one rank alone"});
-    }
-    world_size_ = std::max({world_size_, recorded, given});
-  }
+Groups::Groups(const std::vector<Trace>& traces, std::int64_t world_size)
+    : world_size_(world_size) {
   std::vector<std::int64_t> world(static_cast<std::size_t>(world_size_));
   std::iota(world.begin(), world.end(), 0);
   groups_.push_back({"world", "", "", std::move(world), world_size_});

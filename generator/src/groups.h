@@ -13,9 +13,8 @@ namespace understudy::generator {
 /// The process groups of a job, gathered from all ranks. Group 0 is the world.
 class Groups {
  public:
-  /// Throws Error (bad input) if several traces are given, but fewer than the recorded world has
-  /// ranks.
-  explicit Groups(const std::vector<et_schema::Trace>& traces);
+  /// `world_size`: ranks of the job that was traced.
+  Groups(const std::vector<et_schema::Trace>& traces, std::int64_t world_size);
 
   /// The group of a call on a rank; a group the trace does not say is the world, and counted.
   [[nodiscard]] et_schema::GroupId find(const et_schema::Trace& trace,

@@ -88,6 +88,21 @@ class Linker {
     nodes_.is_one_step = marks <= 1;
   }
 
+  /// Whether a tensor of the step was on another device than the host.
+  [[nodiscard]] bool is_on_device() const {
+    bool found = false;
+    const auto look = [&found](const et_schema::Tensor& tensor) {
+      const et_schema::DeviceType type = tensor.device.type;
+      found =
+          found || type == et_schema::DeviceType::kCuda || type == et_schema::DeviceType::kOther;
+    };
+    for (const NodeIndex node : nodes_.nodes) {
+      et_schema::for_each_tensor(trace_.nodes[node].inputs, look);
+      et_schema::for_each_tensor(trace_.nodes[node].outputs, look);
+    }
+    return found;
+  }
+
   Join join() {
     Join by_id = join_by_id(trace_, nodes_, profile_, host_, names_.size());
     const bool by_id_is_enough = is_enough(by_id);
@@ -303,6 +318,8 @@ class Linker {
     result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
     result_.losses.add(Loss::kStepsOfAnotherWay, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
+    result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
+    result_.losses.add(Loss::kNoDeviceEvents, device.total == 0 && is_on_device() ? 1 : 0);
   }
 
   const Trace& trace_;

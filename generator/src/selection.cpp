@@ -10,6 +10,7 @@
 
 #include "below.h"
 #include "et_schema/error.h"
+#include "subgraph.h"
 
 namespace understudy::generator {
 namespace {
@@ -191,31 +192,6 @@ std::optional<std::regex> compile(const std::optional<std::string>& pattern, con
   }
 }
 
-/// By node: whether it runs below (or is) a node whose name holds one of the texts.
-std::vector<bool> below_named(const Trace& trace, const std::vector<std::string>& texts) {
-  std::vector<bool> inside(trace.nodes.size());
-  for (const std::string& text : texts) {
-    bool found = false;
-    for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
-      const bool named = trace.nodes[node].name.find(text) != std::string_view::npos;
-      found = found || named;
-      inside[node] = inside[node] || named ||
-                     (trace.nodes[node].parent != kNoNode && inside[trace.nodes[node].parent]);
-    }
-    if (!found) {
-      throw et_schema::usage_error("no node has such a name",
-                                   {.file = trace.file,
-                                    .rank = trace.rank,
-                                    .node = {},
-                                    .field = "--subgraph",
-                                    .expected = "a part of a node's name",
-                                    .got = text,
-                                    .hint = "inspect --tree TRACE shows the names"});
-    }
-  }
-  return inside;
-}
-
 }  // namespace
 
 Selected select_operators(const Trace& trace, const Flow& flow) {
@@ -227,7 +203,7 @@ std::uint64_t apply_filters(const Trace& trace, const CommCalls& calls,
                             std::vector<WorkingLabel>& labels) {
   const std::optional<std::regex> include = compile(options.include, "--include");
   const std::optional<std::regex> exclude = compile(options.exclude, "--exclude");
-  const std::vector<bool> inside = below_named(trace, options.subgraphs);
+  const std::vector<bool> inside = find_subgraph(trace, options.subgraphs, options.with_backward);
   const auto is_wanted = [&](NodeIndex node) {
     const auto call = calls.find(node);
     const bool is_comm = call != calls.end();
@@ -258,6 +234,9 @@ std::vector<std::string> describe_filters(const GenerateOptions& options) {
   }
   for (const std::string& subgraph : options.subgraphs) {
     filters.push_back(fmt::format("--subgraph {}", subgraph));
+  }
+  if (!options.subgraphs.empty() && !options.with_backward) {
+    filters.emplace_back("--no-backward");
   }
   if (options.include) {
     filters.push_back(fmt::format("--include {}", *options.include));

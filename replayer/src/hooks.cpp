@@ -127,14 +127,19 @@ void ProfileHook::dropped(const Step& step) {
   last_ = Clock::now();
 }
 
-double ProfileHook::overhead_ns() const {
+LoopOverhead loop_overhead(double difference_ns, double clock_ns) {
+  const bool is_told = std::isfinite(difference_ns) && difference_ns >= clock_ns;
+  return {is_told ? std::optional(difference_ns) : std::nullopt, clock_ns};
+}
+
+LoopOverhead ProfileHook::overhead() const {
   // The run loop's part is two intervals, before the call and after it; the bare one's is one.
   const double clock = clock_cost_ns();
   double sum = 0;
   for (std::size_t i = 0; i < around_.size(); ++i) {
     sum += median(around_[i]) - median(bare_copies_[i]) - clock;
   }
-  return around_.empty() ? 0 : sum / static_cast<double>(around_.size());
+  return loop_overhead(around_.empty() ? 0 : sum / static_cast<double>(around_.size()), clock);
 }
 
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {

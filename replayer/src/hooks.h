@@ -77,6 +77,17 @@ class IssueHook {
 /// Nanoseconds that one reading of the clock adds to an interval.
 [[nodiscard]] double clock_cost_ns();
 
+/// What the run loop takes above a bare loop, as far as the clock tells.
+struct LoopOverhead {
+  std::optional<double> ns_per_operator;  ///< none: less than the resolution
+  double resolution_ns = 0;               ///< the clock's own cost, once
+};
+
+/// `difference_ns`: what the loop was measured to take above a bare one, an operator. It holds
+/// differences of intervals that are a few readings of the clock long: what is below one reading,
+/// or negative, says that nothing can be told.
+[[nodiscard]] LoopOverhead loop_overhead(double difference_ns, double clock_ns);
+
 /// Times each step: the call itself, and what the loop does around it. What a bare loop would do
 /// around the same call is timed as well, in iterations of its own and at the same places, so that
 /// both meet the caches as the operator before has left them: copying a ready stack. Frees count
@@ -95,10 +106,9 @@ class ProfileHook {
 
   /// Seconds of each step's calls, one entry an iteration that is not bare.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
-  /// Nanoseconds an instruction that the run loop takes above the bare one: the mean over the
-  /// instructions of the difference of their medians. Below zero where flat arrays meet cold caches
-  /// better than a bare loop's separate stacks.
-  [[nodiscard]] double overhead_ns() const;
+  /// What the run loop takes above the bare one, an instruction: the mean over the instructions of
+  /// the difference of their medians.
+  [[nodiscard]] LoopOverhead overhead() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -349,7 +349,9 @@ void Measurement::profile(RankReport& report) {
   }
   machine_.set_blocking(false);
 
-  report.host_overhead_ns_per_operator = hook.overhead_ns();
+  const LoopOverhead overhead = hook.overhead();
+  report.host_overhead_ns_per_operator = overhead.ns_per_operator;
+  report.host_overhead_resolution_ns = overhead.resolution_ns;
   report_operator_times(bound_, hook.calls(), iterations_ms, report);
   if (!options_.device.is_cpu()) {
     DeviceTimeHook on_device(bound_, options_.device);

@@ -35,7 +35,7 @@ std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backe
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     BoundGroup bound;
     bound.name = group.name;
-    bound.size = ranks.empty() ? bench.world_size() : static_cast<int>(ranks.size());
+    bound.size = ranks.empty() ? bench.recorded_world_size() : static_cast<int>(ranks.size());
     bound.id = i == 0 ? 0 : backend.make_group(group.name, ranks);
     groups.push_back(std::move(bound));
   }
@@ -90,15 +90,18 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
 
 constexpr double kMilliOfNano = 1e-6;
 
-/// What the linked profile tells of the original step.
-et_schema::OriginalStep original_step(const et_schema::Program& program) {
+/// What the linked profile tells of the original step, and of those of its operators that are
+/// replayed.
+et_schema::OriginalStep original_step(const et_schema::Program& program,
+                                      const Decisions& decisions) {
   et_schema::OriginalStep original;
   if (!program.profile) {
     return original;
   }
   std::int64_t operators_ns = 0;
   for (const et_schema::Instruction& instruction : program.instructions) {
-    operators_ns += instruction.timing ? instruction.timing->host_ns : 0;
+    const bool counts = instruction.timing && decisions.is_counted(instruction);
+    operators_ns += counts ? instruction.timing->host_ns : 0;
   }
   original.operators_ms = static_cast<double>(operators_ns) * kMilliOfNano;
   original.step_ms = static_cast<double>(program.profile->step_ns) * kMilliOfNano;
@@ -152,16 +155,16 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   // Without communication, what would have been received is moved within this rank.
   const std::unique_ptr<backends::Backend> local =
       backends::make_single_backend({.time_limit_s = backends::BackendOptions{}.time_limit_s,
-                                     .rank = rank,
-                                     .world_size = bench.world_size()});
+                                     .rank = bench.recorded_rank(static_cast<std::size_t>(rank)),
+                                     .world_size = bench.recorded_world_size()});
   backends::Backend& comms = options.only == Only::kCompute ? *local : backend;
   const std::vector<BoundGroup> groups = make_groups(bench, comms);
   Machine machine(program, comms);
   Externals externals(program, device, options.seed);
   Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error);
 
-  run.report.rank = rank;
-  run.report.original = original_step(program);
+  run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
+  run.report.original = original_step(program, decisions);
   TrialResult first = trial.run();
   run.report.startup_ms =
       std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();

@@ -1,5 +1,6 @@
 """What a capture needs, and what it does without."""
 
+import gzip
 import json
 import sys
 import tempfile
@@ -82,6 +83,21 @@ class CaptureTest(unittest.TestCase):
                     Wrapper(wrapped) + 1
                     recorder.step()
             self.assertEqual(recorder.tensor_range, asks)
+
+    def test_a_capture_has_an_id_and_tells_its_trace_from_others_of_its_name(self):
+        ids, marks = set(), set()
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as folder:
+                _, rank = record(folder, NEEDED)
+                whole = json.loads((Path(folder) / "capture.json").read_text())
+                trace = json.loads(gzip.decompress(
+                    (Path(folder) / "rank-0.et.json.gz").read_bytes()))
+                self.assertEqual(rank["trace"],
+                                 {"pid": trace["pid"], "start_ts": trace["start_ts"]})
+                self.assertRegex(whole["id"], "^[0-9a-f]{16}$")
+                ids.add(whole["id"])
+                marks.add((rank["trace"]["pid"], rank["trace"]["start_ts"]))
+        self.assertEqual((len(ids), len(marks)), (2, 2))
 
     def test_an_observer_that_stopped_is_told(self):
         recorder = capture.Capture(self.folder)

@@ -77,12 +77,23 @@ void refuse_unknown(const CLI::App& app) {
   }
 }
 
+std::string statuses_of(const ProgramText& text) {
+  return fmt::format(
+      "  0   {}\n"
+      "  1   {}\n"
+      "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
+      "library)\n"
+      "  65  an input file that is not right\n"
+      "  70  a bug of Understudy's\n",
+      text.success, text.failure);
+}
+
 }  // namespace
 
 std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
   auto app = std::make_unique<CLI::App>(text.description, text.name);
   app->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
-  app->footer("\nEXAMPLES\n" + text.examples);
+  app->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
   // Refused by parse_arguments(), which knows what was meant.
   app->allow_extras();
   app->get_formatter()->column_width(32);
@@ -98,6 +109,10 @@ void add_format_option(CLI::App& app, Format& format) {
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->type_name("FORMAT")
       ->default_str("text");
+}
+
+void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result) {
+  app.add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
 }
 
 void parse_arguments(CLI::App& app, int argc, char** argv) {

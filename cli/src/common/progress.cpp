@@ -12,7 +12,7 @@ constexpr std::string_view kWipeLine = "\r\x1b[K";
 
 }  // namespace
 
-Progress::Progress() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool quiet) : is_terminal_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   // The last words of a program; if standard error is gone there is nobody to tell.

@@ -5,10 +5,10 @@
 namespace understudy::cli {
 
 /// One line on standard error that says what goes on, overwritten by the next and wiped at the end.
-/// Nothing is written unless standard error is a terminal.
+/// Nothing is written where quiet is asked for, or standard error is no terminal.
 class Progress {
  public:
-  Progress();
+  explicit Progress(bool quiet = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

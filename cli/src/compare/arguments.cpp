@@ -18,11 +18,7 @@ constexpr const char* kExamples =
     "less\n"
     "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
     "  compare base.json new.json --fail-on different && echo the same\n"
-    "  compare base.json new.json --format csv --output changes.csv\n"
-    "\n"
-    "EXIT STATUS\n"
-    "  0 nothing is slower, 1 something is (see --fail-on), 2 usage or different benchmarks,\n"
-    "  65 an input that is not right\n";
+    "  compare base.json new.json --format csv --output changes.csv\n";
 
 void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
   static const std::map<std::string, FailOn> kNames = {
@@ -73,7 +69,9 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
       make_app({.name = "compare",
                 .description = "Holds measured runs B against runs A: which classes, operators, "
                                "collectives and gaps got slower or faster, and how sure that is.",
-                .examples = kExamples});
+                .examples = kExamples,
+                .success = "nothing is slower",
+                .failure = "something is (see --fail-on), or the result could not be written"});
   app->add_option("INPUT", positional, "A and B: reports of replay, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
   app->add_option("--b", arguments.b, "Runs of B");
@@ -90,6 +88,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   app->add_option("--top", arguments.top, "Operators in the text")->capture_default_str();
   app->add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Compare runs of different benchmarks, ranks or filters, too");
+  add_quiet_option(*app, arguments.quiet, "the result is printed unless --output takes it");
   parse_arguments(*app, argc, argv);
   set_sides(arguments, positional);
   return arguments;

@@ -22,6 +22,7 @@ struct CompareArguments {
   bool different_benchmarks = false;
   std::size_t top = 15;  ///< operators in the text
   comparer::CompareOptions options;
+  bool quiet = false;
 };
 
 /// Throws what parse_arguments() throws.

@@ -22,7 +22,7 @@ std::string rendered(const CompareArguments& arguments, const comparer::Comparis
     case Format::kJson:
       return comparison_json(comparison, runs);
     case Format::kCsv:
-      return comparison_csv(comparison);
+      return comparison_csv(comparison, runs);
     case Format::kText:
       break;
   }
@@ -43,7 +43,7 @@ int compare(const CompareArguments& arguments) {
     inputs.insert(inputs.end(), arguments.b.begin(), arguments.b.end());
     refuse_output(arguments.output, inputs, "--output");
   }
-  Progress progress;
+  Progress progress(arguments.quiet);
   progress.show("reading");
   const ComparedRuns runs = read_runs(arguments.a, arguments.b);
   if (!arguments.different_benchmarks) {

@@ -21,7 +21,8 @@ namespace understudy::cli {
 [[nodiscard]] std::string comparison_json(const comparer::Comparison& comparison,
                                           const ComparedRuns& runs);
 
-/// One row a line, all figures.
-[[nodiscard]] std::string comparison_csv(const comparer::Comparison& comparison);
+/// One row a line, then all other figures of the JSON, in the column `value`.
+[[nodiscard]] std::string comparison_csv(const comparer::Comparison& comparison,
+                                         const ComparedRuns& runs);
 
 }  // namespace understudy::cli

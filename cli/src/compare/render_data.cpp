@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/json_csv.h"
 #include "common/table.h"
 #include "compare/render.h"
 
@@ -73,11 +74,28 @@ std::string_view kind_name(RowKind kind) {
   return "collective";
 }
 
-std::string comparison_json(const Comparison& comparison, const ComparedRuns& runs) {
+namespace {
+
+/// All but the rows.
+Json head_of(const Comparison& comparison, const ComparedRuns& runs) {
   Json differences = Json::array();
   for (const comparer::EnvironmentDifference& row : comparison.differences) {
     differences.push_back({{"field", row.field}, {"a", row.a}, {"b", row.b}});
   }
+  return {{"format", "understudy-comparison"},
+          {"version", kComparisonVersion},
+          {"a", json_of(runs.a)},
+          {"b", json_of(runs.b)},
+          {"environment_differences", std::move(differences)},
+          {"is_alike", comparison.is_alike},
+          {"switches_per_s", json_of(comparison.switches_per_s)},
+          {"yardstick", json_of(comparison.yardstick)},
+          {"samples_left_out", comparison.samples_left_out}};
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison, const ComparedRuns& runs) {
   Json rows = Json::array();
   for (const Row& row : comparison.rows) {
     rows.push_back({{"kind", kind_name(row.kind)},
@@ -94,20 +112,12 @@ std::string comparison_json(const Comparison& comparison, const ComparedRuns& ru
                     {"verdict", comparer::to_string(row.verdict)},
                     {"why", row.why}});
   }
-  const Json json = {{"format", "understudy-comparison"},
-                     {"version", kComparisonVersion},
-                     {"a", json_of(runs.a)},
-                     {"b", json_of(runs.b)},
-                     {"environment_differences", std::move(differences)},
-                     {"is_alike", comparison.is_alike},
-                     {"switches_per_s", json_of(comparison.switches_per_s)},
-                     {"yardstick", json_of(comparison.yardstick)},
-                     {"samples_left_out", comparison.samples_left_out},
-                     {"rows", std::move(rows)}};
+  Json json = head_of(comparison, runs);
+  json["rows"] = std::move(rows);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string comparison_csv(const Comparison& comparison) {
+std::string comparison_csv(const Comparison& comparison, const ComparedRuns& runs) {
   TextTable table({{"kind"},
                    {"name"},
                    {"detail"},
@@ -124,7 +134,8 @@ std::string comparison_csv(const Comparison& comparison) {
                    {"beside_rest_high"},
                    {"p"},
                    {"verdict"},
-                   {"why"}});
+                   {"why"},
+                   {"value"}});
   for (const Row& row : comparison.rows) {
     std::vector<std::string> cells = {std::string(kind_name(row.kind)),
                                       row.name,
@@ -139,6 +150,17 @@ std::string comparison_csv(const Comparison& comparison) {
     cells.push_back(csv_of(row.p));
     cells.emplace_back(comparer::to_string(row.verdict));
     cells.push_back(row.why);
+    cells.emplace_back();
+    table.add(std::move(cells));
+  }
+  constexpr std::size_t kColumns = 18;
+  for (const JsonFigure& figure : figures_of(head_of(comparison, runs))) {
+    const std::string section = figure.section.empty() ? "comparison" : figure.section;
+    std::vector<std::string> cells = {
+        section, figure.name,
+        figure.detail.empty() ? figure.metric : figure.detail + ": " + figure.metric};
+    cells.resize(kColumns);
+    cells.back() = figure.value;
     table.add(std::move(cells));
   }
   return table.to_csv();

@@ -82,6 +82,23 @@ void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
   }
 }
 
+/// Profiles are told apart by ranks that count from 0.
+void refuse_gaps(const std::vector<Trace>& traces) {
+  for (std::size_t i = 0; traces.size() > 1 && i < traces.size(); ++i) {
+    if (traces[i].rank != static_cast<int>(i)) {
+      throw et_schema::usage_error("--profile needs all ranks from 0 on",
+                                   {.file = traces[i].file,
+                                    .rank = traces[i].rank,
+                                    .node = {},
+                                    .field = "--profile",
+                                    .expected = fmt::format("rank {}", i),
+                                    .got = fmt::format("rank {}", traces[i].rank),
+                                    .hint = "leave it out where the traces lie in their capture's "
+                                            "folder, or compile the ranks one by one"});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema::TraceSet& set,
@@ -92,6 +109,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
     return links;
   }
   if (!choice.files.empty()) {
+    refuse_gaps(set.traces);
     links.resize(set.traces.size());
     const auto link_rank = [&](int rank, Profile&& profile) {
       progress.show(fmt::format("linking rank {}", rank));

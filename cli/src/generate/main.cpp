@@ -27,6 +27,8 @@ constexpr const char* kExamples =
     "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
     "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
     "                                                    what runs below nodes of such a name\n"
+    "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
+    "                                                    a layer and its backward pass, named\n"
     "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n";
 
 struct Arguments {
@@ -35,6 +37,8 @@ struct Arguments {
   Format format = Format::kText;
   generator::GenerateOptions options;
   ProfileChoice profiles;
+  bool keep_names = false;
+  bool quiet = false;
 };
 
 Arguments read_arguments(int argc, char** argv) {
@@ -43,14 +47,20 @@ Arguments read_arguments(int argc, char** argv) {
       {.name = "generate",
        .description = "Compiles execution traces to one replay benchmark, which needs no model, "
                       "no data and no Python.",
-       .examples = kExamples});
+       .examples = kExamples,
+       .failure = "the benchmark could not be written"});
   app->add_option("TRACE", arguments.paths, "Traces of all ranks: files, archives or folders")
       ->required();
   app->add_option("-o,--output", arguments.output, "The benchmark to write")->required();
   app->add_option("--step", arguments.options.step,
                   "K of ProfilerStep#K, or all (default: the first complete step)");
-  app->add_option("--subgraph", arguments.options.subgraphs,
-                  "Only what runs below nodes whose name holds this");
+  CLI::Option* subgraph =
+      app->add_option("--subgraph", arguments.options.subgraphs,
+                      "Only what runs below nodes whose name holds this, and its backward pass");
+  app->add_flag(
+         "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
+         "With --subgraph: without the backward pass of what it takes")
+      ->needs(subgraph);
   static const std::map<std::string, generator::Only> kKinds = {
       {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
   app->add_option_function<std::string>(
@@ -70,6 +80,10 @@ Arguments read_arguments(int argc, char** argv) {
          },
          "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
       ->type_name("SPREAD");
+  app->add_flag(
+      "--allow-partial",
+      [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
+      "Take some of a job's ranks, or ranks of different captures; each then replays alone");
   add_format_option(*app, arguments.format);
   CLI::Option* profile =
       app->add_option("--profile", arguments.profiles.files,
@@ -78,28 +92,36 @@ Arguments read_arguments(int argc, char** argv) {
           ->type_name("FILE");
   app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
       ->excludes(profile);
+  app->add_flag("--keep-names", arguments.keep_names,
+                "Keep filters and operators of your own in clear in the benchmark's manifest; else "
+                "their hashes");
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   return arguments;
 }
 
 int generate(const Arguments& arguments) {
   refuse_output(arguments.output, arguments.paths, "--output");
-  Progress progress;
+  Progress progress(arguments.quiet);
   const auto [bench, unlinked] =
       compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
   progress.show("writing");
-  et_schema::write_bench(bench, arguments.output);
+  et_schema::write_bench(
+      bench, arguments.output,
+      arguments.keep_names ? et_schema::ManifestNames::kClear : et_schema::ManifestNames::kHashed);
   progress.clear();
   const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
   switch (arguments.format) {
     case Format::kText:
-      print_output(generated_text(bench, arguments.output, bytes, unlinked));
+      if (!arguments.quiet) {
+        print_output(generated_text(bench, arguments.output, bytes, unlinked));
+      }
       break;
     case Format::kJson:
       print_output(generated_json(bench, arguments.output, bytes));
       break;
     case Format::kCsv:
-      print_output(generated_csv(bench));
+      print_output(generated_csv(bench, arguments.output, bytes));
       break;
   }
   return kStatusOk;

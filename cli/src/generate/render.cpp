@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/json_csv.h"
 #include "common/table.h"
 #include "et_schema/losses.h"
 #include "generate/render_profile.h"
@@ -38,8 +39,9 @@ TextTable rank_table(const Bench& bench) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string& step = program.selection.step;
-    table.add({std::to_string(rank), bench.sources[rank].file, bench.sources[rank].schema,
-               step.empty() ? "whole trace" : step, std::to_string(program.selection.operators),
+    table.add({std::to_string(bench.recorded_rank(rank)), bench.sources[rank].file,
+               bench.sources[rank].schema, step.empty() ? "whole trace" : step,
+               std::to_string(program.selection.operators),
                std::to_string(program.selection.labels),
                std::to_string(program.instructions.size()), std::to_string(program.slots.size()),
                std::to_string(external_bytes(program))});
@@ -93,6 +95,13 @@ std::map<std::string, std::uint64_t> working_labels(const Bench& bench) {
   return labels;
 }
 
+std::string partial_text(const Bench& bench) {
+  return bench.partial
+             ? fmt::format(" ({} of {}, each to be replayed alone)",
+                           fmt::join(bench.partial->ranks, ", "), bench.partial->world_size)
+             : "";
+}
+
 et_schema::Losses losses_of(const Bench& bench) {
   et_schema::Losses losses;
   for (const Program& program : bench.programs) {
@@ -105,8 +114,9 @@ et_schema::Losses losses_of(const Bench& bench) {
 
 std::string generated_text(const Bench& bench, const std::string& path, std::uint64_t bytes,
                            const std::vector<std::string>& unlinked) {
-  std::string text = fmt::format("{}: the benchmark of {} rank{}, {}\n", path, bench.world_size(),
-                                 bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
+  std::string text =
+      fmt::format("{}: the benchmark of {} rank{}{}, {}\n", path, bench.world_size(),
+                  bench.world_size() == 1 ? "" : "s", partial_text(bench), with_bytes(bytes));
   text += rank_table(bench).to_text();
   if (!bench.programs.empty() && !bench.programs.front().selection.filters.empty()) {
     text += fmt::format("\nNarrowed by {}\n",
@@ -130,6 +140,11 @@ std::string generated_text(const Bench& bench, const std::string& path, std::uin
                         unlinked.size(), unlinked.size() == 1 ? "" : "s", unlinked.front());
   }
   const et_schema::Losses losses = losses_of(bench);
+  if (losses[et_schema::Loss::kNoDeviceEvents] + losses[et_schema::Loss::kUnknownDeviceEvents] >
+      0) {
+    text +=
+        "\nDEVICE TIMES ARE NOT ALL THERE: see no_device_events and unknown_device_events below\n";
+  }
   text += losses.nonzero().empty() ? "\nNothing was lost or repaired\n"
                                    : "\nLost, assumed or repaired on the way\n";
   TextTable table({{"counter"}, {"count", Alignment::kRight}, {"meaning"}});
@@ -143,7 +158,10 @@ std::string generated_text(const Bench& bench, const std::string& path, std::uin
   return table.empty() ? text : text + table.to_text();
 }
 
-std::string generated_json(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+namespace {
+
+nlohmann::ordered_json document_of(const Bench& bench, const std::string& path,
+                                   std::uint64_t bytes) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
@@ -154,7 +172,7 @@ std::string generated_json(const Bench& bench, const std::string& path, std::uin
         opened.back()["own_ns"] = entry.own_ns;
       }
     }
-    ranks.push_back({{"rank", rank},
+    ranks.push_back({{"rank", bench.recorded_rank(rank)},
                      {"source", bench.sources[rank].file},
                      {"schema", bench.sources[rank].schema},
                      {"step", program.selection.step},
@@ -168,15 +186,21 @@ std::string generated_json(const Bench& bench, const std::string& path, std::uin
                      {"profile", profile_json(program)},
                      {"losses", program.losses.nonzero()}});
   }
-  const nlohmann::ordered_json json = {{"bench", path},
-                                       {"bytes", bytes},
-                                       {"world_size", bench.world_size()},
-                                       {"ranks", std::move(ranks)}};
-  return json.dump() + "\n";
+  return {{"bench", path},
+          {"bytes", bytes},
+          {"world_size", bench.world_size()},
+          {"recorded_world_size", bench.recorded_world_size()},
+          {"ranks", std::move(ranks)}};
 }
 
-std::string generated_csv(const Bench& bench) {
-  return rank_table(bench).to_csv();
+}  // namespace
+
+std::string generated_json(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+  return document_of(bench, path, bytes).dump() + "\n";
+}
+
+std::string generated_csv(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+  return json_to_csv(document_of(bench, path, bytes));
 }
 
 }  // namespace understudy::cli

@@ -17,7 +17,8 @@ namespace understudy::cli {
 /// The same for programs, on one line: {"bench":…,"bytes":…,"world_size":…,"ranks":[…]}.
 [[nodiscard]] std::string generated_json(const et_schema::Bench& bench, const std::string& path,
                                          std::uint64_t bytes);
-/// One row a rank.
-[[nodiscard]] std::string generated_csv(const et_schema::Bench& bench);
+/// All figures of the JSON as one long table.
+[[nodiscard]] std::string generated_csv(const et_schema::Bench& bench, const std::string& path,
+                                        std::uint64_t bytes);
 
 }  // namespace understudy::cli

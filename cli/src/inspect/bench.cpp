@@ -1,12 +1,16 @@
 #include "inspect/bench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/json_csv.h"
 #include "common/table.h"
+#include "et_schema/error.h"
+#include "inspect/render_ops.h"
 
 namespace understudy::cli {
 namespace {
@@ -55,7 +59,7 @@ std::string schema_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank].schema : std::string();
 }
 
-Json to_json(const Bench& bench) {
+Json document_of(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
@@ -64,7 +68,7 @@ Json to_json(const Bench& bench) {
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
     }
-    list.push_back({{"rank", rank},
+    list.push_back({{"rank", bench.recorded_rank(rank)},
                     {"schema", schema_of(bench, rank)},
                     {"step", program.selection.step},
                     {"operators", program.selection.operators},
@@ -76,10 +80,11 @@ Json to_json(const Bench& bench) {
                     {"opened", std::move(opened)},
                     {"losses", program.losses.nonzero()}});
   }
-  const Json document = {
-      {"benchmark", {{"tool_version", bench.tool_version}, {"world_size", bench.world_size()}}},
-      {"ranks", std::move(list)}};
-  return document.dump() + "\n";
+  return {{"benchmark",
+           {{"tool_version", bench.tool_version},
+            {"world_size", bench.world_size()},
+            {"recorded_world_size", bench.recorded_world_size()}}},
+          {"ranks", std::move(list)}};
 }
 
 TextTable rank_table(const Bench& bench) {
@@ -103,9 +108,13 @@ TextTable rank_table(const Bench& bench) {
 }
 
 std::string to_text(const Bench& bench) {
-  std::string text =
-      fmt::format("benchmark of {} {}, made by Understudy {}\n\n", bench.world_size(),
-                  bench.world_size() == 1 ? "rank" : "ranks", bench.tool_version);
+  std::string text = fmt::format("benchmark of {} {}, made by Understudy {}\n", bench.world_size(),
+                                 bench.world_size() == 1 ? "rank" : "ranks", bench.tool_version);
+  if (bench.partial) {
+    text += fmt::format("some of a job's ranks, each to be replayed alone: {} of {}\n",
+                        fmt::join(bench.partial->ranks, ", "), bench.partial->world_size);
+  }
+  text += '\n';
   text += rank_table(bench).to_text();
   TextTable kinds({{"rank", Alignment::kRight},
                    {"instruction", Alignment::kLeft},
@@ -141,16 +150,35 @@ std::string to_text(const Bench& bench) {
 
 }  // namespace
 
-std::string render_bench(const Bench& bench, Format format) {
+std::string render_bench(const Bench& bench, Format format, std::optional<GroupBy> by) {
+  if (by == GroupBy::kModule || by == GroupBy::kPhase) {
+    throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
+                                 {.file = {},
+                                  .rank = {},
+                                  .node = {},
+                                  .field = "--by",
+                                  .expected = "name, class or shape",
+                                  .got = std::string(to_string(*by)),
+                                  .hint = "inspect the traces that it was made from"});
+  }
+  std::vector<RankOps> ops;
+  for (std::size_t rank = 0; by && rank < bench.programs.size(); ++rank) {
+    ops.push_back(group_operators(bench.programs[rank], bench.recorded_rank(rank), *by));
+  }
   switch (format) {
-    case Format::kJson:
-      return to_json(bench);
+    case Format::kJson: {
+      Json document = document_of(bench);
+      for (std::size_t rank = 0; rank < ops.size(); ++rank) {
+        add_ops(document["ranks"][rank], ops[rank], *by);
+      }
+      return document.dump() + "\n";
+    }
     case Format::kCsv:
-      return rank_table(bench).to_csv();
+      return by ? ops_csv(ops, *by) : json_to_csv(document_of(bench));
     case Format::kText:
       break;
   }
-  return to_text(bench);
+  return to_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
 }
 
 }  // namespace understudy::cli

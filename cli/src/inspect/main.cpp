@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +11,13 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
+#include "compile/profiles.h"
 #include "et_schema/bench.h"
 #include "et_schema/error.h"
 #include "et_schema/trace_files.h"
 #include "inspect/bench.h"
 #include "inspect/memory.h"
+#include "inspect/op_times.h"
 #include "inspect/render.h"
 #include "inspect/summary.h"
 
@@ -23,7 +26,9 @@ namespace {
 
 constexpr const char* kExamples =
     "  inspect traces/                         counts of every rank in a folder\n"
-    "  inspect et.json.gz --ops                operators by number of calls\n"
+    "  inspect traces/ --ops --by phase        where the step's time went\n"
+    "  inspect et.json.gz --ops --profile kineto.json.gz\n"
+    "                                          operators by time, with one profile of theirs\n"
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
@@ -37,20 +42,54 @@ struct Arguments {
   InspectOptions shown;
   bool memory = false;
   std::optional<int> rank;
+  std::optional<std::string> step;
+  ProfileChoice profiles;
+  bool quiet = false;
 };
+
+void add_ops_options(CLI::App& app, Arguments& arguments) {
+  CLI::Option* ops = app.add_flag("--ops", arguments.shown.ops,
+                                  "Operators: calls, recorded times, shares of the whole");
+  static const std::map<std::string, GroupBy> kGroups = {{"name", GroupBy::kName},
+                                                         {"class", GroupBy::kClass},
+                                                         {"module", GroupBy::kModule},
+                                                         {"phase", GroupBy::kPhase},
+                                                         {"shape", GroupBy::kShape}};
+  app.add_option_function<std::string>(
+         "--by", [&arguments](const std::string& name) { arguments.shown.by = kGroups.at(name); },
+         "With --ops: a row for each name, class, module (labels around it), phase (forward, "
+         "backward, optimizer, data) or shape of its tensors")
+      ->check(CLI::IsMember({"name", "class", "module", "phase", "shape"}))
+      ->type_name("WHAT")
+      ->default_str("name")
+      ->needs(ops);
+  CLI::Option* profile =
+      app.add_option("--profile", arguments.profiles.files,
+                     "With --ops: Kineto profiles that give the times, one a rank (default: those "
+                     "of the capture that the traces lie in)")
+          ->type_name("FILE")
+          ->needs(ops);
+  app.add_flag("--no-profile", arguments.profiles.none, "With --ops: without times")
+      ->excludes(profile)
+      ->needs(ops);
+  app.add_option("--step", arguments.step, "With --ops: times of ProfilerStep#K")
+      ->type_name("K")
+      ->needs(ops);
+}
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const auto app = make_app({.name = "inspect",
                              .description = "Shows what is in PyTorch execution traces: nodes, "
                                             "operators, collectives, and what was repaired.",
-                             .examples = kExamples});
+                             .examples = kExamples,
+                             .failure = "the output could not be written"});
   app->add_option(
          "TRACE", arguments.paths,
          "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et")
       ->required();
   add_format_option(*app, arguments.format);
-  app->add_flag("--ops", arguments.shown.ops, "Operators by number of calls");
+  add_ops_options(*app, arguments);
   app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
   app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
   app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth");
@@ -62,6 +101,7 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
       ->needs(memory);
+  add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   const InspectOptions& shown = arguments.shown;
   const int details = static_cast<int>(shown.ops) + static_cast<int>(shown.collectives) +
@@ -80,17 +120,25 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
-std::string inspect_traces(const Arguments& arguments) {
-  const et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
+std::string inspect_traces(const Arguments& arguments, Progress& progress) {
+  et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
+  std::vector<generator::Link> links;
+  if (arguments.shown.ops) {
+    links = link_profiles(arguments.paths, set, arguments.profiles, arguments.step, progress);
+  }
   std::vector<RankSummary> ranks;
-  for (const et_schema::Trace& trace : set.traces) {
-    ranks.push_back(summarise(trace));
+  for (std::size_t i = 0; i < set.traces.size(); ++i) {
+    ranks.push_back(summarise(set.traces[i]));
+    if (arguments.shown.ops) {
+      ranks.back().ops =
+          group_operators(set.traces[i], links.empty() ? nullptr : &links[i], arguments.shown.by);
+    }
   }
   switch (arguments.format) {
     case Format::kJson:
       return to_json(set, ranks, arguments.shown);
     case Format::kCsv:
-      return to_csv(ranks, arguments.shown);
+      return to_csv(set, ranks, arguments.shown);
     case Format::kText:
       break;
   }
@@ -103,11 +151,19 @@ bool is_one_benchmark(const std::vector<std::string>& paths) {
          et_schema::is_bench_file(paths[0]);
 }
 
+std::string inspect_bench(const Arguments& arguments) {
+  return render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format,
+                      arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+}
+
 /// A benchmark, or traces compiled as `replay` does it.
 std::string inspect_memory(const Arguments& arguments, Progress& progress) {
-  const et_schema::Bench bench = is_one_benchmark(arguments.paths)
-                                     ? et_schema::read_bench(arguments.paths[0])
-                                     : compile_traces(arguments.paths, {}, {}, progress).bench;
+  const et_schema::Bench bench =
+      is_one_benchmark(arguments.paths)
+          ? et_schema::read_bench(arguments.paths[0])
+          : compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
+                           progress)
+                .bench;
   return render_memory(bench, arguments.rank, arguments.format);
 }
 
@@ -115,13 +171,12 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
   if (arguments.memory) {
     return inspect_memory(arguments, progress);
   }
-  return is_one_benchmark(arguments.paths)
-             ? render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format)
-             : inspect_traces(arguments);
+  return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
+                                           : inspect_traces(arguments, progress);
 }
 
 int inspect(const Arguments& arguments) {
-  Progress progress;
+  Progress progress(arguments.quiet);
   progress.show("reading");
   const std::string output = inspect_input(arguments, progress);
   progress.clear();

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/json_csv.h"
 #include "common/table.h"
 #include "et_schema/error.h"
 #include "et_schema/memory_plan.h"
@@ -47,7 +48,7 @@ Json tensor_json(const Program& program, const LiveTensor& tensor) {
           {"made_by", tensor.maker ? instruction_json(program, *tensor.maker) : Json(nullptr)}};
 }
 
-std::string to_json(const std::vector<RankMemory>& ranks) {
+Json document_of(const std::vector<RankMemory>& ranks) {
   Json list = Json::array();
   for (const RankMemory& memory : ranks) {
     const MemoryPlan& plan = memory.plan;
@@ -65,20 +66,23 @@ std::string to_json(const std::vector<RankMemory>& ranks) {
          {"largest", std::move(largest)},
          {"live_bytes", plan.live_bytes}});
   }
-  return Json{{"memory", std::move(list)}}.dump() + "\n";
+  return {{"memory", std::move(list)}};
 }
 
+/// All figures of the JSON; the curve by name and place of the instructions.
 std::string to_csv(const std::vector<RankMemory>& ranks) {
-  TextTable table({{"rank"}, {"instruction"}, {"node"}, {"name"}, {"live_bytes"}});
-  for (const RankMemory& memory : ranks) {
-    for (std::size_t i = 0; i < memory.plan.live_bytes.size(); ++i) {
-      const Instruction& instruction = memory.program->instructions[i];
-      table.add({fmt::format("{}", memory.rank), fmt::format("{}", i),
-                 fmt::format("{}", instruction.node_id), instruction.name,
-                 fmt::format("{}", memory.plan.live_bytes[i])});
+  Json list = document_of(ranks)["memory"];
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    Json curve = Json::array();
+    for (std::size_t i = 0; i < ranks[rank].plan.live_bytes.size(); ++i) {
+      const Instruction& instruction = ranks[rank].program->instructions[i];
+      curve.push_back({{"name", instruction.name},
+                       {"place", fmt::format("instruction {}, node {}", i, instruction.node_id)},
+                       {"bytes", ranks[rank].plan.live_bytes[i]}});
     }
+    list[rank]["live_bytes"] = std::move(curve);
   }
-  return table.to_csv();
+  return json_to_csv(Json{{"ranks", std::move(list)}});
 }
 
 std::string peak_text(const RankMemory& memory) {
@@ -144,7 +148,7 @@ std::string render_memory(const Bench& bench, std::optional<int> rank, Format fo
   }
   switch (format) {
     case Format::kJson:
-      return to_json(ranks);
+      return document_of(ranks).dump() + "\n";
     case Format::kCsv:
       return to_csv(ranks);
     case Format::kText:

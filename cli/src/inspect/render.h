@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,17 +18,19 @@ namespace understudy::cli {
                                   const std::vector<RankSummary>& ranks,
                                   const InspectOptions& options);
 
+/// The same, before it is text.
+[[nodiscard]] nlohmann::ordered_json document_of(const et_schema::TraceSet& set,
+                                                 const std::vector<RankSummary>& ranks,
+                                                 const InspectOptions& options);
+
 /// Tables for people.
 [[nodiscard]] std::string to_text(const et_schema::TraceSet& set,
                                   const std::vector<RankSummary>& ranks,
                                   const InspectOptions& options);
 
-/// One table: the counts, or the one detail that was asked for.
-[[nodiscard]] std::string to_csv(const std::vector<RankSummary>& ranks,
+/// One table: the one detail that was asked for, else all figures of the JSON.
+[[nodiscard]] std::string to_csv(const et_schema::TraceSet& set,
+                                 const std::vector<RankSummary>& ranks,
                                  const InspectOptions& options);
-
-/// Operators by falling count, then by name.
-[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> by_count(
-    const std::map<std::string, std::uint64_t>& counts);
 
 }  // namespace understudy::cli

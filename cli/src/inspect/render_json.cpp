@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inspect/render.h"
+#include "inspect/render_ops.h"
 
 namespace understudy::cli {
 namespace {
@@ -13,14 +14,6 @@ Json counts_json(const std::map<std::string, std::uint64_t>& counts) {
     object[name] = count;
   }
   return object;
-}
-
-Json ops_json(const RankSummary& rank) {
-  Json list = Json::array();
-  for (const auto& [name, count] : by_count(rank.operator_counts)) {
-    list.push_back({{"name", name}, {"count", count}});
-  }
-  return list;
 }
 
 Json calls_json(const RankSummary& rank) {
@@ -68,8 +61,9 @@ Json tree_json(const RankSummary& rank) {
 
 }  // namespace
 
-std::string to_json(const et_schema::TraceSet& set, const std::vector<RankSummary>& ranks,
-                    const InspectOptions& options) {
+nlohmann::ordered_json document_of(const et_schema::TraceSet& set,
+                                   const std::vector<RankSummary>& ranks,
+                                   const InspectOptions& options) {
   Json list = Json::array();
   for (const RankSummary& rank : ranks) {
     Json entry;
@@ -97,8 +91,8 @@ std::string to_json(const et_schema::TraceSet& set, const std::vector<RankSummar
                         {"size", group.size}});
     }
     entry["process_groups"] = std::move(groups);
-    if (options.ops) {
-      entry["ops"] = ops_json(rank);
+    if (rank.ops) {
+      add_ops(entry, *rank.ops, options.by);
     }
     if (options.collectives) {
       entry["calls"] = calls_json(rank);
@@ -114,7 +108,12 @@ std::string to_json(const et_schema::TraceSet& set, const std::vector<RankSummar
   Json document;
   document["ranks"] = std::move(list);
   document["left_out"] = {{"kineto", set.kineto}, {"others", set.others}};
-  return document.dump() + "\n";
+  return document;
+}
+
+std::string to_json(const et_schema::TraceSet& set, const std::vector<RankSummary>& ranks,
+                    const InspectOptions& options) {
+  return document_of(set, ranks, options).dump() + "\n";
 }
 
 }  // namespace understudy::cli

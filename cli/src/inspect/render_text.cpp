@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "common/table.h"
 #include "inspect/render.h"
+#include "inspect/render_ops.h"
+#include "inspect/tables.h"
 
 namespace understudy::cli {
 namespace {
@@ -13,23 +17,6 @@ namespace {
 using et_schema::Node;
 using et_schema::Value;
 using et_schema::ValueKind;
-
-std::string number(std::uint64_t value) {
-  return fmt::format("{}", value);
-}
-
-/// Names come from the traced program: nothing of them may steer the terminal.
-std::string printable(std::string_view text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(),
-      [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < 0x20 || byte == 0x7f;
-      },
-      ' ');
-  return result;
-}
 
 std::string value_text(const Value& value) {
   constexpr std::size_t kMostItems = 4;
@@ -109,6 +96,15 @@ bool all_equal(const std::vector<RankSummary>& ranks,
 }
 
 /// Names down, ranks across; one column where all ranks agree.
+/// By falling count, then by name.
+std::vector<std::pair<std::string, std::uint64_t>> by_count(
+    const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
 std::string counts_text(const std::vector<RankSummary>& ranks, std::string title,
                         const std::map<std::string, std::uint64_t> RankSummary::*counts) {
   const std::size_t columns = all_equal(ranks, counts) ? 1 : ranks.size();
@@ -173,56 +169,6 @@ std::string losses_text(const std::vector<RankSummary>& ranks) {
   return table.empty() ? std::string() : "\n" + table.to_text();
 }
 
-TextTable ops_table(const std::vector<RankSummary>& ranks) {
-  TextTable table(
-      {{"rank", Alignment::kRight}, {"operator", Alignment::kLeft}, {"count", Alignment::kRight}});
-  for (const RankSummary& rank : ranks) {
-    for (const auto& [name, count] : by_count(rank.operator_counts)) {
-      table.add({fmt::format("{}", rank.trace->rank), printable(name), number(count)});
-    }
-  }
-  return table;
-}
-
-TextTable calls_table(const std::vector<RankSummary>& ranks) {
-  TextTable table({{"rank", Alignment::kRight},
-                   {"node", Alignment::kRight},
-                   {"collective", Alignment::kLeft},
-                   {"seq", Alignment::kRight},
-                   {"group", Alignment::kLeft},
-                   {"group size", Alignment::kRight},
-                   {"dtype", Alignment::kLeft},
-                   {"in bytes", Alignment::kRight},
-                   {"out bytes", Alignment::kRight}});
-  for (const RankSummary& rank : ranks) {
-    for (const CallSummary& call : rank.calls) {
-      table.add({fmt::format("{}", rank.trace->rank), number(call.node), printable(call.name),
-                 call.seq, printable(call.group),
-                 call.group_size == 0 ? std::string() : fmt::format("{}", call.group_size),
-                 call.dtype, number(call.in_bytes), number(call.out_bytes)});
-    }
-  }
-  return table;
-}
-
-TextTable tensors_table(const std::vector<RankSummary>& ranks) {
-  TextTable table({{"rank", Alignment::kRight},
-                   {"device", Alignment::kLeft},
-                   {"dtype", Alignment::kLeft},
-                   {"sights", Alignment::kRight},
-                   {"tensors", Alignment::kRight},
-                   {"storages", Alignment::kRight},
-                   {"largest bytes", Alignment::kRight}});
-  for (const RankSummary& rank : ranks) {
-    for (const TensorSummary& kind : rank.tensors) {
-      table.add({fmt::format("{}", rank.trace->rank), kind.device.empty() ? "none" : kind.device,
-                 kind.dtype, number(kind.sights), number(kind.ids), number(kind.storages),
-                 number(kind.largest_bytes)});
-    }
-  }
-  return table;
-}
-
 /// How many nodes stand above each.
 std::vector<std::size_t> depths_of(const et_schema::Trace& trace) {
   std::vector<std::size_t> depths(trace.nodes.size(), 0);
@@ -263,14 +209,6 @@ std::string tree_text(const RankSummary& rank) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::uint64_t>> by_count(
-    const std::map<std::string, std::uint64_t>& counts) {
-  std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return sorted;
-}
-
 std::string to_text(const et_schema::TraceSet& set, const std::vector<RankSummary>& ranks,
                     const InspectOptions& options) {
   std::string text;
@@ -289,7 +227,7 @@ std::string to_text(const et_schema::TraceSet& set, const std::vector<RankSummar
                    set.kineto.size(), set.others.size());
   }
   if (options.ops) {
-    text += counts_text(ranks, "operator", &RankSummary::operator_counts);
+    text += "\n" + ops_text(ops_of(ranks), options.by);
   }
   if (options.collectives) {
     text += "\n" + calls_table(ranks).to_text();
@@ -303,43 +241,6 @@ std::string to_text(const et_schema::TraceSet& set, const std::vector<RankSummar
     }
   }
   return text;
-}
-
-std::string to_csv(const std::vector<RankSummary>& ranks, const InspectOptions& options) {
-  if (options.ops) {
-    return ops_table(ranks).to_csv();
-  }
-  if (options.collectives) {
-    return calls_table(ranks).to_csv();
-  }
-  if (options.tensors) {
-    return tensors_table(ranks).to_csv();
-  }
-  if (options.tree) {
-    TextTable table({{"rank"}, {"id"}, {"parent"}, {"name"}});
-    for (const RankSummary& rank : ranks) {
-      for (const Node& node : rank.trace->nodes) {
-        const bool is_root = node.parent == et_schema::kNoNode;
-        table.add({fmt::format("{}", rank.trace->rank), number(node.id),
-                   is_root ? std::string() : number(rank.trace->nodes[node.parent].id),
-                   std::string(node.name)});
-      }
-    }
-    return table.to_csv();
-  }
-  TextTable table({{"rank"}, {"schema"}, {"name"}, {"count"}});
-  for (const RankSummary& rank : ranks) {
-    const std::string id = fmt::format("{}", rank.trace->rank);
-    table.add({id, rank.trace->schema, "nodes", number(rank.trace->nodes.size())});
-    table.add({id, rank.trace->schema, "operators", number(rank.operators)});
-    for (const auto& [name, count] : rank.collectives) {
-      table.add({id, rank.trace->schema, "collectives." + name, number(count)});
-    }
-    for (const auto& [name, count] : rank.losses) {
-      table.add({id, rank.trace->schema, "losses." + name, number(count)});
-    }
-  }
-  return table.to_csv();
 }
 
 }  // namespace understudy::cli

@@ -90,12 +90,10 @@ void count_node(RankSummary& summary, const Node& node) {
   switch (classify(node)) {
     case NodeClass::kOperator:
       ++summary.operators;
-      ++summary.operator_counts[std::string(node.name)];
       break;
     case NodeClass::kTritonKernel:
       ++summary.operators;
       ++summary.triton_kernels;
-      ++summary.operator_counts[std::string(node.name)];
       break;
     case NodeClass::kLabel:
       ++summary.labels;
@@ -129,13 +127,22 @@ RankSummary summarise(const et_schema::Trace& trace) {
   summary.collectives = et_schema::count_collectives(calls);
   for (const auto& [name, count] : summary.collectives) {
     summary.operators += count;
-    summary.operator_counts[name] += count;
   }
   for (const auto& [index, call] : calls) {
     summary.calls.push_back(summarise_call(trace.nodes[index], call));
   }
   summary.losses = trace.losses.nonzero();
   return summary;
+}
+
+std::vector<RankOps> ops_of(const std::vector<RankSummary>& ranks) {
+  std::vector<RankOps> ops;
+  for (const RankSummary& rank : ranks) {
+    if (rank.ops) {
+      ops.push_back(*rank.ops);
+    }
+  }
+  return ops;
 }
 
 std::string tensor_text(const Tensor& tensor) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "et_schema/comms.h"
 #include "et_schema/trace.h"
+#include "inspect/op_times.h"
 
 namespace understudy::cli {
 
@@ -17,6 +19,7 @@ struct InspectOptions {
   bool collectives = false;
   bool tensors = false;
   bool tree = false;
+  GroupBy by = GroupBy::kName;  ///< what the rows of `ops` are
 };
 
 /// One communication call with what a person wants to know of it.
@@ -53,7 +56,7 @@ struct RankSummary {
   std::uint64_t storage_ids = 0;
   std::map<std::string, std::uint64_t> collectives;
   std::map<std::string, std::uint64_t> losses;
-  std::map<std::string, std::uint64_t> operator_counts;  ///< by node name
+  std::optional<RankOps> ops;  ///< where they were asked for
   std::set<std::string> devices;
   std::vector<CallSummary> calls;
   std::vector<TensorSummary> tensors;
@@ -62,6 +65,9 @@ struct RankSummary {
 /// Counts one trace, which must outlive the summary. Throws et_schema::Error as
 /// communication_calls() does.
 [[nodiscard]] RankSummary summarise(const et_schema::Trace& trace);
+
+/// The operators of those ranks that have them.
+[[nodiscard]] std::vector<RankOps> ops_of(const std::vector<RankSummary>& ranks);
 
 /// "float32[64,1024]" – a tensor as the tree shows it.
 [[nodiscard]] std::string tensor_text(const et_schema::Tensor& tensor);

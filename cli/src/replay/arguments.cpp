@@ -162,7 +162,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   const auto app = make_app({.name = "replay",
                              .description = "Runs a benchmark, or a trace, and reports how long it "
                                             "took and how much of the original it was.",
-                             .examples = kExamples});
+                             .examples = kExamples,
+                             .failure = "the run failed, or a check: --min-coverage, "
+                                        "--require-steady-clocks"});
   app->add_option("BENCH", arguments.input,
                   "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
       ->required();
@@ -186,6 +188,8 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
   add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet,
+                   "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);
   return arguments;
 }

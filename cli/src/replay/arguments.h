@@ -17,6 +17,7 @@ struct ReplayArguments {
   std::vector<std::string> op_libraries;
   std::string report_path;
   Format format = Format::kText;
+  bool quiet = false;
   replayer::ReplayOptions options;
   std::vector<std::string> filters;  ///< as the report names them
 };

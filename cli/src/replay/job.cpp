@@ -33,6 +33,7 @@ Bench load_bench(const std::string& path, replayer::Only only, Progress& progres
     return et_schema::read_bench(path);
   }
   generator::GenerateOptions options;
+  options.partial = generator::PartialRanks::kOneAlone;
   if (only == replayer::Only::kCompute) {
     options.only = generator::Only::kCompute;
   } else if (only == replayer::Only::kComms) {
@@ -94,7 +95,9 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   try {
     run_ranks();
   } catch (const Error& error) {
-    throw is_alone() && !arguments_.rank ? error : error.with_rank(bench_rank());
+    throw is_alone() && !arguments_.rank
+        ? error
+        : error.with_rank(bench_.recorded_rank(static_cast<std::size_t>(bench_rank())));
   }
   return kStatusOk;
 }
@@ -158,32 +161,32 @@ void ReplayJob::load() {
   if (!arguments_.report_path.empty()) {
     refuse_output(arguments_.report_path, {arguments_.input}, "--report");
   }
-  Progress progress;
+  Progress progress(arguments_.quiet);
   bench_ = load_bench(arguments_.input, arguments_.options.only, progress);
   progress.clear();
   check_world_size();
   if (backend_ == nullptr) {
     backends::BackendOptions options;
-    options.rank = arguments_.rank.value_or(0);
-    // One rank's trace of a larger job: its groups tell how large.
-    const auto recorded =
-        bench_.groups.empty() ? 1 : static_cast<int>(bench_.groups.front().ranks.size());
-    options.world_size = std::max(bench_.world_size(), recorded);
+    options.rank = bench_.recorded_rank(static_cast<std::size_t>(bench_rank()));
+    options.world_size = bench_.recorded_world_size();
     backend_ = backends::make_single_backend(options);
   }
 }
 
 void ReplayJob::check_world_size() const {
   const int ranks = bench_.world_size();
-  if (arguments_.rank && *arguments_.rank >= ranks) {
-    throw et_schema::usage_error("the benchmark has no such rank",
-                                 {.file = arguments_.input,
-                                  .rank = {},
-                                  .node = {},
-                                  .field = "--rank",
-                                  .expected = fmt::format("0 to {}", ranks - 1),
-                                  .got = std::to_string(*arguments_.rank),
-                                  .hint = {}});
+  check_partial();
+  if (arguments_.rank && bench_rank() >= ranks) {
+    throw et_schema::usage_error(
+        "the benchmark has no such rank",
+        {.file = arguments_.input,
+         .rank = {},
+         .node = {},
+         .field = "--rank",
+         .expected = bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
+                                    : fmt::format("0 to {}", ranks - 1),
+         .got = std::to_string(*arguments_.rank),
+         .hint = {}});
   }
   const int world = backend_ == nullptr ? 1 : backend_->world_size();
   if (arguments_.rank || world == ranks) {
@@ -201,6 +204,25 @@ void ReplayJob::check_world_size() const {
        .hint = ranks == 1 ? "Start replay without mpirun."
                           : fmt::format("mpirun -np {} replay …, or --rank K for one rank alone.",
                                         ranks)});
+}
+
+void ReplayJob::check_partial() const {
+  const int world = backend_ == nullptr ? 1 : backend_->world_size();
+  const bool is_one = bench_.world_size() == 1 || arguments_.rank.has_value();
+  if (!bench_.partial || (world == 1 && is_one) ||
+      (world == bench_.world_size() && arguments_.options.only == replayer::Only::kCompute)) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "the ranks of a partial benchmark do not communicate",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "partial",
+       .expected = "one process and --rank K, or --only compute on all ranks of the benchmark",
+       .got = fmt::format("{} process{} for ranks {} of {}", world, world == 1 ? "" : "es",
+                          fmt::join(bench_.partial->ranks, ", "), bench_.partial->world_size),
+       .hint = "Replay one rank alone, with --rank, or make a benchmark of all ranks."});
 }
 
 template <typename Part>
@@ -230,6 +252,10 @@ void ReplayJob::together(Part part) {
 }
 
 int ReplayJob::bench_rank() const {
+  if (arguments_.rank && bench_.partial) {
+    const auto found = std::ranges::find(bench_.partial->ranks, *arguments_.rank);
+    return static_cast<int>(found - bench_.partial->ranks.begin());
+  }
   if (arguments_.rank) {
     return *arguments_.rank;
   }
@@ -249,7 +275,7 @@ void ReplayJob::run_ranks() {
     }
     together([&] { matching::match_programs(comms, bench_.groups); });
   }
-  Progress progress;
+  Progress progress(arguments_.quiet);
   if (is_first()) {
     progress.show("replaying");
   }
@@ -286,7 +312,9 @@ void ReplayJob::print(const Report& report) const {
   std::string text;
   switch (arguments_.format) {
     case Format::kText:
-      text = report_to_text(report);
+      if (!arguments_.quiet || arguments_.report_path.empty()) {
+        text = report_to_text(report);
+      }
       break;
     case Format::kJson:
       text = et_schema::to_json(report);

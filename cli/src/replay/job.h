@@ -30,6 +30,8 @@ class ReplayJob {
   void check_alike();
   void load();
   void check_world_size() const;
+  /// Some of a job's ranks replay one by one, or without communication.
+  void check_partial() const;
   void run_ranks();
   void print(const et_schema::Report& report) const;
   void check_coverage(const et_schema::Report& report) const;
@@ -39,6 +41,7 @@ class ReplayJob {
   void together(Part part);
   [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
   [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
+  /// The position in the benchmark of the program that this process replays.
   [[nodiscard]] int bench_rank() const;
 
   ReplayArguments arguments_;

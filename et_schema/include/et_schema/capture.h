@@ -15,8 +15,16 @@ struct ObserverCost {
   std::optional<double> et_node_ns = {};  ///< a node of the execution trace, on top of that
 };
 
+/// What tells a trace from another of the same name: both are in its header.
+struct TraceMark {
+  std::int64_t pid = 0;
+  std::int64_t start_ts = 0;
+  bool operator==(const TraceMark&) const = default;
+};
+
 /// One rank of a capture.
 struct CapturedRank {
+  std::optional<TraceMark> trace;               ///< older captures have none
   std::vector<std::string> files;               ///< base names
   std::vector<std::int64_t> step_ns;            ///< of the steps that nothing observed
   std::vector<std::int64_t> step_minor_faults;  ///< page faults of the same steps; older captures
@@ -35,6 +43,8 @@ struct CapturedRank {
 
 /// capture.json, as far as it is read here.
 struct Capture {
+  std::string id;                   ///< drawn at random, one for all ranks; empty: an older capture
+  std::int64_t world_size = 1;      ///< of the job
   std::vector<CapturedRank> ranks;  ///< by rank
 };
 

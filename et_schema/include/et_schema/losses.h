@@ -46,6 +46,11 @@ enum class Loss : std::size_t {
   kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded: empty
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
   kUnlinkedProfile,       ///< profiles without the observer whose steps took another way
+  kAssumedLayouts,        ///< tensors of before the step without strides: taken as contiguous
+  kNoDeviceEvents,        ///< profiles without device events of a step on a device
+  kUnknownDeviceEvents,   ///< events on a device of a category that is not known here
+  kMissingRanks,          ///< ranks of the job that are not in the benchmark
+  kForeignRanks,          ///< ranks of another capture or job than the first one
   kCount
 };
 

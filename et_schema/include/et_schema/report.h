@@ -154,8 +154,9 @@ struct RankReport {
   /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
   /// "Operators".
   std::vector<double> yardstick_samples_ms;
-  std::vector<double> iteration_yardstick_samples_ms;  ///< the same before each measured iteration
-  std::optional<double> host_overhead_ns_per_operator;
+  std::vector<double> iteration_yardstick_samples_ms;   ///< the same before each measured iteration
+  std::optional<double> host_overhead_ns_per_operator;  ///< null: below the resolution
+  std::optional<double> host_overhead_resolution_ns;    ///< null in older reports
   std::map<std::string, std::uint64_t> losses;
   std::vector<OperatorTime> operators;  ///< by falling time
   std::vector<CollectiveTime> collectives;

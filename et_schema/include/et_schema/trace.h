@@ -155,6 +155,16 @@ struct ProcessGroup {
   bool operator==(const ProcessGroup&) const = default;
 };
 
+/// The capture that a trace is of, as the capture.json beside it, or beside another trace of the
+/// same input, tells.
+struct CaptureOrigin {
+  std::string file;             ///< that capture.json
+  std::string id;               ///< of the capture; empty: it is older than ids
+  std::int64_t world_size = 1;  ///< ranks of the job
+  std::optional<int> rank;      ///< which of them this trace is; absent: it is not in the list
+  bool is_same_file = true;     ///< false: the list has another trace of this name
+};
+
 /// One rank's execution trace: nodes in order of id (start order), linked to a tree in which every
 /// node but the process root has a parent with a smaller index. Move-only: it owns what its views
 /// show.
@@ -171,7 +181,8 @@ struct Trace {
 
   std::vector<Node> nodes;  ///< nodes[0] is the process root
   std::vector<ProcessGroup> process_groups;
-  IndexUses index_uses;  ///< recorded beside the trace; empty where they were not
+  std::optional<CaptureOrigin> capture;  ///< absent: nothing is known of one
+  IndexUses index_uses;                  ///< recorded beside the trace; empty where they were not
   Losses losses;
 
   /// Index of a node by id (binary search); kNoNode if it is not there.

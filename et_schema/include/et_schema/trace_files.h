@@ -42,14 +42,20 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
 
 /// The traces of a job, and what lay beside them.
 struct TraceSet {
-  std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1
+  std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
   std::vector<std::string> kineto;  ///< Kineto files of folders and archives: not read
   std::vector<std::string> others;  ///< other JSON files of folders and archives: not read
 };
 
-/// Reads the traces of all ranks as read_traces() does, and names the files that it left out.
+/// Whether ranks may be missing between those that are given.
+enum class RankGaps : std::uint8_t { kRefused, kAllowed };
+
+/// Reads the traces of all ranks as read_traces() does, and names the files that it left out. What
+/// a capture.json beside them says of where they are from is in Trace::capture; one that cannot be
+/// read says nothing.
 [[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
-                                      const ReadLimits& limits = {});
+                                      const ReadLimits& limits = {},
+                                      RankGaps gaps = RankGaps::kRefused);
 
 /// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
 /// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of

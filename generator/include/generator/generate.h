@@ -29,20 +29,30 @@ struct IndexSpread {
 /// "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
 [[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
+/// Whether a benchmark may hold some of a job's ranks, or ranks of several jobs: each of them then
+/// replays alone.
+enum class PartialRanks : std::uint8_t {
+  kRefused,
+  kOneAlone,  ///< one trace of a larger job may stand by itself
+  kAllowed
+};
+
 /// What part of a trace a benchmark is made of. The default is all of its first complete step.
 struct GenerateOptions {
   std::optional<std::string> step = {};  ///< K of ProfilerStep#K, or "all"
   std::vector<std::string> subgraphs =
-      {};  ///< only what runs below a node whose name contains one of them
+      {};  ///< only what runs below a node whose name contains one of them, and its backward
+  bool with_backward = true;  ///< of the subgraphs
   Only only = Only::kAll;
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
+  PartialRanks partial = PartialRanks::kRefused;
 };
 
 /// Compiles the traces of all ranks, sorted by rank, to a benchmark. Deterministic. `links` has
 /// what the profile of each rank says, or is empty: then no instruction has recorded times. Throws
-/// Error: bad input (a trace that cannot be compiled; fewer ranks than its process groups need),
+/// Error: bad input (a trace that cannot be compiled; ranks that are not all of one job),
 /// usage (a step or subgraph that no trace has, a regular expression that does not parse).
 [[nodiscard]] et_schema::Bench generate(const std::vector<et_schema::Trace>& traces,
                                         const GenerateOptions& options,

@@ -58,6 +58,8 @@ class Decisions {
   /// Counts and names of the whole program, as the report's contract defines them.
   [[nodiscard]] et_schema::Coverage coverage();
 
+  /// Whether an instruction is an operator that `only` keeps.
+  [[nodiscard]] bool is_counted(const et_schema::Instruction& instruction) const;
   /// Instructions that `only` leaves out of what is counted.
   [[nodiscard]] std::uint64_t filtered() const;
 
@@ -65,7 +67,6 @@ class Decisions {
   [[nodiscard]] const Options& options() const { return options_; }
 
  private:
-  [[nodiscard]] bool is_counted(const et_schema::Instruction& instruction) const;
   [[nodiscard]] Decision decide(const et_schema::Instruction& instruction) const;
   [[nodiscard]] Decision decide_operator(const et_schema::Instruction& instruction) const;
   /// An instruction's own decision, or for a body what became of the worst of its operators.

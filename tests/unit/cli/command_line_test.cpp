@@ -81,7 +81,18 @@ TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
   testing::internal::CaptureStdout();
   EXPECT_THROW(static_cast<void>(parse({"--help"})), Finished);
   const std::string help = testing::internal::GetCapturedStdout();
-  EXPECT_NE(help.find("EXAMPLES\n  tool x   does it to x"), std::string::npos) << help;
+  const std::string end =
+      "\nEXAMPLES\n"
+      "  tool x   does it to x\n"
+      "\n"
+      "EXIT STATUS\n"
+      "  0   success\n"
+      "  1   the run failed\n"
+      "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
+      "library)\n"
+      "  65  an input file that is not right\n"
+      "  70  a bug of Understudy's\n\n";
+  EXPECT_TRUE(help.ends_with(end)) << help;
   testing::internal::CaptureStdout();
   EXPECT_THROW(static_cast<void>(parse({"--version"})), Finished);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "tool " UNDERSTUDY_VERSION "\n");

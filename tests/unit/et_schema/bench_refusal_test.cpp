@@ -173,6 +173,15 @@ TEST(BenchRefusal, ManyRanksOfOneLargeProgram) {
 // ---- the manifest
 
 TEST(BenchRefusal, AManifestThatIsNotJson) {
+  const auto refused_partial = [](const std::string& partial) {
+    return refused_manifest("\"sources\":", "\"partial\":" + partial + ",\"sources\":");
+  };
+  EXPECT_EQ(refused_partial(R"({"world_size":0,"ranks":[0]})"),
+            unreadable("partial.world_size", "1 to 1048576", "0"));
+  EXPECT_EQ(refused_partial(R"({"world_size":2,"ranks":[2]})"),
+            unreadable("partial.ranks", "1 ranks below 2, ascending", "[2]"));
+  EXPECT_EQ(refused_partial(R"({"world_size":4,"ranks":[0,1]})"),
+            unreadable("partial.ranks", "1 ranks below 4, ascending", "[0,1]"));
   EXPECT_EQ(refused_manifest("{", "["), unreadable("", "JSON", "no JSON from byte 10"));
 }
 

@@ -92,6 +92,34 @@ TEST(Bench, RanksThatMapDevicesDifferentlyDoNotShare) {
   EXPECT_EQ(read_bench_bytes(bytes, "bench.et"), bench);
 }
 
+TEST(Bench, SomeRanksOfAJobSayWhichTheyAre) {
+  Bench bench = equal_ranks_bench(2);
+  EXPECT_EQ(bench.recorded_rank(1), 1);
+  EXPECT_EQ(bench.recorded_world_size(), 2);
+  bench.partial = PartialJob{8, {3, 5}};
+  EXPECT_EQ(bench.recorded_rank(1), 5);
+  EXPECT_EQ(bench.recorded_world_size(), 8);
+  EXPECT_EQ(read_bench_bytes(packed(bench), "bench.et"), bench);
+}
+
+TEST(Bench, HashedNamesTellNothingOfTheProgram) {
+  Selection selection;
+  selection.filters = {"--only comms", "--subgraph secret", "--no-backward", "--exclude ^acme::"};
+  selection.opened = {{"aten::conv2d", 1, "why"}, {"acme::layer", 2, "why"}};
+  const Selection hashed = hashed_names(selection);
+  EXPECT_EQ(hashed.filters[0], "--only comms");
+  EXPECT_EQ(hashed.filters[1].size(), std::string("--subgraph #0123456789abcdef").size());
+  EXPECT_TRUE(hashed.filters[1].starts_with("--subgraph #"));
+  EXPECT_EQ(hashed.filters[2], "--no-backward");
+  EXPECT_TRUE(hashed.filters[3].starts_with("--exclude #"));
+  EXPECT_EQ(hashed.opened[0].name, "aten::conv2d");
+  EXPECT_EQ(hashed.opened[1].name[0], '#');
+  EXPECT_EQ(hashed_names(selection), hashed) << "equal texts have equal hashes";
+  for (const std::string& text : hashed.filters) {
+    EXPECT_EQ(text.find("secret"), std::string::npos);
+  }
+}
+
 TEST(Bench, NotANumberSurvives) {
   Bench bench = tiny_bench();
   bench.programs[0].instructions[0].args.push_back({std::nan("")});

@@ -41,6 +41,13 @@ TEST(Capture, IsRead) {
   EXPECT_FALSE(CapturedRank().median_step_ns());
 }
 
+TEST(Capture, OfBeforeIdsHasNone) {
+  const Capture capture = parse_capture(kWhole, "capture.json");
+  EXPECT_EQ(capture.id, "");
+  EXPECT_EQ(capture.world_size, 2);
+  EXPECT_FALSE(capture.ranks[0].trace);
+}
+
 TEST(Capture, OtherDocumentsAreNone) {
   EXPECT_FALSE(is_capture(R"({"traceEvents":[]})"));
   EXPECT_FALSE(is_capture(""));

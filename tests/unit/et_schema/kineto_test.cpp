@@ -21,6 +21,12 @@ constexpr const char* kEvent =
     R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 2.001, "dur": 1.5, )"
     R"("args": {"External id": 3, "correlation": 4, "stream": 7, "bytes": 9}})";
 
+/// The event, of another category.
+std::string replaced_category(const std::string& name) {
+  std::string event = kEvent;
+  return event.replace(event.find("kernel"), 6, name);
+}
+
 std::string file_of(const std::string& events, const std::string& rest = {}) {
   return R"({"schemaVersion": 1, "traceEvents": [)" + events + "]" + rest + "}";
 }
@@ -69,6 +75,38 @@ TEST(Kineto, FieldsOfAnEvent) {
   EXPECT_EQ(op.sequence, 65);
   EXPECT_EQ(op.external_id, -1);
   EXPECT_EQ(profile.schema_version, 1);
+}
+
+KinetoCategory category_of(const std::string& name) {
+  return parse(file_of(replaced_category(name))).events[0].category;
+}
+
+TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
+  for (const char* launch :
+       {"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "xpu_driver", "mtia_runtime",
+        "privateuse1_runtime", "privateuse1_driver", "glow_runtime", "runtime", "driver"}) {
+    EXPECT_EQ(category_of(launch), KinetoCategory::kRuntime) << launch;
+  }
+  EXPECT_EQ(category_of("mtia_ccp_events"), KinetoCategory::kKernel);
+  EXPECT_EQ(category_of("npu_kernel"), KinetoCategory::kKernel);
+  EXPECT_EQ(category_of("gcu_memcpy"), KinetoCategory::kGpuMemcpy);
+  EXPECT_EQ(category_of("gcu_memset"), KinetoCategory::kGpuMemset);
+}
+
+TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
+  const auto unknown = [](const std::string& name) {
+    return parse(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
+  };
+  EXPECT_EQ(unknown("tpu_work"), 1U);
+  EXPECT_EQ(unknown("kernel"), 0U);
+  EXPECT_EQ(unknown("gpu_user_annotation"), 0U);
+  EXPECT_EQ(unknown("cuda_sync"), 0U);
+  EXPECT_EQ(unknown("mtia_insight"), 0U);
+  EXPECT_EQ(parse(file_of(R"({"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
+                          R"("dur": 1, "args": {"External id": 3}})"))
+                .losses[Loss::kUnknownDeviceEvents],
+            0U)
+      << "it names no device";
 }
 
 TEST(Kineto, TimesAreExactFarFromTheBase) {

@@ -3,6 +3,7 @@ find_package(LibArchive REQUIRED)
 
 understudy_test(readers_test
   SOURCES
+    capture_origin_test.cpp
     capture_test.cpp
     comms_test.cpp
     dtype_test.cpp

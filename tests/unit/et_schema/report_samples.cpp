@@ -25,6 +25,7 @@ RankReport sample_rank_report(int rank) {
   report.values = {0, number, 3};
   report.memory = {1610612736U + number, 1048576, 536870912};
   report.host_overhead_ns_per_operator = 120.25 + rank;
+  report.host_overhead_resolution_ns = 25.5;
   report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
   report.pace = {"recorded", 650, 1900, 50, 0.25 * slower, 0.5, 4.0 * slower, 1};
   report.counters = {20 * slower,
@@ -47,6 +48,21 @@ RankReport sample_rank_report(int rank) {
   report.startup_ms = 850.5;
   report.first_iteration_ms = 95.25 + rank;
   return report;
+}
+
+GpuUse sample_gpu_use() {
+  GpuUse gpu;
+  gpu.memory = {1, 2, 3, 4, 5, 6, 7};
+  GpuHealth health;
+  health.name = "A GPU";
+  health.driver_version = "580.1";
+  health.before = {100.5, 700, 1000, 1980, 1980, 2619, 40, {"gpu_idle"}};
+  health.after = {650.25, 700, 9000, 1755, 1980, {}, 61, {"sw_power_cap"}};
+  health.energy_j = 8000;
+  health.mean_power_w = 640.5;
+  health.warnings = {"the SM clock moved"};
+  gpu.health = health;
+  return gpu;
 }
 
 Report sample_report(int ranks) {

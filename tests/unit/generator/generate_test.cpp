@@ -225,6 +225,36 @@ TEST(Generate, RefusesASubgraphThatNoNodeNames) {
       "  hint:     inspect --tree TRACE shows the names");
 }
 
+TEST(Generate, WhatALoaderHandsOverIsMadeBeforeTheRun) {
+  TraceBuilder builder;
+  const TestValue storage{"\"<Storage>\"", "[]", "Storage", "[]"};
+  builder.add(2, "aten::set_",
+              "aten::set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt "
+              "storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)",
+              {tensor(6, 7, {0}), storage, integer(0), list({integer(4)}), list({integer(1)})},
+              {tensor(6, 9, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(6, 9, {4})}, {tensor(10, 11, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), Names{"aten::relu"});
+  EXPECT_EQ(program.selection.operators, 1U);
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[0])].external);
+  EXPECT_EQ(program.losses[et_schema::Loss::kPlaceholderValues], 1U);
+}
+
+TEST(Generate, AStorageThatAnOperatorHandsItselfIsItsOwn) {
+  TraceBuilder builder;
+  const TestValue storage{"\"<Storage>\"", "[]", "Storage", "[]"};
+  const auto clone =
+      builder.add(2, "aten::clone", kClone, {tensor(10, 11, {4}), none()}, {tensor(6, 9, {4})});
+  builder.add(clone, "aten::set_",
+              "aten::set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)",
+              {tensor(6, 7, {0}), storage}, {tensor(6, 9, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(6, 9, {4})}, {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::clone", "aten::relu"}));
+  EXPECT_FALSE(program.slots[slot(program.instructions[1].args[0])].external);
+}
+
 TEST(Generate, FiltersByNameAndCountsWhatItLeavesOut) {
   TraceBuilder builder;
   builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});

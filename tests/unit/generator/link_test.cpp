@@ -333,6 +333,27 @@ TEST(LinkTimes, NodesAndEventsThatDoNotJoinAreCounted) {
   EXPECT_EQ(linked.profile.nodes_joined, 30U);
 }
 
+TEST(LinkTimes, AStepOnADeviceWithoutDeviceEventsIsCounted) {
+  for (const char* device : {"cpu", "meta", "cuda:0", "xpu:0", "mtia:1"}) {
+    test::TestValue x = test::tensor(1, 11, {4});
+    x.value.replace(x.value.find("cpu"), 3, device);
+    std::vector<KinetoEvent> events;
+    test::TraceBuilder builder;
+    for (int i = 0; i < 3; ++i) {
+      builder.add(2, "aten::relu", kReluSchema, {x}, {x});
+      events.push_back(event("aten::relu", 100 * i, 50));
+    }
+    const bool is_on_device =
+        std::string_view(device) != "cpu" && std::string_view(device) != "meta";
+    const et_schema::Trace trace = builder.trace();
+    EXPECT_EQ(link(trace, profile_of(events)).losses[et_schema::Loss::kNoDeviceEvents],
+              is_on_device ? 1U : 0U)
+        << device;
+    events.push_back(event("a kernel", 20, 5, KinetoCategory::kKernel));
+    EXPECT_EQ(link(trace, profile_of(events)).losses[et_schema::Loss::kNoDeviceEvents], 0U);
+  }
+}
+
 // ---- whatever a profile holds
 
 /// Events with damaged times, names, threads and numbers.

@@ -185,5 +185,14 @@ TEST_F(PaceTest, AFailureOnAnotherThreadEndsTheIteration) {
   EXPECT_EQ(machine_->failed_step()->source, &builder_.program().instructions[1]);
 }
 
+TEST(LoopOverhead, IsNotToldBelowOneReadingOfTheClock) {
+  const LoopOverhead below_zero = loop_overhead(-24.51, 22);
+  EXPECT_FALSE(below_zero.ns_per_operator);
+  EXPECT_EQ(below_zero.resolution_ns, 22);
+  EXPECT_FALSE(loop_overhead(-400, 22).ns_per_operator);
+  EXPECT_FALSE(loop_overhead(21.9, 22).ns_per_operator);
+  EXPECT_EQ(loop_overhead(22, 22).ns_per_operator, 22);
+}
+
 }  // namespace
 }  // namespace understudy::replayer::testing

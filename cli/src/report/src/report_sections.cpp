@@ -199,9 +199,12 @@ Section findings_section(const RankReport& total) {
 
 Section overhead_section(const RankReport& total) {
   TextTable table({{"", kRight}, {""}});
+  constexpr const char* kWhat = "of our own an operator, above a bare loop of the same calls";
   if (total.host_overhead_ns_per_operator) {
-    table.add({figure_text(total.host_overhead_ns_per_operator) + " ns",
-               "of our own an operator, above a bare loop of the same calls"});
+    table.add({figure_text(total.host_overhead_ns_per_operator) + " ns", kWhat});
+  } else if (total.host_overhead_resolution_ns) {
+    table.add({"below " + figure_text(total.host_overhead_resolution_ns) + " ns",
+               fmt::format("{}: less than the clock tells", kWhat)});
   }
   if (total.startup_ms) {
     table.add({figure_text(total.startup_ms) + " ms", "from the start to the first iteration"});
@@ -283,7 +286,7 @@ Section environment_section(const et_schema::Environment& environment) {
 std::vector<Section> report_sections(const Report& report, const ReportTextOptions& options) {
   const et_schema::Coverage& coverage = report.total.coverage;
   return {iteration_section(report),
-          original_section(report.total),
+          original_section(report),
           pace_section(report.total),
           coverage_section(report),
           rows_section("Substituted", coverage.substituted, "by"),

@@ -1,10 +1,12 @@
 #include "run_sections.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/table.h"
 #include "figures.h"
@@ -35,7 +37,8 @@ Figure mean(const std::vector<double>& samples) {
 
 }  // namespace
 
-Section original_section(const RankReport& total) {
+Section original_section(const et_schema::Report& report) {
+  const RankReport& total = report.total;
   const et_schema::OriginalStep& original = total.original;
   if (!original.step_ms) {
     return {};
@@ -45,15 +48,26 @@ Section original_section(const RankReport& total) {
     operators_ms = operators_ms.value_or(0) + row.ms;
   }
   TextTable table({{""}, {"original", kRight}, {"replay", kRight}, {"ratio", kRight}});
-  const auto add = [&table](const char* what, const Figure& recorded, const Figure& replayed) {
-    table.add({what, figure_text(recorded), figure_text(replayed), ratio_text(replayed, recorded)});
+  // The original's step is whole: a part of it says nothing against it.
+  const bool is_whole = report.filters.empty();
+  const auto add = [&table](const char* what, const Figure& recorded, const Figure& replayed,
+                            bool is_alike) {
+    table.add({what, figure_text(recorded), figure_text(replayed),
+               ratio_text(replayed, is_alike ? recorded : std::nullopt)});
   };
-  add("a step that nothing observed", original.unprofiled_ms, total.iteration_ms.median);
-  add("the profiled step", original.step_ms, total.iteration_ms.median);
-  add("  in operators", original.operators_ms, operators_ms);
-  add("  between them", rest(original.step_ms, original.operators_ms), mean(total.gap_samples_ms));
+  add("a step that nothing observed", original.unprofiled_ms, total.iteration_ms.median, is_whole);
+  add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
+  add("  in operators", original.operators_ms, operators_ms, true);
+  add("  between them", is_whole ? rest(original.step_ms, original.operators_ms) : std::nullopt,
+      mean(total.gap_samples_ms), is_whole);
+  std::string text = table.to_text();
+  if (!is_whole) {
+    text += fmt::format(
+        "  The replay is a part of the step ({}): operators are held against the same ones\n",
+        fmt::join(report.filters, ", "));
+  }
   return {"Against the original, ms (its times as they were recorded, on its own machine)",
-          table.to_text()};
+          std::move(text)};
 }
 
 Section pace_section(const RankReport& total) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace understudy::cli {
+
+/// One figure of a JSON document, and where it stands.
+struct JsonFigure {
+  std::string rank;     ///< "all" outside of `ranks`
+  std::string section;  ///< the keys above it, joined by dots
+  std::string name;     ///< of an element of a list: its `name`, else its place from 0
+  std::string detail;   ///< of such an element: its other texts
+  std::string metric;   ///< its key; `value` in a list of plain values; "samples_ms.3" in a list
+                        ///< below an element
+  std::string value;    ///< empty for null
+};
+
+/// All figures and texts of a document. `ranks`, a list of objects with `rank`, stands for those
+/// ranks.
+[[nodiscard]] std::vector<JsonFigure> figures_of(const nlohmann::ordered_json& document);
+
+/// They as one long table, `rank,section,name,detail,metric,value`: so no figure of the JSON can be
+/// missing from it.
+[[nodiscard]] std::string json_to_csv(const nlohmann::ordered_json& document);
+
+}  // namespace understudy::cli
