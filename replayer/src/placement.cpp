@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "et_schema/error.h"
+#include "et_schema/schema_text.h"
 #include "replayer/device.h"
 
 namespace understudy::replayer {
@@ -39,9 +40,9 @@ void find_host_storages(const Program& program, const std::vector<Instruction>& 
   for (const Instruction& instruction : instructions) {
     for (const HostArgument& argument : kHostArguments) {
       if (instruction.name == argument.op && argument.position < instruction.args.size()) {
-        et_schema::for_each_slot({instruction.args[argument.position]}, [&](et_schema::SlotId slot) {
-          on_host[program.slots[slot].storage] = true;
-        });
+        et_schema::for_each_slot(
+            {instruction.args[argument.position]},
+            [&](et_schema::SlotId slot) { on_host[program.slots[slot].storage] = true; });
       }
     }
     find_host_storages(program, instruction.body, on_host);
@@ -54,16 +55,38 @@ void move_arguments(std::vector<Argument>& arguments) {
       if (device->device.type == DeviceType::kCpu) {
         device->device = kAccelerator;
       }
+    } else if (const auto* text = std::get_if<std::string>(&argument.value); text != nullptr) {
+      if (*text == "cpu") {  // a device of traces that write it as text
+        argument.value = Argument::DeviceRef{kAccelerator};
+      }
     } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
       move_arguments(*list);
     }
   }
 }
 
-void move_instructions(std::vector<Instruction>& instructions) {
+/// A factory makes its tensor on the CPU where it is not told otherwise.
+void tell_device(const Program& program, Instruction& instruction) {
+  if (!instruction.schema) {
+    return;
+  }
+  bool takes_tensors = false;
+  et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId) { takes_tensors = true; });
+  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "device");
+  if (takes_tensors || at < 0 || static_cast<std::size_t>(at) >= instruction.args.size()) {
+    return;
+  }
+  Argument& device = instruction.args[static_cast<std::size_t>(at)];
+  if (std::holds_alternative<Argument::None>(device.value)) {
+    device.value = Argument::DeviceRef{kAccelerator};
+  }
+}
+
+void move_instructions(const Program& program, std::vector<Instruction>& instructions) {
   for (Instruction& instruction : instructions) {
     move_arguments(instruction.args);
-    move_instructions(instruction.body);
+    tell_device(program, instruction);
+    move_instructions(program, instruction.body);
   }
 }
 
@@ -121,7 +144,7 @@ Program move_to_device(Program program) {
       device = kAccelerator;
     }
   }
-  move_instructions(program.instructions);
+  move_instructions(program, program.instructions);
   return program;
 }
 
