@@ -26,7 +26,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   void setDevice(c10::Device) const override {}
   void uncheckedSetDevice(c10::Device) const noexcept override {}
   [[nodiscard]] c10::Stream getStream(c10::Device device) const override {
-    return {c10::Stream::DEFAULT, device};
+    return c10::Stream(c10::Stream::DEFAULT, device);
   }
   [[nodiscard]] c10::Stream exchangeStream(c10::Stream stream) const override {
     return getStream(stream.device());
