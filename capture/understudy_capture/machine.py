@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+from .kernels import kernel_variables
+
 
 def peak_rss():
     unit = 1 if sys.platform == "darwin" else 1024
@@ -47,7 +49,6 @@ def _cpu_model():
 def describe_environment():
     """What the times depend on; no host name, no user, no path."""
     linux = hasattr(os, "sched_getaffinity")
-    prefixes = ("OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_")
     return {
         "torch": torch.__version__,
         "python": platform.python_version(),
@@ -58,6 +59,6 @@ def describe_environment():
         "interop_threads": torch.get_num_interop_threads(),
         "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
         "cuda": torch.version.cuda if torch.cuda.is_available() else None,
-        "variables": {k: v for k, v in sorted(os.environ.items()) if k.startswith(prefixes)},
+        "variables": kernel_variables(),
         "load_average": os.getloadavg()[0],
     }

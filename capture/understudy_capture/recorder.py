@@ -29,6 +29,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, re
 from . import job, machine
 from .census import Census
 from .indices import IndexRecorder
+from .kernels import AutocastSeen, kernel_settings
 from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .summary import summarize
@@ -103,6 +104,8 @@ class Capture:
         self._mark = None  # what its header tells it by
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
+        self._kernel_settings = {}
+        self._autocast = AutocastSeen()
         self._peak_rss = None
         self._faults = {phase: [] for phase in self._phases}
         self._yardstick_ms = {"timed": [], "kineto_only": []}
@@ -219,6 +222,9 @@ class Capture:
             self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
+        if phase not in ("warmup", "timed"):
+            self._open.enter_context(self._autocast)
+        self._kernel_settings = kernel_settings()
         if self._yardstick is not None and phase in self._yardstick_ms:
             self._yardstick_ms[phase].append(self._yardstick())
         settles = phase == "faults" and is_first
@@ -403,6 +409,8 @@ class Capture:
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "untouched_tensor_bytes": self._untouched_bytes,
             "process_groups": job.process_groups(),
+            "kernel_settings": self._kernel_settings,
+            "autocast": sorted(self._autocast.regions),
             "environment": machine.describe_environment(),
         }
 

@@ -22,6 +22,34 @@ std::string or_null(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "null";
 }
 
+/// Nothing where there are none.
+void append_texts(std::string& out, std::string_view key,
+                  const std::map<std::string, std::string>& texts) {
+  if (texts.empty()) {
+    return;
+  }
+  out += fmt::format(",\"{}\":{{", key);
+  bool is_first = true;
+  for (const auto& [name, text] : texts) {
+    out += is_first ? "" : ",";
+    is_first = false;
+    append_json_string(out, name);
+    out += ':';
+    append_json_string(out, text);
+  }
+  out += '}';
+}
+
+std::map<std::string, std::string> read_texts(const JsonField& profile, const char* key) {
+  std::map<std::string, std::string> texts;
+  if (const auto field = profile.find(key)) {
+    for (const auto& [name, text] : field->members()) {
+      texts[name] = text.as_text();
+    }
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string_view to_string(JoinKind join) {
@@ -53,7 +81,10 @@ void append_profile(std::string& out, const RecordedProfile& profile) {
     append_json_string(out, lost.reason);
     out += fmt::format(R"(,"count":{},"device_ns":{}}})", lost.count, lost.device_ns);
   }
-  out += "]}";
+  out += ']';
+  append_texts(out, "kernel_settings", profile.kernel_settings);
+  append_texts(out, "variables", profile.variables);
+  out += '}';
 }
 
 RecordedProfile read_profile(const JsonField& field) {
@@ -87,6 +118,8 @@ RecordedProfile read_profile(const JsonField& field) {
     profile.lost.push_back({lost.at("name").as_text(), lost.at("reason").as_text(),
                             lost.at("count").as_uint(), lost.at("device_ns").as_int()});
   }
+  profile.kernel_settings = read_texts(field, "kernel_settings");
+  profile.variables = read_texts(field, "variables");
   return profile;
 }
 

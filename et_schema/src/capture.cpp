@@ -11,6 +11,16 @@ namespace {
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
 
+std::map<std::string, std::string> read_texts(const JsonField& rank, const char* key) {
+  std::map<std::string, std::string> texts;
+  if (const auto field = rank.find(key); field && !field->is_null()) {
+    for (const auto& [name, text] : field->members()) {
+      texts[name] = text.as_text();
+    }
+  }
+  return texts;
+}
+
 CapturedRank read_rank(const JsonField& field, std::size_t index) {
   if (field.at("rank").as_uint() != index) {
     field.at("rank").fail(std::to_string(index));
@@ -36,6 +46,10 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
       }
       rank.untouched_tensor_bytes[device] = count;
     }
+  }
+  rank.kernel_settings = read_texts(field, "kernel_settings");
+  if (const auto environment = field.find("environment"); environment && !environment->is_null()) {
+    rank.variables = read_texts(*environment, "variables");
   }
   const auto observer = field.find("observer_ns");
   if (observer && !observer->is_null()) {

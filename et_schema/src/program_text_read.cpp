@@ -82,6 +82,9 @@ class ProgramReader {
     if (element untouched; line["untouched"].get(untouched) == simdjson::SUCCESS) {
       storage.untouched = lines_.to_bool("untouched", untouched);
     }
+    if (element pinned; line["pinned"].get(pinned) == simdjson::SUCCESS) {
+      storage.pinned = lines_.to_bool("pinned", pinned);
+    }
     return storage;
   }
 

@@ -70,6 +70,7 @@ class ProgramWriter {
     flag("state", storage.state);
     double_field("zeros", storage.zeros);
     flag("untouched", storage.untouched);
+    flag("pinned", storage.pinned);
     out_ += "}\n";
   }
 

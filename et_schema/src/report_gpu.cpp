@@ -64,6 +64,8 @@ Json health_json(const GpuHealth& health) {
           {"driver_version", health.driver_version},
           {"energy_j", number(health.energy_j)},
           {"mean_power_w", number(health.mean_power_w)},
+          {"window_s", number(health.window_s)},
+          {"window_iterations", health.window_iterations},
           {"before", state_json(health.before)},
           {"after", state_json(health.after)},
           {"warnings", health.warnings}};
@@ -75,6 +77,10 @@ GpuHealth read_health(const JsonField& field) {
   health.driver_version = field.at("driver_version").as_text();
   health.energy_j = field.at("energy_j").as_double_or_null();
   health.mean_power_w = field.at("mean_power_w").as_double_or_null();
+  if (const auto window = field.find("window_s")) {  // reports of before the window have none
+    health.window_s = window->as_double_or_null().value_or(0);
+    health.window_iterations = field.at("window_iterations").as_uint();
+  }
   health.before = read_state(field.at("before"));
   health.after = read_state(field.at("after"));
   health.warnings = field.at("warnings").as_texts();

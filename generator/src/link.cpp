@@ -39,6 +39,7 @@ struct Launched {
   std::int64_t device_ns = 0;
   std::uint64_t count = 0;
   std::optional<std::int64_t> stream = {};
+  bool reads_pinned = false;  ///< copies from page-locked memory of the host
 };
 
 /// The profiler fills in "Record function id" only while an execution trace is being taken.
@@ -193,6 +194,7 @@ class Linker {
         if (!sum.stream && source.stream >= 0) {
           sum.stream = source.stream;
         }
+        sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
       }
     }
   }
@@ -215,7 +217,8 @@ class Linker {
                                           median(samples.device),
                                           static_cast<std::uint64_t>(median(samples.launches)),
                                           samples.stream,
-                                          {}};
+                                          {},
+                                          samples.reads_pinned};
         if (!samples.page_faults.empty()) {
           // Mostly all or none in a step: the mean tells how often.
           result_.nodes[nodes_.nodes[i]]->page_faults = mean(samples.page_faults);
@@ -232,11 +235,13 @@ class Linker {
   struct Samples {
     std::vector<std::int64_t> host, self, device, launches, page_faults;
     std::optional<std::int64_t> stream;
+    bool reads_pinned = false;
     void clear() {
       for (auto* list : {&host, &self, &device, &launches, &page_faults}) {
         list->clear();
       }
       stream.reset();
+      reads_pinned = false;
     }
   };
 
@@ -253,6 +258,7 @@ class Linker {
       if (!samples.stream) {
         samples.stream = launched_[event].stream;
       }
+      samples.reads_pinned |= launched_[event].reads_pinned;
     }
   }
 
@@ -281,11 +287,13 @@ class Linker {
         times->device_ns = sum.device_ns = add_times(sum.device_ns, times->device_ns);
         times->launches = sum.count += times->launches;
         times->stream = sum.stream = times->stream ? times->stream : sum.stream;
+        times->reads_pinned = sum.reads_pinned |= times->reads_pinned;
       }
       Launched& above = below[trace_.nodes[i].parent];
       above.device_ns = add_times(above.device_ns, sum.device_ns);
       above.count += sum.count;
       above.stream = sum.stream ? sum.stream : above.stream;
+      above.reads_pinned |= sum.reads_pinned;
     }
   }
 

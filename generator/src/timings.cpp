@@ -31,6 +31,9 @@ class TimingSetter {
           instruction.kind == InstructionKind::kAlias ? kNoNode : trace_.find(instruction.node_id);
       if (node != kNoNode && link_.nodes[node]) {
         instruction.timing = timing_of(node, i);
+        if (link_.nodes[node]->reads_pinned) {
+          pin_inputs(instruction);
+        }
       }
     }
     set_gaps();
@@ -42,6 +45,14 @@ class TimingSetter {
   }
 
  private:
+  /// What a copy from page-locked memory read lies there: a loader pinned it.
+  void pin_inputs(const Instruction& instruction) {
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
+      storage.pinned |= storage.external && storage.device.type == et_schema::DeviceType::kCpu;
+    });
+  }
+
   [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
     const NodeTimes& times = *link_.nodes[node];
     Timing timing{times.start_ns, times.host_ns, 0,  times.device_ns,

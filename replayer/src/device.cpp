@@ -8,7 +8,9 @@
 
 #include <array>
 #include <filesystem>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "et_schema/error.h"
 
@@ -26,13 +28,14 @@ namespace {
                                                                     .hint = std::move(hint)});
 }
 
+/// A CUDA device without an index: the one of this rank.
 std::optional<c10::Device> parse(const std::string& text) {
   if (text == "cpu") {
     return c10::Device(c10::kCPU);
   }
   const std::string cuda = "cuda";
   if (text == cuda) {
-    return c10::Device(c10::kCUDA, 0);
+    return c10::Device(c10::kCUDA);
   }
   const std::string digits = text.size() > cuda.size() ? text.substr(cuda.size() + 1) : "";
   constexpr std::size_t kMostDigits = 2;
@@ -62,10 +65,23 @@ void load_cuda(const std::string& text) {
   }
 }
 
+/// Memory that CUDA's runtime gave, apart from the allocator's.
+void free_block(void* block) {
+  using Free = int (*)(void*);
+  reinterpret_cast<Free>(dlsym(RTLD_DEFAULT, "cudaFree"))(block);
+}
+
 }  // namespace
 
-c10::Device open_device(const std::string& text) {
-  const std::optional<c10::Device> device = parse(text);
+std::optional<int> choose_gpu(std::optional<int> local_rank, int count) {
+  if (!local_rank || count == 1) {
+    return count > 0 ? std::optional(0) : std::nullopt;
+  }
+  return *local_rank < count ? local_rank : std::nullopt;
+}
+
+c10::Device open_device(const std::string& text, std::optional<int> local_rank) {
+  std::optional<c10::Device> device = parse(text);
   if (!device) {
     refuse("'" + text + "'", "cpu, cuda or cuda:N", text, "");
   }
@@ -79,7 +95,19 @@ c10::Device open_device(const std::string& text) {
            "cpu.");
   }
   const c10::DeviceIndex count = c10::impl::VirtualGuardImpl(device->type()).deviceCount();
-  if (device->index() >= count) {
+  if (count > 0 && !device->has_index()) {
+    const std::optional<int> own = choose_gpu(local_rank, count);
+    if (!own) {
+      refuse(fmt::format("{}: rank {} of this host has no GPU of its own", text, *local_rank),
+             fmt::format("at least {} GPUs, or a single one that is visible to each rank",
+                         *local_rank + 1),
+             fmt::format("{} GPUs", count),
+             "Start as many ranks a host as it has GPUs, or name the GPU that they share: --device "
+             "cuda:0.");
+    }
+    device->set_index(static_cast<c10::DeviceIndex>(*own));
+  }
+  if (count == 0 || device->index() >= count) {
     refuse(text, "a GPU of that number and its driver", fmt::format("{} GPUs", count),
            "nvidia-smi lists the GPUs of this machine; use --device cpu where there is none.");
   }
@@ -153,6 +181,29 @@ std::string device_pci_bus_id(c10::Device device) {
     return {};
   }
   return text.data();
+}
+
+c10::Storage device_block(c10::Device device, std::size_t bytes) {
+  using Allocate = int (*)(void**, std::size_t);
+  const auto allocate = reinterpret_cast<Allocate>(dlsym(RTLD_DEFAULT, "cudaMalloc"));
+  void* block = nullptr;
+  if (!device.is_cuda() || allocate == nullptr || allocate(&block, bytes) != 0) {
+    return {};
+  }
+  return {c10::Storage::use_byte_size_t(), bytes,
+          c10::DataPtr(block, block, &free_block, device), nullptr, false};
+}
+
+void seed_generators(c10::Device device, std::uint64_t seed) {
+  std::vector<c10::Device> devices = {c10::Device(c10::kCPU)};
+  if (!device.is_cpu()) {
+    devices.push_back(device);
+  }
+  for (const c10::Device& each : devices) {
+    at::Generator generator = at::globalContext().defaultGenerator(each);
+    const std::scoped_lock lock(generator.mutex());
+    generator.set_current_seed(seed);
+  }
 }
 
 std::string device_text(c10::Device device) {

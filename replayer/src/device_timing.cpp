@@ -6,14 +6,22 @@
 
 namespace understudy::replayer {
 
-DeviceTimer::DeviceTimer(c10::Device device, std::size_t spans) : device_(device), spans_(spans) {}
-
-void DeviceTimer::record(std::optional<c10::Event>& event) const {
-  if (!event) {
-    event.emplace(device_.type(),
-                  c10::EventFlag::BACKEND_DEFAULT);  // the default one keeps no time
+DeviceTimer::DeviceTimer(c10::Device device, std::size_t spans) : device_(device), spans_(spans) {
+  if (device_.is_cpu()) {
+    return;
   }
-  event->record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+  for (Span& span : spans_) {
+    for (std::optional<c10::Event>* const event : {&span.begin, &span.end}) {
+      event->emplace(device_.type(),
+                     c10::EventFlag::BACKEND_DEFAULT);  // the default one keeps no time
+      record(**event);  // the device's event is made when it is first recorded: not in a pass
+    }
+  }
+  synchronize(device_);
+}
+
+void DeviceTimer::record(c10::Event& event) const {
+  event.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
 }
 
 void DeviceTimer::begin(std::size_t span) {
@@ -21,7 +29,7 @@ void DeviceTimer::begin(std::size_t span) {
   if (device_.is_cpu()) {
     spans_[span].begin_time = Clock::now();
   } else {
-    record(spans_[span].begin);
+    record(*spans_[span].begin);
   }
 }
 
@@ -29,7 +37,7 @@ void DeviceTimer::end(std::size_t span) {
   if (device_.is_cpu()) {
     spans_[span].end_time = Clock::now();
   } else {
-    record(spans_[span].end);
+    record(*spans_[span].end);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "et_schema/error.h"
+#include "replayer/device.h"
 #include "replayer/layout.h"
 #include "replayer/memory.h"
 #include "replayer/values.h"
@@ -28,6 +28,13 @@ constexpr std::uint64_t kRememberedBytes = std::uint64_t{1} << 30U;
 bool is_index(const Slot& slot) {
   return slot.value && (slot.value->kind == et_schema::ValueRuleKind::kReuse ||
                         slot.value->kind == et_schema::ValueRuleKind::kIntegers);
+}
+
+/// All bytes of a storage as a tensor.
+at::Tensor whole(const c10::Storage& memory) {
+  at::Tensor bytes = at::empty({0}, at::TensorOptions().device(memory.device()).dtype(at::kByte));
+  bytes.set_(memory, 0, {static_cast<int64_t>(memory.nbytes())}, {1});
+  return bytes;
 }
 
 }  // namespace
@@ -154,16 +161,19 @@ void Externals::remember(const BoundProgram& bound) {
 }
 
 c10::Storage Externals::copy_of(StorageId storage) const {
-  const std::size_t bytes = memory_[storage]->storage.nbytes();
-  c10::Storage copy = map_storage(bytes);
-  at::from_blob(copy.mutable_data(), {static_cast<int64_t>(bytes)}, at::kByte)
-      .copy_(bytes_of(storage));
+  const c10::Storage& memory = memory_[storage]->storage;
+  // On the device where it has room, so that restoring does not cross the bus.
+  c10::Storage copy = device_block(memory.device(), memory.nbytes());
+  if (!copy) {
+    copy = map_storage(memory.nbytes());
+  }
+  whole(copy).copy_(bytes_of(storage));
   return copy;
 }
 
 void Externals::put_back(StorageId storage, const c10::Storage& copy) {
   at::Tensor bytes = bytes_of(storage);
-  bytes.copy_(at::from_blob(copy.mutable_data(), bytes.sizes(), at::kByte));
+  bytes.copy_(whole(copy));
 }
 
 void Externals::draw_variants() {
@@ -216,10 +226,7 @@ void Externals::vary(std::size_t number) {
 }
 
 at::Tensor Externals::bytes_of(StorageId storage) const {
-  const c10::Storage& memory = memory_[storage]->storage;
-  at::Tensor bytes = at::empty({0}, at::TensorOptions().device(memory.device()).dtype(at::kByte));
-  bytes.set_(memory, 0, {static_cast<int64_t>(memory.nbytes())}, {1});
-  return bytes;
+  return whole(memory_[storage]->storage);
 }
 
 void Externals::seed(const std::vector<TableReach>& reach) {
@@ -279,7 +286,8 @@ void Externals::allocate(StorageId storage) {
     has_mapped_ = true;
     return;
   }
-  const auto options = c10::TensorOptions().device(device).dtype(at::kByte);
+  const bool pins = recorded.pinned && device.is_cpu() && device_.is_cuda();
+  const auto options = c10::TensorOptions().device(device).dtype(at::kByte).pinned_memory(pins);
   memory_[storage] = Memory{at::empty({recorded.bytes}, options).storage(), false};
 }
 

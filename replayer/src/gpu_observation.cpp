@@ -4,6 +4,7 @@
 #include <map>
 
 #include "et_schema/error.h"
+#include "median.h"
 #include "replayer/device.h"
 
 namespace understudy::replayer {
@@ -24,10 +25,23 @@ void GpuObservation::begin() {
     return;
   }
   reset_device_counts(device_);
+}
+
+void GpuObservation::begin_window() {
   if (monitor_ != nullptr) {
     before_ = monitor_->read();
+    begin_ = Clock::now();
   }
-  begin_ = Clock::now();
+}
+
+void GpuObservation::end_window(std::size_t iterations) {
+  if (monitor_ == nullptr) {
+    return;
+  }
+  const std::chrono::duration<double> seconds = Clock::now() - begin_;
+  use_.health = gpu_health(*monitor_, before_, monitor_->read(), seconds.count());
+  use_.health->window_s = seconds.count();
+  use_.health->window_iterations = iterations;
 }
 
 void GpuObservation::note_iteration() {
@@ -44,24 +58,26 @@ void GpuObservation::note_iteration() {
   use_.memory = highest;
 }
 
-void GpuObservation::end(std::optional<et_schema::GpuUse>& use) {
-  if (device_.is_cpu()) {
-    return;
+void GpuObservation::report(std::optional<et_schema::GpuUse>& use) {
+  if (!device_.is_cpu()) {
+    use = std::move(use_);
   }
-  if (monitor_ != nullptr) {
-    const et_schema::GpuState after = monitor_->read();
-    const std::chrono::duration<double> seconds = Clock::now() - begin_;
-    use_.health = gpu_health(*monitor_, before_, after, seconds.count());
+}
+
+void DeviceTimeHook::end_pass() {
+  const std::vector<std::optional<double>> times_ms = timer_.collect();
+  for (std::size_t i = 0; i < times_ms.size(); ++i) {
+    if (times_ms[i]) {
+      passes_ms_[i].push_back(*times_ms[i]);
+    }
   }
-  use = std::move(use_);
 }
 
 void DeviceTimeHook::report(std::vector<et_schema::OperatorTime>& operators) {
-  const std::vector<std::optional<double>> times_ms = timer_.collect();
   std::map<std::string, double> by_name;
-  for (std::size_t i = 0; i < times_ms.size(); ++i) {
-    if (times_ms[i] && program_.steps[i].source != nullptr) {
-      by_name[program_.steps[i].source->name] += *times_ms[i];
+  for (std::size_t i = 0; i < passes_ms_.size(); ++i) {
+    if (!passes_ms_[i].empty() && program_.steps[i].source != nullptr) {
+      by_name[program_.steps[i].source->name] += median(passes_ms_[i]);
     }
   }
   for (et_schema::OperatorTime& row : operators) {

@@ -13,6 +13,7 @@
 #include "et_schema/error.h"
 #include "gpu_observation.h"
 #include "hooks.h"
+#include "median.h"
 #include "operator_times.h"
 #include "own_threads.h"
 #include "replayer/device.h"
@@ -220,16 +221,20 @@ double Measurement::timed(Run&& run) {
 
 double Measurement::iterate() {
   return timed([this] {
-    if (issue_ == nullptr) {
-      guarded([&] { machine_.run(bound_); });
-    } else {
-      guarded([&] {
-        own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
-      });
-      issue_->end_iteration();
-    }
-    synchronize(options_.device);
+    run_iteration();
+    finish_iteration(options_.device);
   });
+}
+
+void Measurement::run_iteration() {
+  if (issue_ == nullptr) {
+    guarded([&] { machine_.run(bound_); });
+    return;
+  }
+  guarded([&] {
+    own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
+  });
+  issue_->end_iteration();
 }
 
 void Measurement::measure_iterations(RankReport& report) {
@@ -266,7 +271,8 @@ void Measurement::measure_iterations(RankReport& report) {
     reset_cpu_peak();
     reset_device_peak(options_.device);
   }
-  gpu.end(report.gpu);
+  watch_gpu(gpu, samples);
+  gpu.report(report.gpu);
   if (options_.require_steady_clocks && report.gpu) {
     require_steady_clocks(*report.gpu);
   }
@@ -276,6 +282,46 @@ void Measurement::measure_iterations(RankReport& report) {
   report.memory.peak_bytes = peak + externals_.touched_mapped_bytes();
   report.memory.live_peak_bytes = bound_.live_peak_bytes;
   report.memory.external_bytes = externals_.touched_bytes();
+}
+
+/// Iterations that follow each other without a restore, a scan or a barrier, so that the GPU's
+/// energy and clocks between two readings are the step's alone. As many on all ranks.
+void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
+  if (!any_rank(gpu.reads_health())) {
+    return;
+  }
+  const std::size_t iterations = most_of_ranks(window_iterations(median(samples_ms)));
+  externals_.restore();
+  since_restore_ = 0;
+  backend_.barrier();
+  gpu.begin_window();
+  for (std::size_t i = 0; i < iterations; ++i) {
+    if (issue_ != nullptr) {
+      issue_->begin_iteration();
+    }
+    run_iteration();
+  }
+  finish_iteration(options_.device);
+  gpu.end_window(iterations);
+  externals_.restore();
+}
+
+void Measurement::time_on_device(RankReport& report) {
+  DeviceTimeHook on_device(bound_, options_.device);
+  for (int pass = 0; pass < kDevicePasses; ++pass) {
+    advance();
+    guarded([&] { machine_.run(bound_, on_device); });
+    on_device.end_pass();
+  }
+  on_device.report(report.operators);
+}
+
+std::size_t Measurement::most_of_ranks(std::size_t mine) {
+  std::size_t most = mine;
+  for (const std::string& number : backend_.all_gather_text(std::to_string(mine))) {
+    most = std::max<std::size_t>(most, std::stoull(number));
+  }
+  return most;
 }
 
 bool Measurement::is_last(std::size_t done, double spent_s) {
@@ -354,10 +400,7 @@ void Measurement::profile(RankReport& report) {
   report.host_overhead_resolution_ns = overhead.resolution_ns;
   report_operator_times(bound_, hook.calls(), iterations_ms, report);
   if (!options_.device.is_cpu()) {
-    DeviceTimeHook on_device(bound_, options_.device);
-    advance();
-    guarded([&] { machine_.run(bound_, on_device); });
-    on_device.report(report.operators);
+    time_on_device(report);
   }
   if (backend_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {

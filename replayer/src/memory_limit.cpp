@@ -21,6 +21,16 @@ using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
 
+/// The program with the memory of another device left out: its tensors take nothing.
+Program only_on(c10::Device device, Program program, c10::Device target) {
+  for (et_schema::Storage& storage : program.storages) {
+    if (map_device(storage.device, target) != device) {
+      storage.bytes = 0;
+    }
+  }
+  return program;
+}
+
 /// Bytes of the externals that take memory only where they are touched.
 std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
   std::vector<bool> counted(program.storages.size());
@@ -101,20 +111,40 @@ std::uint64_t needed_bytes(const Program& program, c10::Device device) {
   return needed_of(et_schema::plan_memory(program), program, device);
 }
 
-void check_memory(const Program& program, c10::Device device,
-                  std::optional<std::uint64_t> limit_bytes) {
+namespace {
+
+/// Against what is free of `device`, one of those that a replay on `target` uses.
+void check_free(const Program& program, c10::Device device, c10::Device target) {
   const MemoryPlan plan = et_schema::plan_memory(program);
-  const std::uint64_t needed = needed_of(plan, program, device);
-  if (limit_bytes && needed > *limit_bytes) {
-    refuse(program, plan, needed, "the benchmark needs more memory than it may take",
-           "--memory-limit", fmt::format("at most {} bytes", *limit_bytes));
-  }
+  const std::uint64_t needed = needed_of(plan, program, target);
   const std::optional<std::uint64_t> free =
       device.is_cpu() ? available_memory() : device_free_bytes(device);
   if (free && needed > *free) {
     refuse(program, plan, needed, "out of memory: the benchmark does not fit",
            "memory of " + device_text(device),
            fmt::format("at most {} bytes, what is free", *free));
+  }
+}
+
+}  // namespace
+
+std::uint64_t needed_bytes_on(const Program& program, c10::Device device, c10::Device target) {
+  return needed_bytes(only_on(device, program, target), target);
+}
+
+void check_memory(const Program& program, c10::Device device,
+                  std::optional<std::uint64_t> limit_bytes) {
+  const c10::Device cpu(c10::kCPU);
+  const Program own = device.is_cpu() ? program : only_on(device, program, device);
+  const MemoryPlan plan = et_schema::plan_memory(own);
+  const std::uint64_t needed = needed_of(plan, own, device);
+  if (limit_bytes && needed > *limit_bytes) {
+    refuse(own, plan, needed, "the benchmark needs more memory than it may take", "--memory-limit",
+           fmt::format("at most {} bytes", *limit_bytes));
+  }
+  check_free(own, device, device);
+  if (!device.is_cpu()) {
+    check_free(only_on(cpu, program, device), cpu, device);
   }
 }
 

@@ -11,11 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include "backends/launcher.h"
 #include "et_schema/error.h"
 #include "replayer/bind.h"
 #include "replayer/decisions.h"
 #include "replayer/device.h"
 #include "replayer/externals.h"
+#include "replayer/kernel_settings.h"
 #include "replayer/measure.h"
 #include "replayer/memory.h"
 #include "replayer/memory_limit.h"
@@ -128,13 +130,29 @@ void check_pace(const et_schema::Program& program, const Pace& pace) {
                "same step; a folder that scripts/capture wrote holds one."});
 }
 
+void add_settings(RankRun& run, const std::string& kind, const Settings& settings) {
+  for (const auto& [name, value] : settings) {
+    run.settings[kind + name] = value;
+  }
+}
+
 }  // namespace
 
 RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
                     const ReplayOptions& options) {
-  const c10::Device device = open_device(options.device);
+  const et_schema::Program& recorded = bench.programs[static_cast<std::size_t>(rank)];
   RankRun run;
+  if (recorded.profile) {
+    add_settings(run, "variable.", apply_variables(recorded.profile->variables));
+  }
+  const c10::Device device = open_device(options.device, backends::launched_local_rank());
   run.device = device_text(device);
+  if (recorded.profile) {
+    add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings));
+  }
+  const Place place = choose_place(recorded, device, options.place);
+  run.settings["place"] = to_string(place);
+  seed_generators(device, options.seed);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   run.versions["torch"] = TORCH_VERSION;
   at::set_num_threads(run.threads);
@@ -145,7 +163,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
-  const et_schema::Program& program = bench.programs[static_cast<std::size_t>(rank)];
+  const std::optional<et_schema::Program> moved =
+      place == Place::kDevice ? std::optional(move_to_device(recorded)) : std::nullopt;
+  const et_schema::Program& program = moved ? *moved : recorded;
   check_pace(program, options.pace);
   check_memory(program, device, options.memory_limit_bytes);
   if (device.is_cpu() && wanted_faults(program, options)) {
@@ -161,7 +181,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const std::vector<BoundGroup> groups = make_groups(bench, comms);
   Machine machine(program, comms);
   Externals externals(program, device, options.seed);
-  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error);
+  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error, device);
 
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "find_stand_in.h"
+#include "replayer/device.h"
 #include "replayer/layout.h"
 #include "replayer/memory.h"
 
@@ -73,6 +74,40 @@ bool is_out_of_memory(const std::exception& exception) {
   return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
          dynamic_cast<const c10::OutOfMemoryError*>(&exception) != nullptr ||
          std::string(exception.what()).find("can't allocate memory") != std::string::npos;
+}
+
+et_schema::Error lost_device_error(const Program& program, const Step& step,
+                                   const std::exception& exception, const std::string& device) {
+  et_schema::ErrorContext context;
+  std::string name = "a view of a tensor";
+  if (step.source != nullptr) {
+    name = step.source->name;
+    context.node = step.source->node_id;
+    context.field = describe_call(program, *step.source);
+  }
+  context.expected = device + " still answers after it";
+  context.got = cause_of(exception);
+  context.hint =
+      "No operator can run on the device after such an error. Look for an index outside of a table "
+      "(another --seed draws others), for memory that something else took, and in the system's log "
+      "for errors of the device (Xid of NVIDIA's driver).";
+  return et_schema::run_failed(device + " was lost in " + name, context);
+}
+
+void finish_iteration(c10::Device device) {
+  try {
+    synchronize(device);
+  } catch (const c10::Error& error) {
+    throw et_schema::run_failed(
+        device_text(device) + " failed in an iteration",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = {},
+         .expected = "the operators that passed the first, checked iteration to pass again",
+         .got = cause_of(error),
+         .hint = "CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens."});
+  }
 }
 
 et_schema::Error step_error(const Program& program, const Step& step,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <exception>
 #include <string>
 
@@ -18,5 +20,14 @@ namespace understudy::replayer {
 /// The error that ends a run: which node, which operator, what it was given, what it said.
 [[nodiscard]] et_schema::Error step_error(const et_schema::Program& program, const Step& step,
                                           const std::exception& exception);
+
+/// The error of an operator after which the device answers nothing any more.
+[[nodiscard]] et_schema::Error lost_device_error(const et_schema::Program& program,
+                                                 const Step& step, const std::exception& exception,
+                                                 const std::string& device);
+
+/// Waits for all that an iteration issued to the device. Throws Error (failed): an error that the
+/// device tells of only now, when no operator can be named any more.
+void finish_iteration(c10::Device device);
 
 }  // namespace understudy::replayer

@@ -101,6 +101,25 @@ class LastTouches {
   std::vector<std::map<std::uint32_t, std::uint32_t>> writes_;
 };
 
+/// The stream that first writes a storage is its home: the allocator gives its memory back there.
+/// True if anything that is touched has another one. Externals are never given back.
+bool settle_homes(const Program& program, const Touched& touched, std::uint32_t stream,
+                  std::vector<std::optional<std::uint32_t>>& home) {
+  bool is_foreign = false;
+  for (const auto* storages : {&touched.writes, &touched.reads}) {
+    for (const StorageId storage : *storages) {
+      if (program.storages[storage].external) {
+        continue;
+      }
+      if (!home[storage]) {
+        home[storage] = stream;
+      }
+      is_foreign |= *home[storage] != stream;
+    }
+  }
+  return is_foreign;
+}
+
 }  // namespace
 
 StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
@@ -112,6 +131,7 @@ StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
   plan.streams = static_cast<std::uint32_t>(streams.size());
   plan.steps.resize(bound.steps.size());
   LastTouches touches(program.storages.size());
+  std::vector<std::optional<std::uint32_t>> home(program.storages.size());
   std::uint32_t current = 0;
   for (std::uint32_t at = 0; at < bound.steps.size(); ++at) {
     if (const auto stream = recorded_stream(bound.steps[at])) {
@@ -119,7 +139,9 @@ StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
                                            streams.begin());
     }
     plan.steps[at].stream = current;
-    plan.steps[at].waits_for = touches.enter(at, current, touched_by(program, bound.steps[at]));
+    const Touched touched = touched_by(program, bound.steps[at]);
+    plan.steps[at].waits_for = touches.enter(at, current, touched);
+    plan.steps[at].uses_foreign_memory = settle_homes(program, touched, current, home);
     for (const std::uint32_t step : plan.steps[at].waits_for) {
       plan.steps[step].is_waited_for = true;
     }

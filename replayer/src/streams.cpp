@@ -38,8 +38,10 @@ void StreamHook::built(const Step& step) {
   for (const std::uint32_t other : planned.waits_for) {
     events_[other]->block(streams_[planned.stream]);
   }
-  for (const c10::IValue& value : machine_.stack()) {
-    keep_for_stream(value);
+  if (planned.uses_foreign_memory) {
+    for (const c10::IValue& value : machine_.stack()) {
+      keep_for_stream(value);
+    }
   }
 }
 

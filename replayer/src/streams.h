@@ -19,6 +19,7 @@ struct StreamStep {
   std::uint32_t stream = 0;              ///< number in the plan; 0 is the current stream
   std::vector<std::uint32_t> waits_for;  ///< steps on other streams, ascending
   bool is_waited_for = false;
+  bool uses_foreign_memory = false;  ///< made on another stream, and freed within the step
 };
 
 /// The streams of a step as its profile shows them.
@@ -33,8 +34,8 @@ struct StreamPlan {
 /// writes, or read what it writes: recorded events cannot be seen in a trace, flow of data can.
 [[nodiscard]] StreamPlan plan_streams(const et_schema::Program& program, const BoundProgram& bound);
 
-/// Issues steps by a plan: a hook of Machine::run. Tensors that a step uses on another stream than
-/// the current one are made known to the allocator.
+/// Issues steps by a plan: a hook of Machine::run. The tensors of a step that uses memory made on
+/// another stream are made known to the allocator, those of other steps are not.
 class StreamHook {
  public:
   /// `device` is no CPU. Takes its streams from LibTorch's pool.

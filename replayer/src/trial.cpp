@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "find_stand_in.h"
+#include "replayer/device.h"
 #include "replayer/equivalents.h"
 #include "replayer/layout.h"
 #include "replayer/schema_map.h"
@@ -60,13 +61,14 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals,
              backends::Backend& backend, const std::vector<BoundGroup>& groups,
-             bool continue_on_error)
+             bool continue_on_error, c10::Device device)
     : decisions_(decisions),
       machine_(machine),
       externals_(externals),
       backend_(backend),
       groups_(groups),
-      continue_on_error_(continue_on_error) {}
+      continue_on_error_(continue_on_error),
+      device_(device) {}
 
 TrialResult Trial::run() {
   bool again = true;
@@ -108,7 +110,9 @@ void Trial::run_steps(BoundProgram& bound) {
     } else {
       try {
         machine_.perform(bound, step);
+        synchronize(device_);
       } catch (const c10::Error& error) {
+        refuse_lost_device(step, error);
         throw step_error(decisions_.program(), step, error);
       }
     }
@@ -121,9 +125,11 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   try {
     guard_arguments(step);
     machine_.call(bound, step);
+    synchronize(device_);  // a device tells of an error when it is waited for
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
+    refuse_lost_device(step, failure);
     machine_.clear(bound, step);
     step_down(step, failure);
     changed_ = true;
@@ -142,6 +148,14 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   }
   machine_.store(bound, step);
   machine_.clear(bound, step);
+}
+
+void Trial::refuse_lost_device(const Step& step, const std::exception& failure) const {
+  try {
+    synchronize(device_);
+  } catch (const std::exception&) {
+    throw lost_device_error(decisions_.program(), step, failure, device_text(device_));
+  }
 }
 
 bool Trial::find_other_way(const Step& step) {

@@ -1,11 +1,13 @@
 #include "replayer/values.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "values_device.h"
 #include "values_store.h"
 
 namespace understudy::replayer {
@@ -52,6 +54,14 @@ at::Tensor without_repeats(at::Tensor tensor) {
   return tensor;
 }
 
+/// Random numbers of a device that depend on the key alone.
+at::Generator generator_of(c10::Device device, ValueKey key) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // the golden ratio's bits spread the streams
+  at::Generator generator = at::globalContext().defaultGenerator(device).clone();
+  generator.set_current_seed(key.seed * kOdd + key.stream);
+  return generator;
+}
+
 }  // namespace
 
 ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
@@ -76,6 +86,9 @@ void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) 
     return;
   }
   const at::Tensor target = without_repeats(tensor);
+  if (!target.is_cpu() && fill_on_device(target, rule, generator_of(target.device(), key))) {
+    return;
+  }
   const Draws draws(rule, key, target.numel());
   if (target.is_cpu() && target.is_contiguous()) {
     store_draws(draws, rule, 0, target.numel(), target.data_ptr(), target.scalar_type());

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "replayer/values.h"
+#include "values_device.h"
 
 namespace understudy::replayer {
 namespace {
@@ -115,6 +116,11 @@ ValueHealth scan(const at::Tensor& tensor) {
   for (std::int64_t dim = 0; dim < seen.dim(); ++dim) {
     if (seen.stride(dim) == 0) {
       seen = seen.narrow(dim, 0, 1);
+    }
+  }
+  if (!seen.is_cpu()) {
+    if (const std::optional<ValueHealth> health = scan_on_device(seen)) {
+      return *health;
     }
   }
   if (!seen.is_cpu() || !seen.is_non_overlapping_and_dense()) {

@@ -1,6 +1,7 @@
 # Sources of tensor contents, equivalents and op libraries.
 set(UNDERSTUDY_VALUES_SOURCES
   src/values.cpp
+  src/values_device.cpp
   src/values_draws.cpp
   src/values_reuse.cpp
   src/values_store.cpp

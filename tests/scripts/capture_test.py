@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import torch
 
@@ -74,6 +75,33 @@ class CaptureTest(unittest.TestCase):
     def test_without_one_there_are_no_readings(self):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_yardstick_ms"], rank["kineto_only_yardstick_ms"]), ([], []))
+
+    def test_what_decides_kernels_is_recorded(self):
+        before = torch.get_float32_matmul_precision()
+        self.addCleanup(torch.set_float32_matmul_precision, before)
+        torch.set_float32_matmul_precision("high")
+        with mock.patch.dict("os.environ", {"NCCL_ALGO": "Ring", "NCCL_TOPO_FILE": "/a/path",
+                                            "CUBLAS_WORKSPACE_CONFIG": ":16:8"}):
+            _, rank = record(self.folder, NEEDED)
+        settings, variables = rank["kernel_settings"], rank["environment"]["variables"]
+        self.assertEqual(settings["float32_matmul_precision"], "high")
+        self.assertEqual(settings["deterministic_algorithms"], "off")
+        self.assertIn(settings["sdp.flash"], ("on", "off"))
+        self.assertTrue(all(isinstance(value, str) for value in settings.values()))
+        self.assertEqual((variables["NCCL_ALGO"], variables["CUBLAS_WORKSPACE_CONFIG"]),
+                         ("Ring", ":16:8"))
+        self.assertNotIn("NCCL_TOPO_FILE", variables)
+        self.assertEqual(rank["autocast"], [])
+
+    def test_autocast_regions_of_profiled_steps_are_seen(self):
+        model = torch.nn.Linear(16, 16)
+        with capture.Capture(self.folder, warmup=1, timed=1, profiled=1) as recorder:
+            while not recorder.done:
+                with torch.autocast("cpu", torch.bfloat16):
+                    model(torch.ones(4, 16)).sum().backward()
+                recorder.step()
+        document = json.loads((Path(self.folder) / "capture.json").read_text())
+        self.assertEqual(document["ranks"][0]["autocast"], ["cpu:bfloat16"])
 
     def test_of_integers_in_a_wrapper_no_range_is_asked(self):
         for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):

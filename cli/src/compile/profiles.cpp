@@ -127,6 +127,8 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
     progress.show(fmt::format("linking rank {}", rank));
     links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
+    links.back().profile.variables = (*captures)[rank].facts.variables;
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;
   }
   return links;

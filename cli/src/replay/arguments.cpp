@@ -35,9 +35,18 @@ constexpr int kMostRanks = 1'000'000;
 constexpr double kMostPercent = 1e6;
 
 void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
-  app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")
+  app.add_option("--device", options.device,
+                 "Where to run: cpu, cuda (under a launcher the GPU of the rank's number on its "
+                 "host) or cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--place",
+         [&options](const std::string& text) { options.place = replayer::parse_place(text); },
+         "Tensors that were recorded on a CPU: recorded (they stay there) or device (they move to "
+         "--device); a benchmark that was recorded on a CPU alone moves")
+      ->check(CLI::IsMember({"recorded", "device"}).description(""))
+      ->type_name("PLACE");
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
       ->check(between(0, kMostIterations))
       ->type_name("N")

@@ -59,6 +59,7 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   const replayer::ReplayOptions& options = arguments.options;
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
+      {"device", options.device},
       {"warmup", std::to_string(options.warmup)},
       {"pace", replayer::to_text(options.pace)},
       {"page_faults", faults_text(options)},
@@ -292,6 +293,7 @@ void ReplayJob::run_ranks() {
   environment.backend = backend_->name();
   environment.hosts = backend_->all_gather_text(backend_->host());
   environment.settings = settings_of(arguments_);
+  environment.settings.insert(run.settings.begin(), run.settings.end());
   if (!backend_->version().empty()) {
     environment.versions[backend_->name()] = backend_->version();
   }

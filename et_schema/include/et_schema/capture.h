@@ -34,6 +34,10 @@ struct CapturedRank {
   /// Device → bytes of tensors that outlive a step and that no operator meets in it; older captures
   /// have none.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
+  /// What decided which kernels ran, and the environment's variables that do; older captures have
+  /// none.
+  std::map<std::string, std::string> kernel_settings;
+  std::map<std::string, std::string> variables;
   /// The median of step_ns; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
   /// The median of step_minor_faults, likewise.

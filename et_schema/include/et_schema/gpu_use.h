@@ -20,15 +20,17 @@ struct GpuState {
   bool operator==(const GpuState&) const = default;
 };
 
-/// The state of a GPU around the measured iterations.
+/// The state of a GPU around iterations that follow each other with nothing between them.
 struct GpuHealth {
   std::string name;
   std::string driver_version;
   GpuState before;
   GpuState after;
   std::optional<double> energy_j;      ///< taken by the whole GPU meanwhile
-  std::optional<double> mean_power_w;  ///< energy_j ÷ the time between both readings
-  std::vector<std::string> warnings;   ///< why times may not repeat: sentences
+  std::optional<double> mean_power_w;  ///< energy_j ÷ window_s
+  double window_s = 0;                 ///< between both readings
+  std::uint64_t window_iterations = 0;
+  std::vector<std::string> warnings;  ///< why times may not repeat: sentences
   bool operator==(const GpuHealth&) const = default;
 };
 

@@ -74,6 +74,7 @@ struct Storage {
   /// External, and no slot lies in it: what the original's program holds on the device throughout
   /// and no operator meets, in sum.
   bool untouched = false;
+  bool pinned = false;  ///< external, and in page-locked memory of the host
   bool operator==(const Storage&) const = default;
 };
 
@@ -273,6 +274,10 @@ struct RecordedProfile {
   std::int64_t operators_ns = 0;         ///< Σ exclusive host time of the step's operators,
                                          ///< communication apart
   std::int64_t operators_device_ns = 0;  ///< Σ device time below them
+  /// What decided which kernels ran, and variables of the environment, where the capture tells
+  /// (docs/formats.md, "capture.json").
+  std::map<std::string, std::string> kernel_settings = {};
+  std::map<std::string, std::string> variables = {};
   bool operator==(const RecordedProfile&) const = default;
 };
 

@@ -24,6 +24,7 @@ struct NodeTimes {
   std::uint64_t launches = 0;
   std::optional<std::int64_t> stream = {};       ///< of the first of those device events
   std::optional<std::int64_t> page_faults = {};  ///< all below it included, where they were counted
+  bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
 };
 
 /// What a profile says about the nodes of a trace.

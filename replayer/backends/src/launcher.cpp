@@ -23,6 +23,12 @@ constexpr std::array<Launcher, 4> kLaunchers = {{{"OMPI_COMM_WORLD_RANK", "OMPI_
                                                  {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
                                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}}};
 
+/// The number of a process among those of its host; torchrun's variable last, since a shell that
+/// torchrun started may have started mpirun.
+constexpr std::array<const char*, 7> kLocalRanks = {
+    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID", "LOCAL_RANK"};
+
 constexpr const char* kPmixRank = "PMIX_RANK";
 
 [[nodiscard]] std::optional<int> environment_number(const char* name) {
@@ -59,6 +65,15 @@ std::optional<int> launched_rank() {
     }
   }
   return environment_number(kPmixRank);
+}
+
+std::optional<int> launched_local_rank() {
+  for (const char* const name : kLocalRanks) {
+    if (const std::optional<int> rank = environment_number(name)) {
+      return rank;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string module_directory() {

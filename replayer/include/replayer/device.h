@@ -1,7 +1,9 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <c10/core/Storage.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,10 +12,15 @@
 
 namespace understudy::replayer {
 
-/// The device a replay runs on, from the text of --device: "cpu", "cuda" or "cuda:N". What CUDA
-/// needs is loaded here and not before, so that the programs start where there is none. Throws
-/// Error (usage): not such a text, a LibTorch without CUDA, no GPU or not as many.
-[[nodiscard]] c10::Device open_device(const std::string& text);
+/// The GPU that "cuda" means to the process with this number on its host, of `count` that it sees:
+/// its own number; the only one there is, which each process may have been given alone; the first
+/// where nothing launched the process. None: there are fewer GPUs than processes.
+[[nodiscard]] std::optional<int> choose_gpu(std::optional<int> local_rank, int count);
+
+/// The device a replay runs on, from the text of --device: "cpu", "cuda" (see choose_gpu) or
+/// "cuda:N". What CUDA needs is loaded here and not before, so that the programs start where there
+/// is none. Throws Error (usage): not such a text, a LibTorch without CUDA, no GPU or not as many.
+[[nodiscard]] c10::Device open_device(const std::string& text, std::optional<int> local_rank);
 
 /// Waits until everything issued to the device is done. Nothing to wait for on the CPU.
 void synchronize(c10::Device device);
@@ -33,6 +40,14 @@ void reset_device_counts(c10::Device device);
 
 /// "0000:3b:00.0"; empty for the CPU, and where the runtime does not tell.
 [[nodiscard]] std::string device_pci_bus_id(c10::Device device);
+
+/// Memory of the device that its caching allocator knows nothing of, so that what is kept there
+/// beside a program's tensors is in none of their figures. Empty where there is none left, and for
+/// devices other than CUDA's.
+[[nodiscard]] c10::Storage device_block(c10::Device device, std::size_t bytes);
+
+/// Starts the random numbers of operators (dropout, rand) from `seed`, on the CPU and on `device`.
+void seed_generators(c10::Device device, std::uint64_t seed);
 
 /// "cpu", "cuda:0".
 [[nodiscard]] std::string device_text(c10::Device device);

@@ -15,7 +15,8 @@ namespace understudy::replayer {
 /// CPU the steady clock.
 class DeviceTimer {
  public:
-  /// `spans`: how many there are, the steps of a program.
+  /// `spans`: how many there are, the steps of a program. Makes their events and waits for the
+  /// device.
   DeviceTimer(c10::Device device, std::size_t spans);
 
   /// Around what is issued for a span; once a pass.
@@ -37,7 +38,7 @@ class DeviceTimer {
     bool is_used = false;
   };
 
-  void record(std::optional<c10::Event>& event) const;
+  void record(c10::Event& event) const;
 
   c10::Device device_;
   std::vector<Span> spans_;

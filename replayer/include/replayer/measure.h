@@ -18,6 +18,7 @@
 
 namespace understudy::replayer {
 
+class GpuObservation;
 class IssueHook;
 class OwnThreads;
 class ProfileHook;
@@ -60,6 +61,9 @@ class Measurement {
   template <typename Run>
   double timed(Run&& run);
   double iterate();
+  void run_iteration();
+  void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
+  void time_on_device(et_schema::RankReport& report);
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();
@@ -79,6 +83,7 @@ class Measurement {
   void profile(et_schema::RankReport& report);
   double profile_once(ProfileHook& hook, bool bare);
   [[nodiscard]] bool any_rank(bool mine);
+  [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
 
   const et_schema::Program& program_;
   BoundProgram& bound_;

@@ -12,6 +12,7 @@
 #include "et_schema/report.h"
 #include "replayer/measure.h"
 #include "replayer/pace.h"
+#include "replayer/placement.h"
 
 namespace understudy::replayer {
 
@@ -24,7 +25,7 @@ enum class Only : std::uint8_t {
 
 /// How a benchmark is replayed. The defaults are those of the `replay` program.
 struct ReplayOptions {
-  std::string device = "cpu";  ///< "cpu", "cuda", "cuda:N"
+  std::string device = "cpu";  ///< "cpu", "cuda" (this rank's), "cuda:N"
   int warmup = 2;              ///< iterations that are not measured, besides the checked first one
   std::optional<int> iterations;  ///< none: kDefaultIterations, or as many as `seconds` hold
   std::optional<double> seconds;  ///< of measured iterations; none: kDefaultSeconds, unless
@@ -33,6 +34,7 @@ struct ReplayOptions {
   int threads = 0;                ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
   Only only = Only::kAll;
+  std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows
@@ -57,6 +59,8 @@ struct RankRun {
   int threads = 0;
   std::string device;                           ///< as the report names it
   std::map<std::string, std::string> versions;  ///< torch and what else has a part in it
+  /// "place"; "kernel.NAME" and "variable.NAME" of what the benchmark recorded.
+  std::map<std::string, std::string> settings;
 };
 
 /// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.

@@ -34,10 +34,12 @@ class Trial {
   static constexpr std::size_t kMostMismatches = 100;
 
   Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
-        const std::vector<BoundGroup>& groups, bool continue_on_error);
+        const std::vector<BoundGroup>& groups, bool continue_on_error,
+        c10::Device device = c10::Device(c10::kCPU));
 
   /// Throws Error: failed (an operator that throws and has no further rung, unless
-  /// `continue_on_error`; out of memory), bad input (tensors that do not fit a communication).
+  /// `continue_on_error`; out of memory; a device that is lost), bad input (tensors that do not fit
+  /// a communication).
   [[nodiscard]] TrialResult run();
   /// When the first instruction was issued.
   [[nodiscard]] std::chrono::steady_clock::time_point first_start() const { return first_start_; }
@@ -45,6 +47,8 @@ class Trial {
  private:
   void run_steps(BoundProgram& bound);
   void attempt(BoundProgram& bound, const Step& step);
+  /// A device that answers nothing any more is no matter of one operator's.
+  void refuse_lost_device(const Step& step, const std::exception& failure) const;
   /// For an operator that gave another dtype or shape than recorded.
   [[nodiscard]] bool find_other_way(const Step& step);
   void replace(const BoundProgram& bound, const Step& step);
@@ -61,6 +65,7 @@ class Trial {
   backends::Backend& backend_;
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
+  c10::Device device_;
   bool changed_ = false;  ///< a decision changed in this pass
   bool differs_ = false;  ///< the operator at hand: another dtype or shape
   std::chrono::steady_clock::time_point first_start_;

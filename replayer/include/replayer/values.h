@@ -12,8 +12,8 @@
 namespace understudy::replayer {
 
 /// Names one stream of random numbers. Element i of a tensor depends on (seed, stream, i) alone, so
-/// the bytes are the same on every platform, for every number of threads and in every order of
-/// filling.
+/// the bytes are the same on every CPU, for every number of threads and in every order of
+/// filling. Floats that a device draws itself (values_device.h) are the same on the same device.
 struct ValueKey {
   std::uint64_t seed = 0;    ///< the user's --seed, mixed with the rank where ranks must differ
   std::uint64_t stream = 0;  ///< slot number, or any other number that is unique in the program
@@ -32,10 +32,11 @@ struct ValueKey {
 [[nodiscard]] et_schema::ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes);
 
 /// Fills the tensor, whatever its strides, by the rule; element i counts in row-major order. Floats
-/// that the dtype could only hold as subnormals become 0. Tensors that are not on the CPU are made
-/// there and copied. Throws Error (bad input) where the rule cannot hold: integers that do not fit
-/// the dtype, an empty range, segments that do not cover the tensor. Tensors that are not strided
-/// (sparse, opaque) and dtypes without an arithmetic of their own (quantized, bits) are left alone.
+/// that the dtype could only hold as subnormals become 0. Tensors that are not on the CPU are drawn
+/// by their device where it can, else made on the CPU and copied. Throws Error (bad input) where
+/// the rule cannot hold: integers that do not fit the dtype, an empty range, segments that do not
+/// cover the tensor. Tensors that are not strided (sparse, opaque) and dtypes without an arithmetic
+/// of their own (quantized, bits) are left alone.
 void fill_tensor(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
 
 /// A sparse external as its content says, a pure function of the key; without elements where the

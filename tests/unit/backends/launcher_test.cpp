@@ -14,7 +14,10 @@ class Launched : public testing::Test {
   void SetUp() override {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
                              "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "SLURM_PROCID",
-                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMIX_RANK"}) {
+                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMIX_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                             "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID",
+                             "SLURM_LOCALID", "LOCAL_RANK"}) {
       unsetenv(name);
     }
   }
@@ -66,6 +69,18 @@ TEST_F(Launched, TextThatIsNoNumberDoesNotCount) {
   EXPECT_FALSE(launched_world_size().has_value());
   set("OMPI_COMM_WORLD_SIZE", "-1");
   EXPECT_FALSE(launched_world_size().has_value());
+}
+
+TEST_F(Launched, NumberOnTheHost) {
+  EXPECT_FALSE(launched_local_rank().has_value());
+  set("LOCAL_RANK", "5");
+  EXPECT_EQ(launched_local_rank(), 5);
+  set("SLURM_LOCALID", "2");
+  EXPECT_EQ(launched_local_rank(), 2);
+  set("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+  EXPECT_EQ(launched_local_rank(), 1);
+  set("OMPI_COMM_WORLD_LOCAL_RANK", "one");
+  EXPECT_EQ(launched_local_rank(), 2);
 }
 
 TEST(ModuleDirectory, IsBesideTheProgramsFolder) {

@@ -44,7 +44,7 @@ TEST(ReportText, OfAGpu) {
   const std::string text = report_to_text(report);
   const std::size_t begin = text.find("GPU, over");
   EXPECT_EQ(text.substr(begin, text.find("\n\n", begin) - begin),
-            "GPU, over the measured iterations\n"
+            "GPU\n"
             "  rank  GPU         SM MHz  °C  mean W     J     peak  reserved  driver allocations\n"
             "     0  A GPU  1980 → 1755  61   640.5  8000  1.0 GiB   1.5 GiB                  12\n"
             "     1  –                –   –       –     –      0 B       0 B                   0\n"

@@ -87,6 +87,7 @@ class RandomBench {
       Storage& storage = program.storages.back();
       storage.zeros = storage.external && coin() ? 1.0 / 3.0 : 0;
       storage.untouched = storage.external && coin();
+      storage.pinned = storage.external && coin();
     }
     for (std::uint64_t i = 1 + below(20); i > 0; --i) {
       program.slots.push_back(slot(program));

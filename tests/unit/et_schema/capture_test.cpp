@@ -11,7 +11,8 @@ const std::string kWhole =
     R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"files":["rank-0.et.json.gz"],)"
     R"("step_ns":[40,10,20,30],"observer_ns":{"kineto_event":250.5,"et_node":5000}},)"
     R"({"rank":1,"files":[],"step_ns":[7,9,8],"observer_ns":null,)"
-    R"("untouched_tensor_bytes":{"cpu":4096,"cuda:0":12}}]})";
+    R"("untouched_tensor_bytes":{"cpu":4096,"cuda:0":12},"kernel_settings":{"sdp.flash":"off"},)"
+    R"("environment":{"torch":"2.11.0","variables":{"NCCL_ALGO":"Ring"}}}]})";
 
 std::string refusal(const std::string& from, const std::string& to) {
   std::string json = kWhole;
@@ -38,6 +39,11 @@ TEST(Capture, IsRead) {
   EXPECT_TRUE(capture.ranks[0].untouched_tensor_bytes.empty());
   EXPECT_EQ(capture.ranks[1].untouched_tensor_bytes,
             (std::map<std::string, std::uint64_t>{{"cpu", 4096}, {"cuda:0", 12}}));
+  EXPECT_TRUE(capture.ranks[0].kernel_settings.empty());
+  EXPECT_TRUE(capture.ranks[0].variables.empty());
+  EXPECT_EQ(capture.ranks[1].kernel_settings,
+            (std::map<std::string, std::string>{{"sdp.flash", "off"}}));
+  EXPECT_EQ(capture.ranks[1].variables, (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
   EXPECT_FALSE(CapturedRank().median_step_ns());
 }
 

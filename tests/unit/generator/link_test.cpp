@@ -315,6 +315,26 @@ TEST(LinkTimes, GoToTheInstructions) {
   EXPECT_EQ(program.profile->step_ns, 2000);
 }
 
+TEST(LinkTimes, ACopyFromPinnedMemoryTellsThatItsSourceIsPinned) {
+  for (const bool pinned : {true, false}) {
+    std::vector<et_schema::Trace> traces;
+    traces.push_back(small_trace().trace());
+    std::vector<KinetoEvent> events = small_step(5000, 0);
+    events.push_back(launch(5350, 5));
+    events.push_back(device_event(
+        pinned ? "Memcpy HtoD (Pinned -> Device)" : "Memcpy HtoD (Pageable -> Device)", 5, 5));
+    std::vector<Link> links;
+    links.push_back(link(traces[0], profile_of(std::move(events))));
+    const et_schema::Program program = std::move(generate(traces, {}, links).programs.front());
+    const auto& input = program.instructions[0].args[0].value;
+    const auto slot = std::get<et_schema::Argument::SlotRef>(input).id;
+    EXPECT_EQ(program.storages[program.slots[slot].storage].pinned, pinned);
+    const auto& result = program.instructions[0].results[0].value;
+    const auto made = std::get<et_schema::Argument::SlotRef>(result).id;
+    EXPECT_FALSE(program.storages[program.slots[made].storage].pinned);
+  }
+}
+
 TEST(LinkTimes, NodesAndEventsThatDoNotJoinAreCounted) {
   std::vector<KinetoEvent> events;
   test::TraceBuilder builder;

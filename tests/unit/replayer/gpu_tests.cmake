@@ -5,7 +5,14 @@ set_target_properties(understudy_fake_nvml PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 
 understudy_test(gpu_test
-  SOURCES device_timing_test.cpp memory_limit_test.cpp nvml_test.cpp
+  SOURCES
+    device_timing_test.cpp
+    fake_device.cpp
+    kernel_settings_test.cpp
+    memory_limit_test.cpp
+    nvml_test.cpp
+    placement_test.cpp
+    values_device_test.cpp
   LIBS understudy::replayer
   INCLUDES "${PROJECT_SOURCE_DIR}/replayer/src")
 target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")

@@ -29,6 +29,10 @@ std::vector<std::string> row_of(const RankReport& rank) {
           change_text(health.before.temperature_c, health.after.temperature_c),
           figure_text(health.mean_power_w),
           figure_text(health.energy_j),
+          health.window_iterations == 0
+              ? "–"
+              : fmt::format("{} s, {} iterations", figure_text(health.window_s),
+                            with_commas(health.window_iterations)),
           with_bytes(gpu.memory.peak_bytes),
           with_bytes(gpu.memory.peak_reserved_bytes),
           with_commas(gpu.memory.driver_allocations)};
@@ -44,6 +48,7 @@ Section gpu_section(const et_schema::Report& report) {
                    {"°C", kRight},
                    {"mean W", kRight},
                    {"J", kRight},
+                   {"taken over", kRight},
                    {"peak", kRight},
                    {"reserved", kRight},
                    {"driver allocations", kRight}});
@@ -61,7 +66,7 @@ Section gpu_section(const et_schema::Report& report) {
       notes += fmt::format("  WARNING rank {}: {}\n", rank.rank, warning);
     }
   }
-  return {"GPU, over the measured iterations", table.empty() ? "" : table.to_text() + notes};
+  return {"GPU", table.empty() ? "" : table.to_text() + notes};
 }
 
 }  // namespace understudy::cli

@@ -13,6 +13,10 @@ namespace understudy::backends {
 /// This process' rank as the launcher tells it; absent where launched_world_size() is.
 [[nodiscard]] std::optional<int> launched_rank();
 
+/// The number of this process among those of its host, as the launcher or torchrun tells it; absent
+/// where none does.
+[[nodiscard]] std::optional<int> launched_local_rank();
+
 /// Where the modules of an installed or built program lie: `../lib/understudy` beside the folder of
 /// the running program.
 [[nodiscard]] std::string module_directory();

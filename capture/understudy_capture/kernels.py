@@ -1,0 +1,98 @@
+"""What decides which kernels PyTorch takes: its switches, and variables of its libraries.
+
+The names are those that the replay knows (docs/formats.md, "capture.json"); every value is text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import torch
+
+SWITCHES = {
+    "fp16_accumulation": "_get_cublas_allow_fp16_accumulation",
+    "cudnn.enabled": "_get_cudnn_enabled",
+    "cudnn.benchmark": "_get_cudnn_benchmark",
+    "cudnn.deterministic": "_get_cudnn_deterministic",
+    "mkldnn.enabled": "_get_mkldnn_enabled",
+    "mkldnn.deterministic": "_get_mkldnn_deterministic",
+    "sdp.flash": "_get_flash_sdp_enabled",
+    "sdp.mem_efficient": "_get_mem_efficient_sdp_enabled",
+    "sdp.math": "_get_math_sdp_enabled",
+    "sdp.cudnn": "_get_cudnn_sdp_enabled",
+}
+REDUCTIONS = {
+    "fp16_reduction": "_get_cublas_allow_fp16_reduced_precision_reduction",
+    "bf16_reduction": "_get_cublas_allow_bf16_reduced_precision_reduction",
+}
+PRECISIONS = [(library, op) for library in ("cuda", "mkldnn") for op in ("matmul", "conv", "rnn")]
+VARIABLE_PREFIXES = (
+    "OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_", "CUBLAS", "CUDNN_", "NCCL_", "TORCH_NCCL_",
+    "TORCH_BLAS_", "PYTORCH_CUDA_ALLOC", "PYTORCH_ALLOC", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
+
+
+def _switch(value):
+    return "on" if value else "off"
+
+
+def _reduction(value):
+    reduced, split_k = value if isinstance(value, tuple) else (value, True)
+    return "on" if reduced else "off" if split_k else "off without split-k"
+
+
+def _deterministic():
+    if not torch.are_deterministic_algorithms_enabled():
+        return "off"
+    return "warn" if torch.is_deterministic_algorithms_warn_only_enabled() else "on"
+
+
+def kernel_settings():
+    """Name → value of each switch that this torch tells of."""
+    settings = {}
+
+    def read(name, get):
+        # A torch that does not know a switch, or refuses one of two names for the same.
+        with contextlib.suppress(AttributeError, RuntimeError, TypeError, ValueError):
+            settings[name] = get()
+
+    read("float32_matmul_precision", torch.get_float32_matmul_precision)
+    for library, op in PRECISIONS:
+        read(f"fp32_precision.{library}.{op}",
+             lambda library=library, op=op: torch._C._get_fp32_precision_getter(library, op))
+    for name, getter in SWITCHES.items():
+        read(name, lambda getter=getter: _switch(getattr(torch._C, getter)()))
+    for name, getter in REDUCTIONS.items():
+        read(name, lambda getter=getter: _reduction(getattr(torch._C, getter)()))
+    read("cudnn.benchmark_limit", lambda: str(torch._C._cuda_get_cudnn_benchmark_limit()))
+    read("deterministic_algorithms", _deterministic)
+    return settings
+
+
+def kernel_variables():
+    """The environment's variables that decide kernels or threads; none that holds a path."""
+    return {name: value for name, value in sorted(os.environ.items())
+            if name.startswith(VARIABLE_PREFIXES) and "/" not in value}
+
+
+class AutocastSeen(contextlib.AbstractContextManager):
+    """Notes which autocast regions a program enters: "cuda:bfloat16"."""
+
+    def __init__(self):
+        self.regions = set()
+
+    def __enter__(self):
+        self._original = original = torch.autocast.__enter__
+        regions = self.regions
+
+        def enter(region):
+            if region._enabled:
+                regions.add(f"{region.device}:{str(region.fast_dtype).removeprefix('torch.')}")
+            return original(region)
+
+        torch.autocast.__enter__ = enter
+        return self
+
+    def __exit__(self, *_):
+        torch.autocast.__enter__ = self._original

@@ -1,0 +1,115 @@
+#include "values_device.h"
+
+#include <ATen/ops/stack.h>
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+/// Elements looked at or written at once, so that temporaries stay small beside the tensor.
+constexpr std::int64_t kChunk = std::int64_t{1} << 24U;
+
+/// Calls visit(part) for the parts of a dense tensor, in any order of its elements.
+template <typename Visitor>
+void for_each_chunk(const at::Tensor& tensor, Visitor visit) {
+  const at::Tensor flat = tensor.as_strided({tensor.numel()}, {1}, tensor.storage_offset());
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += kChunk) {
+    visit(flat.narrow(0, begin, std::min(kChunk, flat.numel() - begin)));
+  }
+}
+
+/// The smallest normal number of a type with few enough exponents that usual draws fall below it.
+std::optional<double> smallest_normal(at::ScalarType dtype) {
+  constexpr double kSmallestHalf = 6.103515625e-05;  // 2^-14
+  return dtype == at::kHalf ? std::optional(kSmallestHalf) : std::nullopt;
+}
+
+void draw(at::Tensor part, const ValueRule& rule, const at::Generator& generator) {
+  if (rule.kind == ValueRuleKind::kUniform) {
+    part.uniform_(rule.a, rule.b, generator);
+  } else {
+    part.normal_(rule.a, rule.b, generator);
+  }
+  if (const auto smallest = smallest_normal(part.scalar_type())) {
+    part.masked_fill_(part.abs().lt(*smallest), 0);
+  }
+}
+
+/// Where a floating type's exponent lies in an integer of its width, as values_scan.cpp has it.
+struct Bits {
+  at::ScalarType integer;
+  std::int64_t magnitude;
+  std::int64_t infinity;
+  std::int64_t normal;
+};
+
+std::optional<Bits> bits_of(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kHalf:
+      return Bits{at::kShort, 0x7FFF, 0x7C00, 0x0400};
+    case at::kBFloat16:
+      return Bits{at::kShort, 0x7FFF, 0x7F80, 0x0080};
+    case at::kFloat:
+      return Bits{at::kInt, 0x7FFFFFFF, 0x7F800000, 0x00800000};
+    case at::kDouble:
+      return Bits{at::kLong, std::numeric_limits<std::int64_t>::max(), 0x7FF0000000000000,
+                  0x0010000000000000};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool fill_on_device(const at::Tensor& tensor, const ValueRule& rule, at::Generator generator) {
+  const at::ScalarType dtype = tensor.scalar_type();
+  const bool has_kernels =
+      dtype == at::kFloat || dtype == at::kDouble || dtype == at::kHalf || dtype == at::kBFloat16;
+  if (!has_kernels || !tensor.is_contiguous()) {
+    return false;
+  }
+  switch (rule.kind) {
+    case ValueRuleKind::kZeros:
+      tensor.zero_();
+      return true;
+    case ValueRuleKind::kConstant:
+      tensor.fill_(rule.a);
+      return true;
+    case ValueRuleKind::kUniform:
+    case ValueRuleKind::kNormal:
+      for_each_chunk(tensor, [&](const at::Tensor& part) { draw(part, rule, generator); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor) {
+  const std::optional<Bits> bits = bits_of(tensor.scalar_type());
+  if (!bits || !tensor.is_non_overlapping_and_dense()) {
+    return std::nullopt;
+  }
+  ValueHealth health;
+  for_each_chunk(tensor, [&](const at::Tensor& part) {
+    const at::Tensor magnitude = part.view(bits->integer).bitwise_and(bits->magnitude);
+    const at::Tensor found =
+        at::stack({magnitude.gt(bits->infinity).any(), magnitude.eq(bits->infinity).any(),
+                   magnitude.gt(0).bitwise_and_(magnitude.lt(bits->normal)).any()})
+            .cpu();
+    const bool* const flags = found.const_data_ptr<bool>();
+    health.nan |= flags[0];
+    health.inf |= flags[1];
+    health.subnormal |= flags[2];
+  });
+  return health;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,88 @@
+// Contents and scans that a device makes itself, on its twin, the CPU.
+
+#include "values_device.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+ValueRule rule_of(ValueRuleKind kind, double a = 0, double b = 0) {
+  ValueRule rule;
+  rule.kind = kind;
+  rule.a = a;
+  rule.b = b;
+  return rule;
+}
+
+at::Generator generator() {
+  return at::detail::createCPUGenerator(7);
+}
+
+constexpr at::ScalarType kFloats[] = {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16};
+
+TEST(DeviceFill, DrawsWhatTheRuleSays) {
+  for (const at::ScalarType dtype : kFloats) {
+    at::Tensor tensor = at::full({100, 1000}, 3, dtype);
+    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kNormal, 0, 0.125), generator()));
+    EXPECT_NEAR(tensor.to(at::kDouble).mean().item<double>(), 0, 0.002) << dtype;
+    EXPECT_NEAR(tensor.to(at::kDouble).std().item<double>(), 0.125, 0.002) << dtype;
+    EXPECT_EQ(scan(tensor), ValueHealth{}) << dtype;
+    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kUniform, 0.5, 1), generator()));
+    EXPECT_GE(tensor.min().item<double>(), 0.5) << dtype;
+    EXPECT_LE(tensor.max().item<double>(), 1) << dtype;
+    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kConstant, 2), generator()));
+    EXPECT_TRUE(tensor.eq(2).all().item<bool>());
+    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kZeros), generator()));
+    EXPECT_TRUE(tensor.eq(0).all().item<bool>());
+  }
+}
+
+TEST(DeviceFill, EqualGeneratorsGiveEqualContent) {
+  at::Tensor a = at::empty({999});
+  at::Tensor b = at::empty({999});
+  ASSERT_TRUE(fill_on_device(a, rule_of(ValueRuleKind::kNormal, 0, 1), generator()));
+  ASSERT_TRUE(fill_on_device(b, rule_of(ValueRuleKind::kNormal, 0, 1), generator()));
+  EXPECT_TRUE(at::equal(a, b));
+}
+
+TEST(DeviceFill, LeavesIndicesAndOtherLayoutsToTheHost) {
+  at::Tensor integers = at::ones({4}, at::kLong);
+  EXPECT_FALSE(fill_on_device(integers, rule_of(ValueRuleKind::kZeros), generator()));
+  at::Tensor floats = at::ones({4, 4});
+  EXPECT_FALSE(fill_on_device(floats, rule_of(ValueRuleKind::kIntegers), generator()));
+  EXPECT_FALSE(fill_on_device(floats.t(), rule_of(ValueRuleKind::kZeros), generator()));
+  EXPECT_TRUE(floats.eq(1).all().item<bool>());
+}
+
+TEST(DeviceScan, SeesWhatTheHostsScanSees) {
+  using Limits = std::numeric_limits<double>;
+  for (const at::ScalarType dtype : kFloats) {
+    const double tiny = dtype == at::kHalf     ? 1e-6
+                        : dtype == at::kDouble ? Limits::denorm_min()
+                                               : 1e-39;
+    for (const double value : {0.0, -0.0, 1.0, -2.5, Limits::quiet_NaN(), Limits::infinity(),
+                               -Limits::infinity(), tiny, -tiny}) {
+      at::Tensor tensor = at::ones({33, 7}, dtype);
+      tensor[20][3] = value;
+      EXPECT_EQ(scan_on_device(tensor), scan(tensor)) << dtype << " " << value;
+      EXPECT_EQ(scan_on_device(tensor.t()), scan(tensor)) << dtype << " " << value;
+    }
+  }
+}
+
+TEST(DeviceScan, OfOtherTypesAndLayoutsTellsNothing) {
+  EXPECT_EQ(scan_on_device(at::ones({4}, at::kFloat8_e4m3fn)), std::nullopt);
+  EXPECT_EQ(scan_on_device(at::ones({4}, at::kComplexFloat)), std::nullopt);
+  EXPECT_EQ(scan_on_device(at::ones({4, 4}).slice(1, 0, 2)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace understudy::replayer
