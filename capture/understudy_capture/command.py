@@ -52,6 +52,8 @@ def parse_arguments():
                         help="do not record how index values come again")
     parser.add_argument("--no-tensor-range", action="store_true",
                         help="do not record minimum and maximum of integer tensors")
+    parser.add_argument("--no-compiled-sources", action="store_true",
+                        help="do not keep the sources that torch.compile generated")
     parser.add_argument("--no-step-marker", action="store_true",
                         help="do not wrap the captured step in a ProfilerStep#N label")
     parser.add_argument("--count-allocations", metavar="LIB",
@@ -99,7 +101,8 @@ def main():
         profiled=arguments.profiled, trace=not arguments.no_trace,
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
         tensor_range=not arguments.no_tensor_range,
-        step_marker=not arguments.no_step_marker, allocations=allocations,
+        step_marker=not arguments.no_step_marker,
+        compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
         yardstick=(recorder.load_yardstick(arguments.yardstick)
                    if arguments.yardstick else None),
         stop_when_done=arguments.stop)
@@ -131,6 +134,8 @@ def main():
             print("capture: does the script call understudy_capture.step() after each step?",
                   file=sys.stderr)
         sys.exit(1)
+    for note in capture.notes:
+        print(f"capture: {note}", file=sys.stderr)
     print(f"capture: wrote {arguments.output}", file=sys.stderr)
     if has_gloo_threads:
         # The model still holds its process group, whose threads now and then abort an interpreter
