@@ -92,9 +92,9 @@ void count_node(RankSummary& summary, const Node& node) {
       ++summary.operators;
       ++summary.operator_counts[std::string(node.name)];
       break;
-    case NodeClass::kTritonKernel:
+    case NodeClass::kKernel:
       ++summary.operators;
-      ++summary.triton_kernels;
+      summary.triton_kernels += node.kernel_backend == "triton" ? 1U : 0U;
       ++summary.operator_counts[std::string(node.name)];
       break;
     case NodeClass::kLabel:

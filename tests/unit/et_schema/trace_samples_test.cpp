@@ -16,8 +16,7 @@ std::uint64_t count_operators(const Trace& trace) {
   std::uint64_t operators = 0;
   for (const Node& node : trace.nodes) {
     const NodeClass node_class = classify(node);
-    operators +=
-        node_class == NodeClass::kOperator || node_class == NodeClass::kTritonKernel ? 1U : 0U;
+    operators += node_class == NodeClass::kOperator || node_class == NodeClass::kKernel ? 1U : 0U;
   }
   for (const auto& [name, count] : count_collectives(communication_calls(trace))) {
     operators += count;
