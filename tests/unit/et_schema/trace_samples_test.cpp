@@ -40,7 +40,8 @@ std::map<std::string, Trace> traces_by_name(const std::filesystem::path& folder,
   for (const nlohmann::json& file : manifest.at("files")) {
     const auto name = file.at("name").get<std::string>();
     if (!name.ends_with(".gz") || name.find("kineto") != std::string::npos ||
-        name.find("indices") != std::string::npos) {
+        name.find("indices") != std::string::npos || name.find(".faults.") != std::string::npos ||
+        name.find(".compiled.") != std::string::npos) {
       continue;
     }
     for (Trace& trace : read_traces({(folder / name).string()})) {
