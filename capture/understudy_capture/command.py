@@ -59,6 +59,8 @@ def parse_arguments():
                         help="do not record how index values come again")
     parser.add_argument("--no-tensor-range", action="store_true",
                         help="do not record minimum and maximum of integer tensors")
+    parser.add_argument("--no-compiled-sources", action="store_true",
+                        help="do not keep the sources that torch.compile generated")
     parser.add_argument("--no-step-marker", action="store_true",
                         help="do not wrap the captured step in a ProfilerStep#N label")
     parser.add_argument("--count-allocations", metavar="LIB",
@@ -101,7 +103,8 @@ def make_capture(arguments):
         profiled=arguments.profiled, trace=not arguments.no_trace,
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
         tensor_range=not arguments.no_tensor_range,
-        step_marker=not arguments.no_step_marker, allocations=allocations,
+        step_marker=not arguments.no_step_marker,
+        compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
         yardstick=(recorder.load_yardstick(arguments.yardstick)
                    if arguments.yardstick else None),
         stop_when_done=arguments.stop)

@@ -80,6 +80,19 @@ INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 class IndexRecorder(TorchDispatchMode):
     """While it is entered, notes the index arguments of the operators that run."""
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        """Compiled code runs as it does without this mode, which sees what it calls.
+
+        Any other mode makes torch.compile run the model eagerly, in this step and all later ones.
+        """
+        return True
+
+    @staticmethod
+    def spares_compiled_code():
+        """Whether this torch asks modes: one that does not would run the model eagerly."""
+        return hasattr(TorchDispatchMode, "ignore_compile_internals")
+
     def __init__(self):
         super().__init__()
         self.calls = {}  # operator → calls seen

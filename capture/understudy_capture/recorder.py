@@ -28,6 +28,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, re
 
 from . import job, machine
 from .census import Census
+from .compiled import REGION, KernelLabels, describe_graphs, graph_modules
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .observer import fault_counting, observer_cost
@@ -53,8 +54,8 @@ class Capture:
     """Drives the phases of one capture; use it through capture(), capture_step() or step()."""
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
-                 count_faults=True, tensor_range=True, step_marker=True, stop_when_done=False,
-                 allocations=None, yardstick=None):
+                 count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
+                 stop_when_done=False, allocations=None, yardstick=None):
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
                       which is replaced; BadOutput otherwise
@@ -67,6 +68,7 @@ class Capture:
         indices       record how index values come again, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
+        compiled_sources  keep the sources of compiled graphs (torch.compile), where there are any
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
         yardstick     measures the machine before timed and profiled steps, see load_yardstick()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
@@ -84,6 +86,8 @@ class Capture:
         self._failure = None
         self.tensor_range = tensor_range
         self.step_marker = step_marker
+        self.compiled_sources = compiled_sources
+        self._regions = {}  # "kineto_only", "et" → compiled regions a step
         self.stop_when_done = stop_when_done
         self._allocations = allocations
         self._peak_tensor_bytes = None
@@ -219,7 +223,11 @@ class Capture:
         elif phase == "faults" and is_first:
             self._enter_profile("faults", None, self._counting)
         elif phase == "indices":
-            self._enter_index_recorder()
+            if graph_modules() and not IndexRecorder.spares_compiled_code():
+                self.notices.append("no index values are recorded: with this torch, looking at them "
+                                  "would run the compiled model eagerly")
+            else:
+                self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
         if phase not in ("warmup", "timed"):
@@ -227,6 +235,8 @@ class Capture:
         self._kernel_settings = kernel_settings()
         if self._yardstick is not None and phase in self._yardstick_ms:
             self._yardstick_ms[phase].append(self._yardstick())
+        if phase in ("kineto_only", "faults", "et"):
+            self._open.enter_context(KernelLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
             self._open.callback(_synchronize)  # device work of the step belongs to its marker
@@ -286,6 +296,8 @@ class Capture:
             raw.write_text(text, encoding="utf-8", errors="surrogateescape")
             if observer is not None:
                 self._check_observed(text.count('"Record function id"'))
+            if kind == "kineto_only":
+                self._regions[kind] = text.count(f'"name": "{REGION}') // len(self._times[kind])
             self._keep(raw, target)
 
         self._profile.callback(self._exports.append, export)
@@ -313,6 +325,7 @@ class Capture:
             self._nodes = text.count('"name": "rf_id"')
             header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', text[:HEADER_BYTES])
             self._mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
+            self._regions["et"] = text.count(f'"name": "{REGION}')
 
     def _check_observed(self, events):
         """An observer that meets an error says so on stderr, and loses what follows."""
@@ -370,6 +383,8 @@ class Capture:
         try:
             for export in self._exports:
                 export()
+            if graph_modules():
+                self._finish_compiled()
             report["description"] = self._describe_rank()
             report["bytes"] = {path.name: path.stat().st_size for path in self._targets}
         except Exception as problem:
@@ -408,6 +423,8 @@ class Capture:
             "peak_device_bytes": machine.peak_device_bytes(),
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "untouched_tensor_bytes": self._untouched_bytes,
+            "compiled_graphs": len(graph_modules()),
+            "compiled_regions": dict(sorted(self._regions.items())),
             "process_groups": job.process_groups(),
             "kernel_settings": self._kernel_settings,
             "autocast": sorted(self._autocast.regions),
@@ -427,6 +444,18 @@ class Capture:
         }
         text = json.dumps(summary, indent=1) + "\n"
         self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
+
+    def _finish_compiled(self):
+        """Keeps what the compiled graphs are made of, and says what became of them."""
+        before, traced = self._regions.get("kineto_only"), self._regions.get("et")
+        if None not in (before, traced) and before != traced:
+            self.notices.append(f"the profiled steps have {before} compiled regions each and the traced "
+                              f"one {traced}: not the same work, generate will not take it as such")
+        if self.compiled_sources and "et" in self._times:
+            target = self._path("compiled")
+            raw = _beside(target, ".raw")
+            raw.write_text(json.dumps(describe_graphs(job.rank())), encoding="utf-8")
+            self._keep(raw, target)
 
 
 def capture(out_dir, **options):
@@ -470,8 +499,11 @@ def _kineto(observer=None, config=None):
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
     # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
+    # Kernels of compiled graphs tell their arguments only where the profiler asks for shapes.
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
-                   profile_memory=observer is not None, experimental_config=config)
+                   profile_memory=observer is not None,
+                   record_shapes=observer is not None and bool(graph_modules()),
+                   experimental_config=config)
 
 
 def _beside(target, suffix):

@@ -37,6 +37,12 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Masks whose number of true elements decides a shape, made with the recorded number."},
     {"labels_that_worked",
      "Labels without operators below them that did work, replayed through an equivalent if known."},
+    {"unshown_graphs",
+     "Compiled graphs whose kernels neither the trace nor the profile shows: dropped, with the "
+     "time "
+     "that no operator in them covers."},
+    {"labels_that_hand_on",
+     "Autograd functions of Python whose backward only hands its gradient on: no work."},
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
     {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
     {"wrapper_bookkeeping",
@@ -53,6 +59,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Device events that no operator can be told to have launched; bench.et lists them by name."},
     {"unlinked_fault_counts",
      "Profiles that counted page faults in steps that took another way; their counts are unused."},
+    {"other_regions",
+     "Compiled regions and graphs, by name, that only one of trace and profile has."},
     {"unknown_sparse",
      "Sparse tensors made before the step of which nothing is recorded; they have no elements."},
     {"unjoined_indices",

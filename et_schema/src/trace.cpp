@@ -101,8 +101,8 @@ NodeClass classify(const Node& node) {
   if (node.name == "record_param_comms") {
     return NodeClass::kCommunication;
   }
-  if (node.kernel_backend == "triton") {
-    return NodeClass::kTritonKernel;
+  if (node.kernel_backend == "triton" || node.kernel_backend == "cpp") {
+    return NodeClass::kKernel;
   }
   if (node.op_schema.empty()) {
     return NodeClass::kLabel;

@@ -38,6 +38,8 @@ OWN = {
     "embedding_uniform": "Embedding bags over 512 MB of tables, all rows met equally often, SGD",
     "embedding_zipf": "The same, rows met in proportion to rank^-1.05",
     "speech_encoder": "Convolutions and 3 transformer layers on padded spectrograms, AdamW",
+    "compiled": "Embedding and 3 blocks of width 256 under torch.compile, AdamW run eagerly",
+    "compiled_optimizer": "The same, AdamW's step compiled too: one fused kernel",
     "gpt_ddp": "The GPT under DistributedDataParallel, collectives in the NCCL form",
     "gpt_ddp_gloo": "The same, collectives as Gloo records them (wrong parents included)",
 }

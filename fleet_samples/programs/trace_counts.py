@@ -51,7 +51,7 @@ def count(trace):
             name = None if node["id"] in below_comms else _c10d_collective(node)
         else:
             operators += bool(attributes["op_schema"]) or \
-                attributes.get("kernel_backend") == "triton"
+                attributes.get("kernel_backend") in ("triton", "cpp")
             continue
         if name is not None and name != "init":
             collectives[name] += 1

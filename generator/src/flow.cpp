@@ -160,7 +160,7 @@ class FlowBuilder {
       return call->second.kind != CommKind::kInit;
     }
     const NodeClass kind = et_schema::classify(trace_.nodes[node]);
-    return kind == NodeClass::kOperator || kind == NodeClass::kTritonKernel;
+    return kind == NodeClass::kOperator || kind == NodeClass::kKernel;
   }
 
   void collect_tensors(NodeIndex node) {

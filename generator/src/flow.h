@@ -31,9 +31,9 @@ struct Lifetime {
 /// Which storage lifetimes each operator reads and writes (design.md §5).
 ///
 /// Operators are the nodes that can be replayed: those with a schema that touch memory
-/// (wrappers.h), communication, Triton kernels. The tensors of an operator stand in the order of
-/// its recorded values, lists flattened, undefined ones left out; for communication in the order
-/// inputs, outputs, and both count as read, since their memory exists before the call.
+/// (wrappers.h), communication, kernels of compiled graphs. The tensors of an operator stand in the
+/// order of its recorded values, lists flattened, undefined ones left out; for communication in the
+/// order inputs, outputs, and both count as read, since their memory exists before the call.
 struct Flow {
   std::vector<bool> is_operator;       ///< by node, within the step
   std::vector<bool> is_communication;  ///< by node, of operators

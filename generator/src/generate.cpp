@@ -9,6 +9,7 @@
 
 #include "below.h"
 #include "captured_ranges.h"
+#include "compiled_graphs.h"
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
 #include "et_schema/version.h"
@@ -99,7 +100,8 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   const Step step = choose_step(trace, options.step);
   const Flow flow = analyze_flow(trace, calls, step.ids);
   Selected selected = select_operators(trace, flow);
-  std::vector<WorkingLabel> labels = find_working_labels(trace, flow, step.ids, selected);
+  LabelsFound found = find_labels(trace, flow, step.ids, selected, link);
+  std::vector<WorkingLabel>& labels = found.working;
   const std::uint64_t filtered = apply_filters(trace, calls, options, selected, labels);
 
   Program program = lower(trace, calls, flow, selected, labels, groups);
@@ -116,7 +118,13 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.selection.opened = selected.opened;
   program.losses += trace.losses;
   program.losses.add(Loss::kReusedAddresses, count_reused(flow, selected));
-  program.losses.add(Loss::kLabelsThatWorked, labels.size());
+  const auto graphs =
+      static_cast<std::uint64_t>(std::ranges::count_if(labels, [&trace](const WorkingLabel& label) {
+        return is_graph_call(trace.nodes[label.label].name);
+      }));
+  program.losses.add(Loss::kLabelsThatWorked, labels.size() - graphs);
+  program.losses.add(Loss::kUnshownGraphs, graphs);
+  program.losses.add(Loss::kLabelsThatHandOn, found.handed_on);
   program.losses.add(Loss::kFilteredOperators, filtered);
   program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));

@@ -127,7 +127,7 @@ class Lowering {
     }
     const Node& node = trace_.nodes[index];
     Instruction instruction;
-    instruction.kind = et_schema::classify(node) == et_schema::NodeClass::kTritonKernel
+    instruction.kind = et_schema::classify(node) == et_schema::NodeClass::kKernel
                            ? InstructionKind::kKernel
                            : InstructionKind::kOp;
     instruction.node_id = node.id;

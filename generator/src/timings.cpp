@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "compiled_graphs.h"
 #include "et_schema/assert.h"
 #include "link_host.h"
 
@@ -61,6 +62,9 @@ class TimingSetter {
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
     }
+    if (is_graph_call(trace_.nodes[node].name)) {
+      timing.host_ns = times.self_ns;  // its parts stand between its kernels, not all before them
+    }
     return timing;
   }
 
@@ -100,7 +104,8 @@ class TimingSetter {
   void set_gaps() {
     std::unordered_map<std::uint64_t, std::int64_t> thread_end;
     for (Instruction& instruction : program_.instructions) {
-      if (instruction.timing) {
+      // The time of a graph's own kernels lies around its operators, and is their gaps.
+      if (instruction.timing && !is_graph_call(instruction.name)) {
         Timing& timing = *instruction.timing;
         std::int64_t& end = thread_end[instruction.thread];
         timing.gap_ns = std::max<std::int64_t>(timing.start_ns - end, 0);

@@ -83,7 +83,7 @@ class Uses {
       // A communication: its outputs stand in the second list.
       const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage) &&
                              !adds_up(instruction);
-      return is_output || instruction.kind == InstructionKind::kKernel ? Use::kWrites : Use::kReads;
+      return is_output ? Use::kWrites : Use::kReads;  // of a kernel no replay has the values
     }
     if (reads_no_content(without_overload(instruction.name))) {
       return Use::kPassesOn;

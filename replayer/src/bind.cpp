@@ -114,7 +114,8 @@ class Binder {
       case How::kEquivalent:
         break;
     }
-    if (instruction.kind == InstructionKind::kOp || instruction.kind == InstructionKind::kNative) {
+    if (instruction.kind == InstructionKind::kOp || instruction.kind == InstructionKind::kNative ||
+        instruction.kind == InstructionKind::kKernel) {
       add_operator(instruction);
     } else {
       add_communication(instruction);

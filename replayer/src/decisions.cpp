@@ -79,6 +79,11 @@ bool is_operator(const Instruction& instruction) {
          instruction.kind != InstructionKind::kMarker;
 }
 
+/// A graph that inductor compiled, as the generator names it.
+bool is_graph(const Instruction& instruction) {
+  return instruction.name.starts_with("## Call CompiledFxGraph");
+}
+
 bool is_communication(const Instruction& instruction) {
   return instruction.kind == InstructionKind::kCollective ||
          instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
@@ -194,13 +199,20 @@ Decision Decisions::decide(const Instruction& instruction) const {
     case InstructionKind::kP2p:
     case InstructionKind::kWait:
       return {How::kDirect, "", false};
-    case InstructionKind::kKernel:
-      return {How::kDropped, "a compiled kernel: the trace does not hold its code", false};
+    case InstructionKind::kKernel: {
+      const auto stub = find_stand_in(program_, instruction, options_.device.type());
+      return stub ? by_equivalent(*stub)
+                  : Decision{How::kDropped, "a compiled kernel: the trace does not hold its code",
+                             false};
+    }
     case InstructionKind::kNative: {
       const auto equivalent = find_stand_in(program_, instruction, options_.device.type());
       return equivalent ? by_equivalent(*equivalent)
                         : Decision{How::kDropped,
-                                   "a label without operators, and no equivalent is known", false};
+                                   is_graph(instruction)
+                                       ? "a compiled graph whose kernels the trace does not show"
+                                       : "a label without operators, and no equivalent is known",
+                                   false};
     }
     case InstructionKind::kOp:
       break;

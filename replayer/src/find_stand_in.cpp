@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernel_stub.h"
 #include "replayer/schema_map.h"
 
 namespace understudy::replayer {
@@ -40,6 +41,9 @@ std::string schema_text(const Program& program, const Instruction& instruction) 
 
 std::optional<Equivalent> find_stand_in(const Program& program, const Instruction& instruction,
                                         c10::DeviceType device) {
+  if (instruction.kind == InstructionKind::kKernel) {
+    return find_kernel_stub(instruction, device);
+  }
   const RecordedSchema schema = parse_recorded_schema(schema_text(program, instruction));
   const std::string name =
       schema.overload.empty() ? schema.name : schema.name + "." + schema.overload;

@@ -15,7 +15,7 @@ namespace understudy::replayer {
 [[nodiscard]] std::string schema_text(const et_schema::Program& program,
                                       const et_schema::Instruction& instruction);
 
-/// The equivalent of an operator or of a label that did work.
+/// The equivalent of an operator or of a label that did work, or the stub of a kernel.
 [[nodiscard]] std::optional<Equivalent> find_stand_in(const et_schema::Program& program,
                                                       const et_schema::Instruction& instruction,
                                                       c10::DeviceType device);

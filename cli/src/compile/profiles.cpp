@@ -35,8 +35,10 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
     }
     options.profiled_minor_faults = capture.facts.median_profiled_minor_faults();
     const Profile alone = et_schema::read_profile(paths, capture.alone);
+    const std::uint64_t other_regions = generator::compare_regions(trace, alone, step);
     try {
       Link link = generator::link(trace, alone, options);
+      link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
       if (with_trace) {
         link.memory = generator::observe_memory(trace, *with_trace);
       }
@@ -116,7 +118,9 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
       Trace& trace = set.traces[static_cast<std::size_t>(rank)];
       generator::repair_parents(trace, profile);
       Link& link = links[static_cast<std::size_t>(rank)];
+      const std::uint64_t other_regions = generator::compare_regions(trace, profile, step);
       link = generator::link(trace, profile, {step, {}, {}});
+      link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
       link.memory = generator::observe_memory(trace, profile);
     };
     et_schema::read_profiles(choice.files, static_cast<int>(set.traces.size()), link_rank);

@@ -91,7 +91,7 @@ class TraceGroups {
       return call->second.kind != et_schema::CommKind::kInit;
     }
     const NodeClass kind = et_schema::classify(trace_.nodes[node]);
-    return kind == NodeClass::kOperator || kind == NodeClass::kTritonKernel;
+    return kind == NodeClass::kOperator || kind == NodeClass::kKernel;
   }
 
   [[nodiscard]] std::string name_of(NodeIndex node) const {

@@ -91,9 +91,9 @@ void count_node(RankSummary& summary, const Node& node) {
     case NodeClass::kOperator:
       ++summary.operators;
       break;
-    case NodeClass::kTritonKernel:
+    case NodeClass::kKernel:
       ++summary.operators;
-      ++summary.triton_kernels;
+      summary.triton_kernels += node.kernel_backend == "triton" ? 1U : 0U;
       break;
     case NodeClass::kLabel:
       ++summary.labels;

@@ -33,6 +33,8 @@ enum class Loss : std::size_t {
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kLabelsThatWorked,      ///< labels without operators that did work (native instructions)
+  kUnshownGraphs,         ///< compiled graphs whose kernels neither trace nor profile shows
+  kLabelsThatHandOn,      ///< autograd functions whose backward hands its gradient on: no work
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
   kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
   kWrapperBookkeeping,    ///< operators on wrappers that called nothing: no work
@@ -43,6 +45,7 @@ enum class Loss : std::size_t {
   kStepsOfAnotherWay,     ///< profiled steps that called other operators: no times from them
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
+  kOtherRegions,          ///< compiled regions or graphs of the trace or the profile alone
   kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded: empty
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
   kUnlinkedProfile,       ///< profiles without the observer whose steps took another way

@@ -140,7 +140,7 @@ enum class InstructionKind : std::uint8_t {
   kCollective,
   kP2p,
   kWait,
-  kKernel,  ///< a Triton kernel
+  kKernel,  ///< of a compiled graph, Triton's or C++: a stub holds its place, or it is dropped
   kMarker   ///< a step or an annotation: costs nothing
 };
 
@@ -186,7 +186,8 @@ struct Timing {
 };
 
 /// One thing the replayer does. `args` by kind:
-/// - kOp, kKernel: the recorded arguments, in the recorded schema's order;
+/// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a C++ kernel two
+///   texts follow: the arguments' roles ("r w rw -", - for a number) and the generated file;
 /// - kAlias: one slot, whose storage the result shares;
 /// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
 ///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`

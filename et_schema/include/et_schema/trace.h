@@ -198,7 +198,7 @@ enum class NodeClass : std::uint8_t {
   kOperator,       ///< op_schema, not c10d::
   kC10d,           ///< c10d:: or _c10d_functional:: wrapper around a communication
   kCommunication,  ///< record_param_comms
-  kTritonKernel
+  kKernel          ///< of a compiled graph: Triton's, or C++ that a capture gave a label
 };
 [[nodiscard]] NodeClass classify(const Node& node);
 

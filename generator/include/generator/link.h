@@ -54,6 +54,13 @@ struct LinkOptions {
 [[nodiscard]] Link link(const et_schema::Trace& trace, const et_schema::Profile& profile,
                         const LinkOptions& options = {});
 
+/// Holds the compiled regions and graphs of the trace's step against those of a profile, by name.
+/// Returns how many only one of them has (Loss::kOtherRegions). Throws Error: bad input, where one
+/// has some and the other has none: one ran compiled, the other eagerly.
+[[nodiscard]] std::uint64_t compare_regions(const et_schema::Trace& trace,
+                                            const et_schema::Profile& profile,
+                                            const std::optional<std::string>& step = {});
+
 /// Hangs nodes from the parents that the profile of the same step shows, where the recorded one did
 /// not run around them: asynchronous Gloo work ends labels on other threads, and the observer then
 /// loses track. Counted as Loss::kRepairedParents. Changes nothing where the profile does not join

@@ -1,5 +1,5 @@
 understudy_golden(generate
-  bad_regex bad_regex_json bench_as_trace csv dlrm exclude help identical json kineto_as_trace
+  bad_regex bad_regex_json bench_as_trace compiled compiled_refused compiled_unshown csv dlrm exclude help identical json kineto_as_trace
   linear missing_rank no_output no_place no_room no_steps only_comms only_compute output_is_folder output_is_full
   profile profile_and_none profile_count profile_dlrm profile_is_trace profile_json profile_missing
   profile_none profile_of_capture profile_other profile_twice profile_two

@@ -64,7 +64,7 @@ TEST(TraceReader, NestedLayoutWithAttributes) {
   EXPECT_EQ(node.kernel_file, "cabc.py");
   EXPECT_EQ(node.tensor_range, R"({"0":[1,2]})");
   EXPECT_EQ(node.scope, Scope::kUserScope);
-  EXPECT_EQ(classify(node), NodeClass::kTritonKernel);
+  EXPECT_EQ(classify(node), NodeClass::kKernel);
 }
 
 TEST(TraceReader, CommunicationAttributes) {

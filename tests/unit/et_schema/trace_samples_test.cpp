@@ -16,8 +16,7 @@ std::uint64_t count_operators(const Trace& trace) {
   std::uint64_t operators = 0;
   for (const Node& node : trace.nodes) {
     const NodeClass node_class = classify(node);
-    operators +=
-        node_class == NodeClass::kOperator || node_class == NodeClass::kTritonKernel ? 1U : 0U;
+    operators += node_class == NodeClass::kOperator || node_class == NodeClass::kKernel ? 1U : 0U;
   }
   for (const auto& [name, count] : count_collectives(communication_calls(trace))) {
     operators += count;
@@ -41,7 +40,8 @@ std::map<std::string, Trace> traces_by_name(const std::filesystem::path& folder,
   for (const nlohmann::json& file : manifest.at("files")) {
     const auto name = file.at("name").get<std::string>();
     if (!name.ends_with(".gz") || name.find("kineto") != std::string::npos ||
-        name.find("indices") != std::string::npos) {
+        name.find("indices") != std::string::npos || name.find(".faults.") != std::string::npos ||
+        name.find(".compiled.") != std::string::npos) {
       continue;
     }
     for (Trace& trace : read_traces({(folder / name).string()})) {

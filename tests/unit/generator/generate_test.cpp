@@ -12,6 +12,7 @@ namespace {
 
 using et_schema::Argument;
 using et_schema::InstructionKind;
+using et_schema::NodeIndex;
 using et_schema::Program;
 using Names = std::vector<std::string>;
 
@@ -168,6 +169,102 @@ TEST(Generate, DoesNotTakeABackwardWithOperatorsForALabelThatDidWork) {
   const auto label = builder.add(2, "MyFunctionBackward", "", {tensor(12, 13, {4})}, {});
   builder.add(label, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(14, 15, {4})});
   EXPECT_EQ(builder.program().selection.labels, 0U);
+}
+
+// ---- compiled graphs
+
+constexpr const char* kGraph = "## Call CompiledFxGraph fabc ##";
+constexpr const char* kCppKernel = R"(,{"name":"kernel_backend","type":"string","value":"cpp"})";
+
+TestValue text(const std::string& value) {
+  return {'"' + value + '"', "[]", "String", "[]"};
+}
+
+TEST(Generate, TakesACompiledGraphWithoutKernelsForDroppedWork) {
+  TraceBuilder builder;
+  const auto region = builder.add(2, "Torch-Compiled Region: 0/0", "", {}, {});
+  const auto graph = builder.add(region, kGraph, "", {}, {});
+  builder.add(graph, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", kGraph}));
+  EXPECT_EQ(program.selection.labels, 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+}
+
+TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
+  TraceBuilder builder;
+  const auto graph = builder.add(2, kGraph, "", {}, {});
+  builder.add(graph, "cpp_fused_gelu_0", "",
+              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
+              kCppKernel);
+  const auto other = builder.add(2, kGraph, "", {}, {});
+  builder.add(other, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(14, 15, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"cpp_fused_gelu_0", "aten::relu"}));
+  EXPECT_EQ(program.instructions[0].kind, et_schema::InstructionKind::kKernel);
+  EXPECT_EQ(slot(program.instructions[0].args[1]), slot(program.instructions[1].args[0]));
+  EXPECT_EQ(std::get<std::string>(program.instructions[0].args[2].value), "r w");
+  EXPECT_EQ(program.selection.labels, 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 0U);
+}
+
+/// A Python function's backward with a gradient in, between two operators of the backward pass.
+TraceBuilder handing_on(const TestValue& taken) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "ReduceInForwardBackward", "", {tensor(12, 13, {4})}, {});
+  builder.add(2, "aten::relu", kRelu, {taken}, {tensor(20, 21, {4})});
+  return builder;
+}
+
+/// With times: the label is the step's second node, and took so long by itself.
+Program linked(const TraceBuilder& builder, std::int64_t self_ns, std::int64_t device_ns = 0) {
+  std::vector<et_schema::Trace> traces;
+  traces.push_back(builder.trace());
+  Link link;
+  link.nodes.resize(traces[0].nodes.size());
+  for (NodeIndex node = 0; node < traces[0].nodes.size(); ++node) {
+    if (traces[0].nodes[node].name == "ReduceInForwardBackward") {
+      link.nodes[node] = NodeTimes{1000, self_ns, self_ns, device_ns};
+    }
+  }
+  std::vector<Link> links;
+  links.push_back(std::move(link));
+  return generate(traces, {}, links).programs[0];
+}
+
+TEST(Generate, ABackwardThatHandsItsGradientOnDidNoWork) {
+  const Program program = linked(handing_on(tensor(12, 13, {4})), 40'000);
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::relu"}));
+  EXPECT_EQ(program.selection.labels, 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+}
+
+TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
+  // Fresh memory; the same memory as another shape; nothing takes it.
+  for (const TestValue& taken : {tensor(30, 31, {4}), tensor(12, 13, {2}), tensor(40, 41, {8})}) {
+    const Program program = linked(handing_on(taken), 40'000);
+    EXPECT_EQ(program.selection.labels, 1U);
+    EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 0U);
+  }
+}
+
+TEST(Generate, ABackwardThatTookLongDidWork) {
+  const TraceBuilder builder = handing_on(tensor(12, 13, {4}));
+  EXPECT_EQ(linked(builder, 400'000).selection.labels, 1U) << "in place, out of sight";
+  EXPECT_EQ(linked(builder, 40'000, 5'000).selection.labels, 1U) << "on a device";
+  EXPECT_EQ(builder.program().selection.labels, 1U) << "of unknown time";
+}
+
+TEST(Generate, ABackwardWhoseGradientsMemoryIsBegunAnewDidWork) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "ReduceInForwardBackward", "", {tensor(12, 13, {4})}, {});
+  builder.add(2, "aten::relu", kRelu, {tensor(16, 17, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(20, 21, {4})});
+  EXPECT_EQ(linked(builder, 40'000).selection.labels, 1U);
 }
 
 TraceBuilder three_steps() {

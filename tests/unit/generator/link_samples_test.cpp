@@ -148,7 +148,8 @@ class LinkCapture : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, LinkCapture,
                          testing::Values("mlp", "resnet18", "dlrm_dense", "dlrm_sparse",
                                          "gpt_adamw_foreach", "gpt_adamw_fused", "speech_encoder",
-                                         "gpt_ddp", "gpt_ddp_gloo"));
+                                         "gpt_ddp", "gpt_ddp_gloo", "compiled",
+                                         "compiled_optimizer"));
 
 TEST_P(LinkCapture, JoinsWhole) {
   const std::string folder = kSamples + "/" + GetParam();

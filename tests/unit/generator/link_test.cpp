@@ -231,6 +231,41 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->self_ns, 200);
 }
 
+// ---- compiled regions
+
+constexpr const char* kRegion = "Torch-Compiled Region: 0/0";
+
+et_schema::Trace trace_with(const std::vector<std::string>& labels) {
+  test::TraceBuilder builder;
+  for (const std::string& label : labels) {
+    builder.add(2, label, "", {}, {});
+  }
+  return builder.trace();
+}
+
+TEST(CompareRegions, CountsNamesThatOnlyOneSideHas) {
+  const Profile profile = profile_of({event(kRegion, 0, 10), event(kRegion, 20, 10),
+                                      event("## Call CompiledFxGraph fa ##", 1, 5)});
+  EXPECT_EQ(compare_regions(trace_with({kRegion, "## Call CompiledFxGraph fa ##"}), profile), 0U);
+  EXPECT_EQ(compare_regions(trace_with({kRegion, "## Call CompiledFxGraph fb ##"}), profile), 2U);
+  EXPECT_EQ(compare_regions(trace_with({"forward"}), profile_of({event("forward", 0, 1)})), 0U);
+}
+
+TEST(CompareRegions, RefusesAProfileOfACompiledStepForAnEagerTraceAndTheOtherWayRound) {
+  const auto refusal = [](const et_schema::Trace& trace, const Profile& profile) -> std::string {
+    try {
+      return std::to_string(compare_regions(trace, profile));
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+      return error.context().expected + "; got " + error.context().got;
+    }
+  };
+  EXPECT_EQ(refusal(trace_with({"forward"}), profile_of({event(kRegion, 0, 10)})),
+            "as in the trace's step: none; got 1, the first \"Torch-Compiled Region: 0/0\"");
+  EXPECT_EQ(refusal(trace_with({kRegion}), profile_of({event("forward", 0, 10)})),
+            "as in the trace's step: 1, the first \"Torch-Compiled Region: 0/0\"; got none");
+}
+
 /// The small trace's step as a profile shows it: when its operators begin, and how long the first
 /// takes.
 void add_step(std::vector<KinetoEvent>& events, std::int64_t length, std::int64_t first,

@@ -4,6 +4,9 @@
 
 #include <filesystem>
 #include <set>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "et_schema/trace_files.h"
 #include "generator/generate.h"
@@ -77,6 +80,8 @@ TEST(Samples, NothingIsReadBeforeItIsWritten) {
       const std::string path = entry.path().string();
       const bool is_trace = path.find("kineto") == std::string::npos &&
                             path.find("indices") == std::string::npos &&
+                            path.find(".faults.") == std::string::npos &&
+                            path.find(".compiled.") == std::string::npos &&
                             (path.ends_with(".json.gz") || path.ends_with("et.tar.gz") ||
                              path.ends_with("json.tar.gz"));
       if (!is_trace) {
@@ -89,6 +94,27 @@ TEST(Samples, NothingIsReadBeforeItIsWritten) {
     }
   }
   EXPECT_GE(checked, 40);
+}
+
+std::vector<Instruction> kernels_of(const std::string& name) {
+  const Bench bench = sample(name);
+  std::vector<Instruction> kernels;
+  for (const Instruction& instruction : bench.programs.at(0).instructions) {
+    if (instruction.kind == et_schema::InstructionKind::kKernel) {
+      kernels.push_back(instruction);
+    }
+  }
+  return kernels;
+}
+
+TEST(Samples, CompiledGraphsShowTheirKernels) {
+  const std::vector<Instruction> eager_update = kernels_of("compiled");
+  const std::vector<Instruction> fused_update = kernels_of("compiled_optimizer");
+  EXPECT_EQ(fused_update.size(), eager_update.size() + 1) << "one kernel updates all parameters";
+  for (const Instruction& kernel : fused_update) {
+    EXPECT_TRUE(kernel.name.starts_with("cpp_fused_")) << kernel.name;
+    EXPECT_TRUE(std::holds_alternative<std::string>(kernel.args.back().value)) << kernel.name;
+  }
 }
 
 TEST(Samples, TheSameInputGivesTheSameBenchmark) {

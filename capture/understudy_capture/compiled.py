@@ -1,0 +1,145 @@
+"""Show what torch.compile runs, and keep what could run it again.
+
+A compiled graph calls fused kernels that no operator shows: the C++ ones of a CPU leave no mark in
+a trace or a profile at all. KernelLabels gives each call a label that holds its tensors, as inductor
+itself does for Triton's. describe_graphs() tells the generated sources, the kernels' arguments and
+what they were launched with (docs/formats.md, rank-R.compiled.json).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from pathlib import Path
+
+import torch
+
+FORMAT = "understudy-compiled"
+VERSION = 1
+BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's is "triton"
+MOST_SOURCE_BYTES = 8 << 20  # of all graphs of a rank; sources beyond are left out, and counted
+REGION = "Torch-Compiled Region"
+# `name = async_compile.cpp_pybinding(['const float*', …], r'''source''')`, as inductor writes it.
+CPP_KERNEL = re.compile(
+    r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
+    re.DOTALL | re.MULTILINE)
+KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', re.DOTALL)
+PATH = re.compile(r"(?<![\w./<])/(?:[\w.@+-]+/)+[\w.@+-]*")
+
+
+def graph_modules():
+    """The modules that inductor generated and loaded, one of each; none where it never ran."""
+    codecache = sys.modules.get("torch._inductor.codecache")
+    cache = getattr(codecache, "PyCodeCache", None)
+    found = {}
+    for module in getattr(cache, "modules", ()):
+        if callable(getattr(module, "call", None)):
+            found.setdefault(id(module), module)
+    return list(found.values())
+
+
+def argument_roles(types, code):
+    """By argument: r a tensor that is read, w written, rw both, - a number."""
+    match = KERNEL_PARAMETERS.search(code)
+    parameters = match["parameters"].split(",") if match else []
+    roles = []
+    for i, kind in enumerate(types):
+        name = parameters[i].split()[-1] if i < len(parameters) and parameters[i].split() else ""
+        if not kind.rstrip().endswith("*"):
+            roles.append("-")
+        elif kind.startswith("const "):
+            roles.append("r")
+        else:
+            roles.append("rw" if name.startswith("in_out") else "w")
+    return roles
+
+
+@functools.lru_cache(maxsize=None)
+def cpp_kernels(path):
+    """Name → argument types and roles, of the C++ kernels that a generated file calls."""
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    kernels = {}
+    for match in CPP_KERNEL.finditer(source):
+        types = re.findall(r"'([^']*)'", match["types"])
+        kernels[match["name"]] = {"types": types, "roles": argument_roles(types, match["code"])}
+    return kernels
+
+
+class KernelLabels:
+    """While it is entered, calls of C++ kernels are labels with their tensors.
+
+    A label's inputs are the kernel's arguments, then their roles and the generated file's name. One
+    that is entered costs an event a call; one that is not costs nothing.
+    """
+
+    def __init__(self):
+        self._restore = []
+
+    def __enter__(self):
+        for module in graph_modules():
+            for name, kernel in cpp_kernels(module.__file__).items():
+                function = getattr(module, name, None)
+                if callable(function) and not hasattr(function, "understudy_kernel"):
+                    setattr(module, name, _labelled(function, name, kernel["roles"],
+                                                    Path(module.__file__).name))
+                    self._restore.append((module, name, function))
+        return self
+
+    def __exit__(self, *_):
+        for module, name, function in self._restore:
+            setattr(module, name, function)
+        self._restore.clear()
+
+
+def _labelled(function, name, roles, file):
+    facts = (" ".join(roles), file)
+    record = torch._C._profiler._RecordFunctionFast
+
+    def run(*args):
+        with record(name, (*args, *facts), {"kernel_backend": BACKEND}):
+            return function(*args)
+
+    run.understudy_kernel = True
+    return run
+
+
+def describe_graphs(rank):
+    """What could run the compiled graphs later: sources, kernels, launch facts; paths removed."""
+    graphs, kept, left_out = [], 0, 0
+    for module in graph_modules():
+        graph = {"file": Path(module.__file__).name,
+                 "kernels": [{"name": name, "backend": BACKEND, **kernel}
+                             for name, kernel in cpp_kernels(module.__file__).items()]
+                 + [_describe_triton(name, value) for name, value in vars(module).items()
+                    if hasattr(value, "triton_meta")]}
+        source = _without_paths(Path(module.__file__).read_text(encoding="utf-8"))
+        graph["source_bytes"] = len(source.encode())
+        if kept + graph["source_bytes"] <= MOST_SOURCE_BYTES:
+            kept += graph["source_bytes"]
+            graph["source"] = source
+        else:
+            left_out += 1
+        graphs.append(graph)
+    return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__,
+            "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"])}
+
+
+def _describe_triton(name, kernel):
+    meta = kernel.triton_meta
+    configs = [launcher.config for launcher in getattr(kernel, "launchers", ())]
+    return {"name": name, "backend": "triton",
+            "signature": {str(k): str(v) for k, v in meta.get("signature", {}).items()},
+            "mutated": list(getattr(kernel, "mutated_arg_names", None) or ()),
+            "grid": str((getattr(kernel, "inductor_meta", None) or {}).get("grid_type", "")),
+            "launch": [{"num_warps": config.num_warps, "num_stages": config.num_stages,
+                        **{k: v for k, v in config.kwargs.items() if isinstance(v, (int, str))}}
+                       for config in configs]}
+
+
+def _without_paths(source):
+    """Comments name files of this machine, and includes may lie in its cache."""
+    return PATH.sub(lambda match: Path(match[0]).name, source)

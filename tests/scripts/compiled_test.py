@@ -1,0 +1,124 @@
+"""What a capture does with torch.compile: it goes on, its kernels are seen, its sources are kept."""
+
+import gzip
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+from understudy_capture import compiled, recorder  # noqa: E402
+
+SIGNATURE = ('extern "C"  void  kernel(float* in_out_ptr0,\n  const float* in_ptr0,\n'
+             '  float* out_ptr0,\n  const int64_t ks0)\n{')
+
+
+def read(path):
+    with gzip.open(path) as stream:
+        return json.load(stream)
+
+
+def capture(folder, **options):
+    """A compiled layer, trained: eager embedding, one compiled region a step."""
+    torch.manual_seed(1)
+    table = torch.nn.Embedding(20, 8)
+    layer = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU()))
+    rows = torch.tensor([1, 2, 1, 5])
+    with recorder.Capture(folder, warmup=2, timed=1, profiled=1, count_faults=False,
+                          **options) as running:
+        while not running.done:
+            layer(table(rows)).sum().backward()
+            running.step()
+    return running
+
+
+class RolesTest(unittest.TestCase):
+    def test_are_told_by_types_and_names(self):
+        self.assertEqual(
+            compiled.argument_roles(["float*", "const float*", "float*", "const int64_t"],
+                                    SIGNATURE), ["rw", "r", "w", "-"])
+
+    def test_without_a_signature_written_tensors_count_as_written(self):
+        self.assertEqual(compiled.argument_roles(["float*", "const float*"], ""), ["w", "r"])
+
+    def test_of_a_source_paths_are_taken_out(self):
+        self.assertEqual(compiled._without_paths('# kernel path: /tmp/some/x.py\n#include <a/b.h>'),
+                         '# kernel path: x.py\n#include <a/b.h>')
+
+
+class CompiledCaptureTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls._folder.cleanup)
+        cls.folder = Path(cls._folder.name)
+        cls.running = capture(cls.folder)
+        cls.rank = json.loads((cls.folder / "capture.json").read_text())["ranks"][0]
+
+    def test_regions_run_in_the_step_of_indices_and_after_it(self):
+        self.assertEqual(self.rank["compiled_regions"], {"et": 1, "kineto_only": 1})
+        self.assertGreaterEqual(self.rank["compiled_graphs"], 2)
+        self.assertEqual(self.running.notices, [])
+
+    def test_index_values_of_what_runs_eagerly_are_recorded(self):
+        uses = read(self.folder / "rank-0.indices.json.gz")["uses"]
+        self.assertIn("aten::embedding", [use["op"] for use in uses])
+
+    def test_a_kernel_is_a_node_with_its_tensors_their_roles_and_its_file(self):
+        kernels = [node for node in read(self.folder / "rank-0.et.json.gz")["nodes"]
+                   if node["name"].startswith("cpp_fused")]
+        self.assertGreaterEqual(len(kernels), 2)  # forward and backward
+        files = {graph["file"]: graph
+                 for graph in read(self.folder / "rank-0.compiled.json.gz")["graphs"]}
+        for node in kernels:
+            backend = [a["value"] for a in node["attrs"] if a["name"] == "kernel_backend"]
+            self.assertEqual(backend, ["cpp"])
+            *tensors, roles, file = node["inputs"]["values"]
+            self.assertEqual(len(roles.split()), len(tensors))
+            known = {kernel["name"]: kernel for kernel in files[file]["kernels"]}
+            self.assertEqual(" ".join(known[node["name"]]["roles"]), roles)
+            self.assertIn(node["name"], files[file]["source"])
+
+    def test_profiles_show_the_kernels(self):
+        names = [event.get("name", "")
+                 for event in read(self.folder / "rank-0.kineto_only.json.gz")["traceEvents"]]
+        self.assertGreaterEqual(sum(name.startswith("cpp_fused") for name in names), 2)
+
+    def test_after_a_step_nothing_is_labelled(self):
+        for module in compiled.graph_modules():
+            for name in compiled.cpp_kernels(module.__file__):
+                self.assertFalse(hasattr(getattr(module, name), "understudy_kernel"))
+
+    def test_sources_can_be_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            capture(folder, compiled_sources=False)
+            self.assertFalse((Path(folder) / "rank-0.compiled.json.gz").exists())
+
+    def test_a_trace_of_other_regions_is_told(self):
+        running = recorder.Capture(self.folder / "other")
+        running._regions = {"kineto_only": 5, "et": 0}
+        running.compiled_sources = False
+        running._finish_compiled()
+        self.assertEqual(running.notices, [
+            "the profiled steps have 5 compiled regions each and the traced one 0: not the same "
+            "work, generate will not take it as such"])
+
+    def test_a_torch_that_does_not_ask_modes_gets_none(self):
+        spares = recorder.IndexRecorder.spares_compiled_code
+        recorder.IndexRecorder.spares_compiled_code = staticmethod(lambda: False)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                running = capture(folder)
+                self.assertFalse((Path(folder) / "rank-0.indices.json.gz").exists())
+        finally:
+            recorder.IndexRecorder.spares_compiled_code = spares
+        self.assertEqual(running.notices, [
+            "no index values are recorded: with this torch, looking at them would run the compiled "
+            "model eagerly"])
+
+
+if __name__ == "__main__":
+    unittest.main()

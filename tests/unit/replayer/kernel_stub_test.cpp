@@ -1,0 +1,92 @@
+// What holds the place of a compiled graph's kernel: bytes, time, values, and how it is counted.
+
+#include "kernel_stub.h"
+
+#include <chrono>
+
+#include "fixture.h"
+
+namespace understudy::replayer {
+namespace {
+
+using testing::constant;
+using testing::DType;
+using testing::InstructionKind;
+using testing::ref;
+
+constexpr std::int64_t kRecordedNs = 3'000'000;
+
+class KernelStub : public testing::ReplayerTest {
+ protected:
+  et_schema::Instruction kernel(std::vector<et_schema::Argument> tensors,
+                                const std::string& roles) {
+    et_schema::Instruction instruction;
+    instruction.kind = InstructionKind::kKernel;
+    instruction.node_id = 7;
+    instruction.name = "cpp_fused_gelu_0";
+    instruction.args = std::move(tensors);
+    instruction.args.push_back({roles});
+    instruction.args.push_back({std::string("cabc.py")});
+    et_schema::Timing timing;
+    timing.host_ns = kRecordedNs;
+    instruction.timing = timing;
+    return instruction;
+  }
+};
+
+TEST_F(KernelStub, KeepsValuesAndIsNoReplay) {
+  const auto in = builder_.external(DType::kFloat32, {64, 100}, constant(2));
+  const auto out = builder_.external(DType::kFloat32, {64, 100}, constant(3));
+  builder_.add(kernel({ref(in), ref(out)}, "r w"));
+  const auto sum = builder_.intermediate(DType::kFloat32, {64, 100});
+  builder_.add_op(testing::kAdd, {ref(in), ref(out), testing::number(1)}, {ref(sum)});
+  const auto kept = sink(DType::kFloat32, {64, 100});
+  keep(sum, kept);
+  static_cast<void>(try_out());
+  EXPECT_EQ(slot(kept).sum().item<float>(), 5.0F * 6400);
+  const et_schema::Coverage coverage = decisions_->coverage();
+  ASSERT_EQ(coverage.stubbed.size(), 1U);
+  EXPECT_EQ(coverage.stubbed[0].name, "cpp_fused_gelu_0");
+  EXPECT_EQ(coverage.stubbed[0].note,
+            "a stub: it moves the same bytes and takes the recorded time");
+  EXPECT_EQ(coverage.exact, 2U);
+  EXPECT_EQ(coverage.selected, 3U);
+  EXPECT_TRUE(coverage.dropped.empty());
+}
+
+TEST_F(KernelStub, TakesAtLeastTheRecordedTime) {
+  const auto in = builder_.external(DType::kFloat32, {8}, constant(2));
+  builder_.add(kernel({ref(in)}, "r"));
+  static_cast<void>(try_out());
+  const auto begin = std::chrono::steady_clock::now();
+  iterate();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(kRecordedNs));
+}
+
+TEST_F(KernelStub, IsOfACpuWhereTheRolesAreKnown) {
+  const auto in = builder_.external(DType::kFloat32, {8}, constant(2));
+  const auto has_stub = [](const et_schema::Instruction& instruction,
+                           c10::DeviceType device = c10::DeviceType::CPU) {
+    return find_kernel_stub(instruction, device).has_value();
+  };
+  et_schema::Instruction known = kernel({ref(in), testing::number(8)}, "rw -");
+  EXPECT_TRUE(has_stub(known));
+  EXPECT_FALSE(has_stub(known, c10::DeviceType::CUDA));
+  EXPECT_FALSE(has_stub(kernel({ref(in)}, "r w"))) << "more roles than arguments";
+  known.timing->device_ns = 5;
+  EXPECT_FALSE(has_stub(known)) << "it ran on a device";
+  known.args.resize(2);
+  EXPECT_FALSE(has_stub(known)) << "no roles";
+}
+
+TEST_F(KernelStub, WithoutOneAKernelIsDropped) {
+  const auto in = builder_.external(DType::kFloat32, {8}, constant(2));
+  builder_.add(kernel({ref(in)}, "r")).args.resize(1);
+  static_cast<void>(try_out());
+  const et_schema::Coverage coverage = decisions_->coverage();
+  ASSERT_EQ(coverage.dropped.size(), 1U);
+  EXPECT_EQ(coverage.dropped[0].note, "a compiled kernel: the trace does not hold its code");
+}
+
+}  // namespace
+}  // namespace understudy::replayer
