@@ -51,7 +51,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"unlinked_fault_counts",
      "Profiles that counted page faults in steps that took another way; their counts are unused."},
     {"unknown_sparse",
-     "Sparse tensors made before the step of which nothing is recorded; they have no elements."},
+     "Sparse tensors made before the step of which nothing is recorded; their elements are "
+     "assumed."},
     {"unjoined_indices",
      "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
      "rule."},

@@ -114,10 +114,10 @@ class Binder {
       case How::kEquivalent:
         break;
     }
-    if (instruction.kind == InstructionKind::kOp || instruction.kind == InstructionKind::kNative) {
-      add_operator(instruction);
-    } else {
+    if (instruction.comm) {
       add_communication(instruction);
+    } else {
+      add_operator(instruction);
     }
   }
 
