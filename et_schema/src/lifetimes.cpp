@@ -188,7 +188,11 @@ void LiveStorages::end(const SlotUse& use, const StepDeaths& deaths) {
 }
 
 std::uint64_t LiveStorages::size(SlotId slot) const {
-  return static_cast<std::uint64_t>(program_.storages[program_.slots[slot].storage].bytes);
+  return memory_bytes(program_.storages[program_.slots[slot].storage]);
+}
+
+std::uint64_t memory_bytes(const Storage& storage) {
+  return storage.device.type == DeviceType::kMeta ? 0 : static_cast<std::uint64_t>(storage.bytes);
 }
 
 std::vector<std::uint64_t> live_bytes(const Program& program, const std::vector<SlotUse>& uses,

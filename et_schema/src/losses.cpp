@@ -62,7 +62,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"other_regions",
      "Compiled regions and graphs, by name, that only one of trace and profile has."},
     {"unknown_sparse",
-     "Sparse tensors made before the step of which nothing is recorded; they have no elements."},
+     "Sparse tensors made before the step of which nothing is recorded; their elements are "
+     "assumed."},
     {"unjoined_indices",
      "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
      "rule."},

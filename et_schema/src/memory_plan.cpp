@@ -34,7 +34,7 @@ std::vector<LiveTensor> external_tensors(const Program& program, const std::vect
   for (StorageId storage = 0; storage < program.storages.size(); ++storage) {
     const Storage& memory = program.storages[storage];
     if (memory.external && widest[storage]) {
-      tensors.push_back({*widest[storage], static_cast<std::uint64_t>(memory.bytes), true, {}});
+      tensors.push_back({*widest[storage], memory_bytes(memory), true, {}});
     }
   }
   return tensors;
@@ -57,8 +57,7 @@ std::vector<LiveTensor> live_at(const Program& program, const std::vector<SlotUs
         const StorageId storage = program.slots[slot].storage;
         if (live.is_alive(storage) && !listed[storage]) {
           listed[storage] = true;
-          const auto bytes = static_cast<std::uint64_t>(program.storages[storage].bytes);
-          tensors.push_back({slot, bytes, false, step});
+          tensors.push_back({slot, memory_bytes(program.storages[storage]), false, step});
         }
       }
     }
@@ -77,7 +76,7 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
     plan.external_bytes += tensor.bytes;
   }
   for (const Storage& storage : program.storages) {
-    plan.untouched_bytes += storage.untouched ? static_cast<std::uint64_t>(storage.bytes) : 0;
+    plan.untouched_bytes += storage.untouched ? memory_bytes(storage) : 0;
   }
   plan.external_bytes += plan.untouched_bytes;
   plan.peak_bytes = plan.external_bytes;

@@ -10,11 +10,12 @@ namespace understudy::et_schema {
 
 inline constexpr const char* kReportFormat = "understudy-report";
 
-/// One list of the coverage: its key, and the key of its rows' notes (null: they have none).
+/// One list of the coverage: its key, and the key of its rows' notes.
 struct CoverageList {
   const char* key;
   const char* note_key;
   std::vector<NamedCount> Coverage::*rows;
+  bool always_noted = true;  ///< else the key is left out of a row without a note
 };
 
 inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
@@ -22,7 +23,7 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
     {"stubbed", "by", &Coverage::stubbed},
     {"dropped", "reason", &Coverage::dropped},
     {"not_applicable", "reason", &Coverage::not_applicable},
-    {"pinned_outputs", nullptr, &Coverage::pinned_outputs},
+    {"pinned_outputs", "reason", &Coverage::pinned_outputs, false},
 }};
 
 /// One figure of the system's counters and its key.

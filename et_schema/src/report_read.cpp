@@ -63,9 +63,10 @@ Coverage read_coverage(const JsonField& field) {
   coverage.exact = field.at("exact").as_uint();
   for (const CoverageList& list : kCoverageLists) {
     for (const JsonField& row : field.at(list.key).items()) {
+      const bool is_noted = list.always_noted || row.find(list.note_key);
       (coverage.*list.rows)
           .push_back({row.at("name").as_text(), row.at("count").as_uint(),
-                      list.note_key == nullptr ? "" : row.at(list.note_key).as_text()});
+                      is_noted ? row.at(list.note_key).as_text() : ""});
     }
   }
   return coverage;

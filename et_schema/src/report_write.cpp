@@ -37,18 +37,18 @@ Json iteration_json(const IterationStats& stats) {
   return json;
 }
 
-Json rows_json(const std::vector<NamedCount>& rows, const char* note_key) {
-  Json list = Json::array();
-  for (const NamedCount& row : rows) {
+Json rows_json(const Coverage& coverage, const CoverageList& list) {
+  Json rows = Json::array();
+  for (const NamedCount& row : coverage.*list.rows) {
     Json json;
     json["name"] = row.name;
     json["count"] = row.count;
-    if (note_key != nullptr) {
-      json[note_key] = row.note;
+    if (list.always_noted || !row.note.empty()) {
+      json[list.note_key] = row.note;
     }
-    list.push_back(std::move(json));
+    rows.push_back(std::move(json));
   }
-  return list;
+  return rows;
 }
 
 Json coverage_json(const Coverage& coverage) {
@@ -61,7 +61,7 @@ Json coverage_json(const Coverage& coverage) {
   json["replayed"] = coverage.replayed;
   json["exact"] = coverage.exact;
   for (const CoverageList& list : kCoverageLists) {
-    json[list.key] = rows_json(coverage.*list.rows, list.note_key);
+    json[list.key] = rows_json(coverage, list);
   }
   return json;
 }

@@ -70,6 +70,11 @@ ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t 
   if (known.kind == ValueRuleKind::kLengths && asked.kind == ValueRuleKind::kLengths) {
     return asked.segments.size() > known.segments.size() ? asked : known;
   }
+  // Only some operators on offsets say whether the last one is the end (embedding_bag's backward
+  // does not): where one has it so, all do.
+  if (known.kind == ValueRuleKind::kOffsets && asked.kind == ValueRuleKind::kOffsets) {
+    return asked.include_last ? asked : known;
+  }
   return is_order_free(known.kind) && !is_order_free(asked.kind) ? asked : known;
 }
 

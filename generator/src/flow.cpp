@@ -22,11 +22,16 @@ using et_schema::NodeIndex;
 using et_schema::Tensor;
 using et_schema::Trace;
 
-/// Where a tensor's memory is, as far as ids tell: tensors without storage share one storage id,
+/// Tensors on the device "meta" have storages, but no memory: all of them have the same one.
+bool has_memory(const Tensor& tensor) {
+  return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta;
+}
+
+/// Where a tensor's memory is, as far as ids tell: tensors without memory share one storage id,
 /// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
 std::uint64_t memory_key(const Tensor& tensor) {
-  return tensor.has_storage() ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
-                              : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
+  return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
+                            : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
 }
 
 bool is_plain_scalar(const Tensor& tensor) {
@@ -42,6 +47,7 @@ std::size_t hash_layout(const Tensor& tensor) {
   const auto mix = [&hash](std::int64_t value) {
     hash ^= static_cast<std::size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
   };
+  mix(static_cast<std::int64_t>(tensor.device.type));
   mix(static_cast<std::int64_t>(tensor.sizes.size()));
   std::ranges::for_each(tensor.sizes, mix);
   std::ranges::for_each(tensor.strides, mix);
@@ -250,7 +256,7 @@ class FlowBuilder {
     if (life.has_layout(tensor)) {
       return false;
     }
-    return !tensor.has_storage() || stale || !life.same_kind(tensor) ||
+    return !has_memory(tensor) || stale || !life.same_kind(tensor) ||
            (internal && extent_bytes(tensor) > life.bytes);
   }
 

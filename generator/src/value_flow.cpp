@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "demands.h"
+#include "et_schema/assumed.h"
 #include "masks.h"
 #include "reuse_rules.h"
 #include "sparse_counts.h"
@@ -49,7 +50,7 @@ class ValueAssigner {
       visit(program_.instructions[i]);
     }
     demands_.write(spread);
-    count_unknown_sparse();
+    assume_unknown_sparse();
   }
 
  private:
@@ -64,6 +65,9 @@ class ValueAssigner {
     const std::string_view op = without_overload(instruction.name);
     if (has_pinned_results(op)) {
       pin_results(instruction);
+    } else if (reads_sparse(instruction)) {
+      // How many elements it gives is data: where that differs in a replay, they are pinned there.
+      keep_demands_on_results(instruction);
     }
     sparse_counts_.visit(instruction, demands_);
     carrier_.visit(instruction, op);
@@ -76,17 +80,32 @@ class ValueAssigner {
     use_captured_sparse(instruction);
   }
 
-  void count_unknown_sparse() {
+  /// Sparse tensors of which nothing is recorded get a number of elements that a matrix might have.
+  void assume_unknown_sparse() {
     std::set<SlotId> unknown;
     for (const Instruction& instruction : program_.instructions) {
       et_schema::for_each_slot(instruction.args, [&](SlotId id) {
         const Slot& slot = program_.slots[id];
-        if (slot.sparse && slot.external && !slot.content) {
+        if (slot.sparse && slot.external && !slot.content && !slot.sizes.empty()) {
           unknown.insert(id);
         }
       });
     }
+    for (const SlotId id : unknown) {
+      program_.slots[id].content = assumed_content(program_.slots[id]);
+    }
     program_.losses.add(et_schema::Loss::kUnknownSparse, unknown.size());
+  }
+
+  static et_schema::SparseContent assumed_content(const Slot& slot) {
+    const std::int64_t rows = slot.sizes.empty() ? 1 : slot.sizes.front();
+    et_schema::SparseContent content;
+    content.elements = et_schema::assumed_elements(rows, element_count(slot));
+    for (const std::int64_t size : slot.sizes) {
+      content.indices.push_back(integers(0, size));
+      content.indices.back().why = et_schema::kAssumedElements;
+    }
+    return content;
   }
 
   /// Calls visit(slot, captured) for what was captured of the instruction's tensors.
@@ -245,6 +264,24 @@ class ValueAssigner {
       }
       dim += is_mask_item ? program_.slots[index->id].sizes.size() : 1;
     }
+  }
+
+  [[nodiscard]] bool reads_sparse(const Instruction& instruction) const {
+    bool reads = false;
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId id) { reads = reads || program_.slots[id].sparse; });
+    return reads;
+  }
+
+  void keep_demands_on_results(const Instruction& instruction) {
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      Slot& slot = program_.slots[id];
+      for (const Demand& demand : demands_.on(slot.storage)) {
+        if (!slot.external && !slot.sparse) {
+          slot.value = demand.rule;
+        }
+      }
+    });
   }
 
   /// Integers of which nothing is asked are zero, which is valid everywhere; other numbers as by

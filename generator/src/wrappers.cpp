@@ -78,6 +78,10 @@ std::vector<bool> find_wrapped(const et_schema::Trace& trace) {
   const std::int64_t null_storage = find_null_storage(trace);
   std::unordered_set<std::int64_t> known;  // ids of tensors that operators on wrappers gave
   const auto is_wrapper = [&](const Tensor& tensor) {
+    // Tensors on the device "meta" have that storage too, and operators on them are real.
+    if (tensor.device.type == et_schema::DeviceType::kMeta) {
+      return false;
+    }
     return tensor.has_storage() ? tensor.storage_id == null_storage
                                 : is_without_storage(tensor) && has_layout(tensor);
   };

@@ -114,11 +114,10 @@ class Binder {
       case How::kEquivalent:
         break;
     }
-    if (instruction.kind == InstructionKind::kOp || instruction.kind == InstructionKind::kNative ||
-        instruction.kind == InstructionKind::kKernel) {
-      add_operator(instruction);
-    } else {
+    if (instruction.comm) {
       add_communication(instruction);
+    } else {
+      add_operator(instruction);
     }
   }
 

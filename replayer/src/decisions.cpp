@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "assumed_content.h"
 #include "find_stand_in.h"
 #include "replayer/equivalents.h"
 #include "replayer/schema_map.h"
@@ -199,25 +200,31 @@ Decision Decisions::decide(const Instruction& instruction) const {
     case InstructionKind::kP2p:
     case InstructionKind::kWait:
       return {How::kDirect, "", false};
-    case InstructionKind::kKernel: {
-      const auto stub = find_stand_in(program_, instruction, options_.device.type());
-      return stub ? by_equivalent(*stub)
-                  : Decision{How::kDropped, "a compiled kernel: the trace does not hold its code",
-                             false};
-    }
-    case InstructionKind::kNative: {
-      const auto equivalent = find_stand_in(program_, instruction, options_.device.type());
-      return equivalent ? by_equivalent(*equivalent)
-                        : Decision{How::kDropped,
-                                   is_graph(instruction)
-                                       ? "a compiled graph whose kernels the trace does not show"
-                                       : "a label without operators, and no equivalent is known",
-                                   false};
-    }
+    case InstructionKind::kKernel:
+      return decide_stand_in(instruction, "a compiled kernel: the trace does not hold its code");
+    case InstructionKind::kNative:
+      return decide_stand_in(instruction,
+                             is_graph(instruction)
+                                 ? "a compiled graph whose kernels the trace does not show"
+                                 : "a label without operators, and no equivalent is known");
     case InstructionKind::kOp:
       break;
   }
   return decide_operator(instruction);
+}
+
+Decision Decisions::decide_stand_in(const Instruction& instruction, std::string otherwise) const {
+  const auto equivalent = find_stand_in(program_, instruction, options_.device);
+  return equivalent ? by_equivalent(*equivalent)
+                    : Decision{How::kDropped, std::move(otherwise), false};
+}
+
+bool Decisions::has_unknown_dtype(const Instruction& instruction) const {
+  bool found = false;
+  et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
+    found = found || program_.slots[slot].dtype == et_schema::DType::kUndefined;
+  });
+  return found;
 }
 
 Decision Decisions::decide_operator(const Instruction& instruction) const {
@@ -229,6 +236,9 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (options_.leaves && has_body) {
     return {How::kBody, "", false};
   }
+  if (has_unknown_dtype(instruction)) {
+    return {How::kDropped, "an argument of an element type that is not known here", false};
+  }
   MatchResult result =
       match_operator(parse_recorded_schema(schema_text(program_, instruction)), instruction.args);
   if (result.match && !has_kernel(result.match->handle, device)) {
@@ -237,7 +247,7 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (result.match) {
     return {How::kDirect, "", false};
   }
-  if (const auto equivalent = find_stand_in(program_, instruction, device)) {
+  if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
     return by_equivalent(*equivalent);
   }
   if (has_body) {
@@ -249,7 +259,7 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
 bool Decisions::step_down(const Instruction& instruction) {
   const How how = of(instruction).how;
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
-    if (const auto equivalent = find_stand_in(program_, instruction, options_.device.type())) {
+    if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
       made_[&instruction] = by_equivalent(*equivalent);
       return true;
     }
@@ -268,8 +278,17 @@ bool Decisions::use_body(const Instruction& instruction) {
   return can;
 }
 
-bool Decisions::pin(const Instruction& instruction) {
-  return !instruction.pinned && pinned_.insert(&instruction).second;
+bool Decisions::pin(const Instruction& instruction, std::string why) {
+  return !instruction.pinned && pinned_.emplace(&instruction, std::move(why)).second;
+}
+
+std::string Decisions::why_pinned(const Instruction& instruction) const {
+  const auto found = pinned_.find(&instruction);
+  if (found != pinned_.end()) {
+    return found->second;
+  }
+  return allocates(instruction) ? "memory that nothing in the trace writes"
+                                : "its shape depends on values";
 }
 
 bool Decisions::is_pinned(const Instruction& instruction) const {
@@ -304,6 +323,7 @@ et_schema::Coverage Decisions::coverage() {
   Rows not_applicable;
   Rows pinned;
   RecordedTimes times(program_);
+  const AssumedContent assumed_content(program_);
   for (const Instruction& instruction : program_.instructions) {
     if (!is_counted(instruction)) {
       continue;
@@ -324,12 +344,17 @@ et_schema::Coverage Decisions::coverage() {
                   decision.stubbed ? &RecordedTimes::dropped_ns : &RecordedTimes::substituted_ns);
         break;
       default:
+        if (const std::string_view assumed = assumed_content.of(instruction); !assumed.empty()) {
+          substituted.add(instruction.name, std::string(assumed));
+          times.add(instruction, &RecordedTimes::substituted_ns);
+          break;
+        }
         ++coverage.exact;
         times.add(instruction, &RecordedTimes::exact_ns);
         break;
     }
     if (is_pinned(instruction)) {
-      pinned.add(instruction.name, "");
+      pinned.add(instruction.name, why_pinned(instruction));
     }
   }
   coverage.time = times.share(times.exact_ns + times.substituted_ns);

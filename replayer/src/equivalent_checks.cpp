@@ -107,7 +107,8 @@ std::vector<TableReach> index_reach(std::span<const std::string> arguments, cons
   Inputs in(stack, first, *places);
   const at::Tensor table = in.tensor();
   const std::vector<at::Tensor> indices = in.tensors();
-  if (table.dim() == 0 || table.numel() == 0 || indices.size() != 1 || !indices[0].defined() ||
+  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || indices.size() != 1 ||
+      !indices[0].defined() ||
       !at::isIntegralType(indices[0].scalar_type(), /*includeBool=*/false)) {
     return {};
   }
@@ -169,7 +170,8 @@ std::vector<TableReach> table_reach(std::string_view op, std::span<const std::st
     Inputs in(stack, first, *places);
     const at::Tensor table = in.tensor();
     const at::Tensor indices = in.tensor();
-    if (table.dim() == 0 || table.numel() == 0 || (has_dim && in.integer() != 0)) {
+    if (table.dim() == 0 || table.numel() == 0 || table.is_meta() ||
+        (has_dim && in.integer() != 0)) {
       return {};
     }
     return {rows_of(table, indices)};

@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "equivalent_table.h"
+#include "replayer/values.h"
+#include "stub.h"
 
 namespace understudy::replayer {
 namespace {
@@ -39,8 +41,13 @@ Results masked_scale(Inputs& in, const Fillers&) {
   return {input * mask.to(input.scalar_type()) * scale};
 }
 
+/// The state of a generator of random numbers: bytes, all of them alike.
 Results dropout_state(Inputs&, const Fillers& fillers) {
-  return {fillers.make(0, at::kCPU)};
+  at::Tensor state = fillers.make(0, at::kCPU);
+  if (state.defined() && state.scalar_type() == at::kByte) {
+    fill_tensor(state, default_rule(at::ScalarType::Bits8, state.sizes()), {});
+  }
+  return {state};
 }
 
 // --- operators of older releases ---
@@ -135,8 +142,10 @@ Results not_pinned(Inputs&, const Fillers&) {
   return {false};
 }
 
-Results itself(Inputs& in, const Fillers&) {
-  return {in.tensor()};
+Results rewritten(Inputs& in, const Fillers&) {
+  at::Tensor tensor = in.tensor();
+  rewrite_bytes(tensor);
+  return {std::move(tensor)};
 }
 
 // --- copies of fully sharded data parallel, which only Python registers ---
@@ -182,7 +191,7 @@ Results chunk_cat(Inputs& in, const Fillers&) {
 constexpr EquivalentRow kRows[] = {
     {"aten::_fused_dropout", "aten::native_dropout", "self p", fused_dropout},
     {"aten::_masked_scale", "aten::mul", "self mask scale", masked_scale},
-    {"aten::_cudnn_init_dropout_state", "zeros of the recorded layout", "", dropout_state,
+    {"aten::_cudnn_init_dropout_state", "drawn bytes in the recorded layout", "", dropout_state,
      Rung::kStubbed},
     {"aten::_softmax_backward_data", "aten::_softmax_backward_data with a dtype",
      "grad_output output dim self", softmax_backward},
@@ -203,9 +212,9 @@ constexpr EquivalentRow kRows[] = {
     {"aten::_pin_memory", "aten::clone", "self", clone},
     {"aten::is_pinned", "no", "", not_pinned},
     {"symm_mem::one_shot_all_reduce", "a local copy", "input", clone, Rung::kStubbed},
-    {"symm_mem::two_shot_all_reduce_", "nothing: the input as it is", "input", itself,
+    {"symm_mem::two_shot_all_reduce_", "its input read and written in place", "input", rewritten,
      Rung::kStubbed},
-    {"symm_mem::multimem_all_reduce_", "nothing: the input as it is", "input", itself,
+    {"symm_mem::multimem_all_reduce_", "its input read and written in place", "input", rewritten,
      Rung::kStubbed},
     {"fsdp::all_gather_copy_in", "aten::copy_ for each input",
      "all_gather_inputs all_gather_output inp_split_sizes all_gather_input_numel rank", copy_in},

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 #include <fmt/format.h>
 
@@ -145,7 +146,7 @@ void Externals::remember(const BoundProgram& bound) {
       return;
     }
     changes_[storage] = true;
-    const std::size_t bytes = memory_[storage]->storage.nbytes();
+    const std::size_t bytes = memory_bytes(*memory_[storage]);
     if (!memory_[storage]->mapped && bytes > 0 && bytes <= left) {
       left -= bytes;
       copies_[storage] = copy_of(storage);
@@ -190,7 +191,7 @@ void Externals::draw_variants() {
   variants_.clear();
   for (const auto& [storage, tensors] : indices) {
     // Which rows a mapped table needs was seeded for the first values alone.
-    if (others[storage] || has_mapped_ || memory_[storage]->storage.nbytes() == 0) {
+    if (others[storage] || has_mapped_ || memory_bytes(*memory_[storage]) == 0) {
       continue;
     }
     Variants variants{storage, std::vector<c10::Storage>(kVariants), 0};
@@ -251,14 +252,18 @@ void Externals::seed(const std::vector<TableReach>& reach) {
   }
 }
 
+std::size_t Externals::memory_bytes(const Memory& memory) {
+  return memory.storage.device().is_meta() ? 0 : memory.storage.nbytes();
+}
+
 std::uint64_t Externals::touched_bytes() const {
   std::uint64_t bytes = touched_mapped_bytes();
   for (const at::Tensor& held : untouched_) {
-    bytes += held.nbytes();
+    bytes += held.is_meta() ? 0 : held.nbytes();
   }
   for (const auto& memory : memory_) {
     if (memory && !memory->mapped) {
-      bytes += memory->storage.nbytes();
+      bytes += memory_bytes(*memory);
     }
   }
   return bytes;
@@ -347,11 +352,14 @@ at::Tensor Externals::view(SlotId slot) const {
 at::Tensor Externals::make_given(SlotId slot) const {
   const Slot& layout = program_.slots[slot];
   const c10::Device device = map_device(program_.storages[layout.storage].device, device_);
-  const auto options = c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype));
+  if (layout.dtype == et_schema::DType::kUndefined) {
+    return {};
+  }
   if (layout.sparse) {
+    const auto options = c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype));
     return at::sparse_coo_tensor(layout.sizes, options.layout(at::kSparse));
   }
-  return at::empty_strided(layout.sizes, layout.strides, options);
+  return make_tensor(layout, device);
 }
 
 ValueRule Externals::rule_of(SlotId slot) const {

@@ -1,10 +1,12 @@
 #include "find_stand_in.h"
 
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "kernel_stub.h"
 #include "replayer/schema_map.h"
+#include "stub.h"
 
 namespace understudy::replayer {
 
@@ -39,11 +41,10 @@ std::string schema_text(const Program& program, const Instruction& instruction) 
   return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
 }
 
-std::optional<Equivalent> find_stand_in(const Program& program, const Instruction& instruction,
+namespace {
+
+std::optional<Equivalent> find_by_table(const Program& program, const Instruction& instruction,
                                         c10::DeviceType device) {
-  if (instruction.kind == InstructionKind::kKernel) {
-    return find_kernel_stub(instruction, device);
-  }
   const RecordedSchema schema = parse_recorded_schema(schema_text(program, instruction));
   const std::string name =
       schema.overload.empty() ? schema.name : schema.name + "." + schema.overload;
@@ -54,6 +55,24 @@ std::optional<Equivalent> find_stand_in(const Program& program, const Instructio
   // what operators below the label allocated.
   return find_native_equivalent(instruction.name, list_size(instruction, 0), name, schema.arguments,
                                 device, list_size(instruction, 2));
+}
+
+}  // namespace
+
+std::optional<Equivalent> find_stand_in(const Program& program, const Instruction& instruction,
+                                        c10::Device device) {
+  if (instruction.kind == InstructionKind::kKernel) {
+    // What it writes has to be known for a stub to move the same bytes.
+    return instruction.results.empty()
+               ? find_kernel_stub(instruction, device.type())
+               : std::optional(make_stub(program, instruction, device, std::string(kPlainStub)));
+  }
+  std::optional<Equivalent> found = find_by_table(program, instruction, device.type());
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
+  if (found && found->rung == Rung::kStubbed && work_ns) {
+    return lasting(*std::move(found), *work_ns);
+  }
+  return found;
 }
 
 }  // namespace understudy::replayer

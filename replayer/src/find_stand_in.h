@@ -1,6 +1,6 @@
 #pragma once
 
-#include <c10/core/DeviceType.h>
+#include <c10/core/Device.h>
 
 #include <optional>
 #include <string>
@@ -15,9 +15,10 @@ namespace understudy::replayer {
 [[nodiscard]] std::string schema_text(const et_schema::Program& program,
                                       const et_schema::Instruction& instruction);
 
-/// The equivalent of an operator or of a label that did work, or the stub of a kernel.
+/// The equivalent of an operator or of a label that did work, or a stub of a kernel whose outputs
+/// are known; stubs last as recorded.
 [[nodiscard]] std::optional<Equivalent> find_stand_in(const et_schema::Program& program,
                                                       const et_schema::Instruction& instruction,
-                                                      c10::DeviceType device);
+                                                      c10::Device device);
 
 }  // namespace understudy::replayer

@@ -2,17 +2,15 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "stub.h"
 
 namespace understudy::replayer {
 namespace {
@@ -20,46 +18,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::Instruction;
 using torch::jit::Stack;
-
-constexpr std::size_t kBufferBytes = 4096;
-
-/// Keeps the compiler from leaving a copy out.
-void touch(const void* memory) {
-  asm volatile("" : : "r"(memory) : "memory");
-}
-
-/// From the tensor's first element to the end of its last one; none where that cannot be told.
-std::size_t span_bytes(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) {
-    return 0;
-  }
-  std::size_t elements = 1;
-  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
-    elements +=
-        static_cast<std::size_t>(tensor.size(i) - 1) * static_cast<std::size_t>(tensor.stride(i));
-  }
-  return elements * static_cast<std::size_t>(tensor.element_size());
-}
-
-void move_bytes(const at::Tensor& tensor, bool writes) {
-  if (!tensor.defined() || !tensor.device().is_cpu() || !tensor.has_storage() ||
-      tensor.layout() != at::kStrided) {
-    return;
-  }
-  auto* bytes = static_cast<char*>(tensor.data_ptr());
-  std::array<char, kBufferBytes> buffer;
-  for (std::size_t left = span_bytes(tensor); left > 0;) {
-    const std::size_t size = std::min(left, kBufferBytes);
-    std::memcpy(buffer.data(), bytes, size);
-    touch(buffer.data());
-    if (writes) {
-      std::memcpy(bytes, buffer.data(), size);
-      touch(bytes);
-    }
-    bytes += size;
-    left -= size;
-  }
-}
 
 /// By argument, whether the kernel wrote it: the roles stand behind the arguments. None where no
 /// text says so for exactly the arguments before it.
@@ -79,19 +37,15 @@ std::optional<std::vector<bool>> find_written(const std::vector<Argument>& argum
   return std::nullopt;
 }
 
-void stand_in(Stack& stack, std::size_t arguments, const std::vector<bool>& written,
-              std::chrono::nanoseconds recorded) {
-  const auto begin = std::chrono::steady_clock::now();
+void stand_in(Stack& stack, std::size_t arguments, const std::vector<bool>& written) {
   const std::size_t first = stack.size() - arguments;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (stack[first + i].isTensor()) {
-      move_bytes(stack[first + i].toTensor(), written[i]);
+      const at::Tensor& tensor = stack[first + i].toTensor();
+      written[i] ? rewrite_bytes(tensor) : read_bytes(tensor);
     }
   }
   torch::jit::drop(stack, arguments);
-  while (std::chrono::steady_clock::now() - begin < recorded) {
-    // As the kernel did, it holds the core.
-  }
 }
 
 }  // namespace
@@ -102,14 +56,16 @@ std::optional<Equivalent> find_kernel_stub(const Instruction& instruction, c10::
   if (device != c10::DeviceType::CPU || ran_on_device || !written || !instruction.results.empty()) {
     return std::nullopt;
   }
-  const std::chrono::nanoseconds recorded(instruction.timing ? instruction.timing->host_ns : 0);
-  auto call = [count = instruction.args.size(), written = *std::move(written),
-               recorded](Stack& stack) { stand_in(stack, count, written, recorded); };
-  return Equivalent{.by = instruction.timing
-                              ? "a stub: it moves the same bytes and takes the recorded time"
-                              : "a stub: it moves the same bytes; no time is recorded",
-                    .rung = Rung::kStubbed,
-                    .call = std::move(call)};
+  Equivalent stub{.by = instruction.timing
+                            ? "a stub: it moves the same bytes and takes the recorded time"
+                            : "a stub: it moves the same bytes; no time is recorded",
+                  .rung = Rung::kStubbed,
+                  .call = [count = instruction.args.size(),
+                           written = *std::move(written)](Stack& stack) {
+                    stand_in(stack, count, written);
+                  }};
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device);
+  return work_ns ? lasting(std::move(stub), *work_ns) : stub;
 }
 
 }  // namespace understudy::replayer

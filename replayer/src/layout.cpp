@@ -1,6 +1,12 @@
 #include "replayer/layout.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/quantized/QTensorImpl.h>
+#include <ATen/quantized/Quantizer.h>
 #include <c10/core/TensorImpl.h>
 #include <c10/core/TensorOptions.h>
 #include <fmt/format.h>
@@ -15,7 +21,20 @@ using et_schema::DeviceType;
 using et_schema::DType;
 using et_schema::Slot;
 
-/// Elements from the first to behind the last one; 0 for an empty tensor.
+at::QuantizerPtr assumed_quantizer(at::ScalarType dtype, const Slot& layout, c10::Device device) {
+  if (dtype == at::kQUInt4x2 || dtype == at::kQUInt2x4) {
+    const std::int64_t channels = layout.sizes.empty() ? 1 : layout.sizes.front();
+    const auto options = c10::TensorOptions().device(device).dtype(at::kFloat);
+    return at::make_per_channel_affine_quantizer(at::full({channels}, kAssumedScale, options),
+                                                 at::zeros({channels}, options), 0, dtype);
+  }
+  constexpr std::int64_t kMiddleByte = 128;
+  return at::make_per_tensor_affine_quantizer(kAssumedScale, dtype == at::kQUInt8 ? kMiddleByte : 0,
+                                              dtype);
+}
+
+}  // namespace
+
 std::int64_t extent_elements(const Slot& layout) {
   std::int64_t extent = 1;
   for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -27,8 +46,6 @@ std::int64_t extent_elements(const Slot& layout) {
   return extent;
 }
 
-}  // namespace
-
 at::ScalarType to_scalar_type(DType dtype) {
   if (dtype == DType::kUndefined) {
     return at::ScalarType::Undefined;
@@ -37,18 +54,38 @@ at::ScalarType to_scalar_type(DType dtype) {
 }
 
 c10::Device map_device(et_schema::Device recorded, c10::Device target) {
+  if (recorded.type == DeviceType::kMeta) {
+    return c10::Device(c10::kMeta);
+  }
   const bool on_accelerator =
       recorded.type == DeviceType::kCuda || recorded.type == DeviceType::kOther;
   return on_accelerator ? target : c10::Device(c10::kCPU);
 }
 
 at::Tensor view_storage(const c10::Storage& storage, const Slot& layout, std::int64_t offset) {
-  const c10::TensorOptions options =
-      c10::TensorOptions().device(storage.device()).dtype(to_scalar_type(layout.dtype));
-  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage), options.computeDispatchKey(), options.dtype());
+  const at::ScalarType dtype = to_scalar_type(layout.dtype);
+  const c10::TensorOptions options = c10::TensorOptions().device(storage.device()).dtype(dtype);
+  // A quantised tensor is a class of its own: its kernels ask it for its quantizer.
+  at::Tensor tensor =
+      c10::isQIntType(dtype)
+          ? at::detail::make_tensor<at::QTensorImpl>(
+                c10::Storage(storage), c10::DispatchKeySet(options.computeDispatchKey()),
+                options.dtype(), assumed_quantizer(dtype, layout, storage.device()))
+          : at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage),
+                                                     options.computeDispatchKey(), options.dtype());
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(layout.sizes, layout.strides, offset);
   return tensor;
+}
+
+at::Tensor make_tensor(const Slot& layout, c10::Device device) {
+  const at::ScalarType dtype = to_scalar_type(layout.dtype);
+  if (!c10::isQIntType(dtype)) {
+    return at::empty_strided(layout.sizes, layout.strides,
+                             c10::TensorOptions().device(device).dtype(dtype));
+  }
+  const at::Tensor bytes = at::empty({extent_elements(layout) * item_size(layout.dtype)},
+                                     c10::TensorOptions().device(device).dtype(at::kByte));
+  return view_storage(bytes.storage(), layout, 0);
 }
 
 bool fits(const Slot& layout, std::int64_t offset, std::size_t bytes) {

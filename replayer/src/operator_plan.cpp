@@ -65,8 +65,7 @@ OperatorPlan OperatorPlanner::plan_equivalent(const Instruction& instruction) {
   } else {
     plan_recorded(instruction, instruction.args, plan);
   }
-  plan.equivalent =
-      find_stand_in(decisions_.program(), instruction, decisions_.options().device.type());
+  plan.equivalent = find_stand_in(decisions_.program(), instruction, decisions_.options().device);
   UNDERSTUDY_ASSERT(plan.equivalent.has_value());
   return plan;
 }
@@ -87,7 +86,9 @@ void OperatorPlanner::plan_untyped_list(const Instruction& instruction, std::siz
 void OperatorPlanner::plan_recorded(const Instruction& instruction,
                                     const std::vector<Argument>& arguments, OperatorPlan& plan) {
   const c10::FunctionSchema* schema =
-      recorded_schema(schema_text(decisions_.program(), instruction));
+      instruction.kind == InstructionKind::kKernel
+          ? nullptr
+          : recorded_schema(schema_text(decisions_.program(), instruction));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (schema == nullptr || i >= schema->arguments().size()) {
       plan.arguments.push_back(plan_untyped(arguments[i], context(instruction)));

@@ -140,7 +140,10 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
               ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
               " bytes of the tensor it is a view of");
-  at::Tensor view = view_storage(base.storage(), layout, offset);
+  // A quantised tensor's view has its scale.
+  at::Tensor view = base.is_quantized() && recorded.dtype == layout.dtype
+                        ? base.as_strided(layout.sizes, layout.strides, offset)
+                        : view_storage(base.storage(), layout, offset);
   if (program.entries[step.entries.begin].from == StackEntry::From::kLastUse) {
     slots_[from].reset();
   }
@@ -151,8 +154,7 @@ at::Tensor Machine::make_fresh(SlotId slot, const BoundComm& comm) const {
   const Slot& layout = program_.slots[slot];
   const c10::Device device =
       comm.inputs.empty() ? c10::Device(c10::kCPU) : slots_[comm.inputs.front()].device();
-  return at::empty_strided(layout.sizes, layout.strides,
-                           c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype)));
+  return make_tensor(layout, device);
 }
 
 void Machine::start(BoundComm& comm) {

@@ -40,13 +40,16 @@ bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
   return true;
 }
 
-/// Whether the shapes of an operator's results depend on what is in its inputs: LibTorch says so,
-/// or a sparse tensor is among them, whose number of elements is data.
-bool depends_on_data(const et_schema::Program& program, const Step& step) {
-  bool depends = step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape);
+/// Why the shapes of an operator's results depend on what is in its inputs: LibTorch says so, or a
+/// sparse tensor is among them, whose number of elements is data. Empty if they do not.
+std::string data_dependence(const et_schema::Program& program, const Step& step) {
+  if (step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape)) {
+    return "its shape depends on values";
+  }
+  bool has_sparse = false;
   for_each_slot(step.source->args,
-                [&](SlotId slot) { depends = depends || program.slots[slot].sparse; });
-  return depends;
+                [&](SlotId slot) { has_sparse = has_sparse || program.slots[slot].sparse; });
+  return has_sparse ? "its shape depends on a sparse tensor's elements" : "";
 }
 
 std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
@@ -159,10 +162,15 @@ void Trial::refuse_lost_device(const Step& step, const std::exception& failure) 
 }
 
 bool Trial::find_other_way(const Step& step) {
-  if (depends_on_data(decisions_.program(), step)) {
-    return decisions_.pin(*step.source);
+  // No data makes another dtype, or a tensor of none.
+  if (differs_in_kind_ && decisions_.use_body(*step.source)) {
+    return true;
   }
-  return decisions_.use_body(*step.source);
+  std::string why = data_dependence(decisions_.program(), step);
+  if (!why.empty()) {
+    return decisions_.pin(*step.source, std::move(why));
+  }
+  return !differs_in_kind_ && decisions_.use_body(*step.source);
 }
 
 /// Runs what an operator is replayed by now, in its place in the outer program.
@@ -232,8 +240,9 @@ void Trial::guard_arguments(const Step& step) {
 
 bool Trial::check_outputs(const Step& step) {
   const Instruction& instruction = *step.source;
-  differs_ = false;
-  if (decisions_.is_pinned(instruction) || instruction.kind != InstructionKind::kOp) {
+  differs_in_kind_ = false;
+  differs_in_shape_ = false;
+  if (instruction.kind != InstructionKind::kOp) {
     return false;
   }
   const torch::jit::Stack& stack = machine_.stack();
@@ -250,7 +259,7 @@ bool Trial::check_outputs(const Step& step) {
       check(step, (*list)[k], there ? c10::IValue(value.toTensorList().get(k)) : nothing);
     }
   }
-  return differs_;
+  return differs_in_kind_ || differs_in_shape_;
 }
 
 void Trial::check(const Step& step, const Argument& recorded, const c10::IValue& value) {
@@ -266,7 +275,7 @@ void Trial::check(const Step& step, const Argument& recorded, const c10::IValue&
       const std::string expected =
           undefined ? "undefined" : describe(decisions_.program().slots[reference->id]);
       note(step, "undefined", expected, describe(tensor));
-      differs_ = true;
+      differs_in_kind_ = true;
     }
     return;
   }
@@ -274,11 +283,13 @@ void Trial::check(const Step& step, const Argument& recorded, const c10::IValue&
   if (tensor.scalar_type() != to_scalar_type(slot.dtype)) {
     note(step, "dtype", std::string(to_string(slot.dtype)),
          std::string(to_string(static_cast<et_schema::DType>(tensor.scalar_type()))));
-    differs_ = true;
+    differs_in_kind_ = true;
+  } else if (decisions_.is_pinned(*step.source)) {
+    return;  // what follows gets the recorded shape
   } else if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
     note(step, "shape", fmt::format("[{}]", fmt::join(slot.sizes, ", ")),
          fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")));
-    differs_ = true;
+    differs_in_shape_ = true;
   } else if (slot.strides_recorded && !slot.sparse && tensor.layout() == at::kStrided &&
              !same_strides(slot, tensor)) {
     note(step, "stride", fmt::format("[{}]", fmt::join(slot.strides, ", ")),

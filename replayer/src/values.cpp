@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "values_device.h"
 #include "values_store.h"
@@ -44,6 +45,81 @@ std::int64_t fan_in(at::IntArrayRef sizes) {
   return product;
 }
 
+/// The whole numbers that a type without arithmetic of its own is stored as; the type itself where
+/// it has one.
+at::ScalarType stored_as(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kQInt8:
+    case at::ScalarType::Int1:
+    case at::ScalarType::Int2:
+    case at::ScalarType::Int3:
+    case at::ScalarType::Int4:
+    case at::ScalarType::Int5:
+    case at::ScalarType::Int6:
+    case at::ScalarType::Int7:
+      return at::kChar;
+    case at::kQInt32:
+      return at::kInt;
+    case at::ScalarType::Bits16:
+      return at::kUInt16;
+    case at::kQUInt8:
+    case at::kQUInt4x2:
+    case at::kQUInt2x4:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+    case at::ScalarType::Bits8:
+    case at::ScalarType::UInt1:
+    case at::ScalarType::UInt2:
+    case at::ScalarType::UInt3:
+    case at::ScalarType::UInt4:
+    case at::ScalarType::UInt5:
+    case at::ScalarType::UInt6:
+    case at::ScalarType::UInt7:
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return at::kByte;
+    default:
+      return dtype;
+  }
+}
+
+at::Tensor as_numbers(const at::Tensor& tensor) {
+  const at::ScalarType dtype = stored_as(tensor.scalar_type());
+  if (dtype == tensor.scalar_type()) {
+    return tensor;
+  }
+  at::Tensor numbers = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(dtype));
+  return numbers.set_(tensor.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
+}
+
+/// Of types that are stored as whole numbers: any that they can be, so that no branch is always
+/// taken.
+std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
+  constexpr std::int64_t kByteValues = 256;
+  ValueRule rule = make_rule(ValueRuleKind::kIntegers);
+  switch (dtype) {
+    case at::kQInt8:
+    case at::kQInt32:
+      rule.low = -kByteValues / 2;
+      rule.high = kByteValues / 2;
+      return rule;
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return make_rule(ValueRuleKind::kConstant, 0x22);  // two ones
+    case at::kQUInt8:
+    case at::kQUInt4x2:
+    case at::kQUInt2x4:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+    case at::ScalarType::Bits8:
+    case at::ScalarType::Bits16:
+      rule.high = kByteValues;
+      return rule;
+    default:
+      return std::nullopt;
+  }
+}
+
 /// The tensor without the dimensions that repeat elements, so that each is written once.
 at::Tensor without_repeats(at::Tensor tensor) {
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
@@ -65,6 +141,9 @@ at::Generator generator_of(c10::Device device, ValueKey key) {
 }  // namespace
 
 ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
+  if (const std::optional<ValueRule> rule = stored_rule(dtype)) {
+    return *rule;
+  }
   const bool floating = at::isFloatingType(dtype) || at::isComplexType(dtype);
   if (dtype == at::kBool || sizes.empty()) {
     return make_rule(ValueRuleKind::kConstant, 1);
@@ -82,13 +161,15 @@ ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
 }
 
 void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {
-  if (!tensor.defined() || tensor.numel() == 0 || tensor.layout() != at::kStrided) {
+  if (!tensor.defined() || tensor.numel() == 0 || tensor.layout() != at::kStrided ||
+      tensor.is_meta()) {
     return;
   }
-  const at::Tensor target = without_repeats(tensor);
-  if (!target.is_cpu() && fill_on_device(target, rule, generator_of(target.device(), key))) {
+  const at::Tensor once = without_repeats(tensor);
+  if (!once.is_cpu() && fill_on_device(once, rule, generator_of(once.device(), key))) {
     return;
   }
+  const at::Tensor target = without_repeats(as_numbers(tensor));
   const Draws draws(rule, key, target.numel());
   if (target.is_cpu() && target.is_contiguous()) {
     store_draws(draws, rule, 0, target.numel(), target.data_ptr(), target.scalar_type());

@@ -1,5 +1,6 @@
 # Sources of tensor contents, equivalents and op libraries.
 set(UNDERSTUDY_VALUES_SOURCES
+  src/stub.cpp
   src/values.cpp
   src/values_device.cpp
   src/values_draws.cpp

@@ -86,6 +86,15 @@ def check(et_file, kineto_file):
     return line
 
 
+def copy(source, target, is_valid):
+    """Without line breaks and indents, which no text of valid JSON holds."""
+    if not is_valid:
+        shutil.copyfile(source, target)
+        return
+    text = b"".join(line.strip() for line in gzip.decompress(source.read_bytes()).splitlines())
+    target.write_bytes(gzip.compress(text, 9, mtime=0))
+
+
 def make(name, target_dir):
     world = SEVERAL_RANKS.get(name, 1)
     with tempfile.TemporaryDirectory() as scratch:
@@ -107,7 +116,7 @@ def make(name, target_dir):
                 line = "kept as written"
             else:
                 line = check(source, source.with_name(f"rank-{rank}.kineto.json.gz"))
-            shutil.copyfile(source, target)
+            copy(source, target, name not in INVALID_JSON)
             print(f"{target.relative_to(target_dir)}: {target.stat().st_size} bytes, {line}")
 
 

@@ -155,6 +155,19 @@ def offsets():
 
 
 @builder
+def nested_jagged():
+    """A nested tensor of the jagged layout: a class of Python's over values and offsets."""
+    head = nn.Linear(8, 16)
+    values, offsets = torch.randn(20, 8), torch.tensor([0, 3, 9, 20])
+
+    def loss():
+        nested = torch.nested.nested_tensor_from_jagged(values, offsets)
+        return F.relu(head(nested)).values().pow(2).mean()
+
+    return train(head.parameters(), loss)
+
+
+@builder
 def lstm():
     """On the CPU a mkldnn_rnn_layer whose opaque workspace the backward takes."""
     net = nn.LSTM(8, 16, num_layers=2, batch_first=True)

@@ -9,6 +9,7 @@
 
 #include "common/json_csv.h"
 #include "common/table.h"
+#include "et_schema/lifetimes.h"
 #include "et_schema/losses.h"
 #include "generate/render_profile.h"
 
@@ -21,7 +22,7 @@ using et_schema::Program;
 std::uint64_t external_bytes(const Program& program) {
   std::uint64_t bytes = 0;
   for (const et_schema::Storage& storage : program.storages) {
-    bytes += storage.external ? static_cast<std::uint64_t>(storage.bytes) : 0;
+    bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
   }
   return bytes;
 }

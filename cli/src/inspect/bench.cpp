@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "et_schema/error.h"
 #include "inspect/render_ops.h"
+#include "et_schema/lifetimes.h"
 
 namespace understudy::cli {
 namespace {
@@ -50,7 +51,7 @@ ProgramSummary summarise(const Program& program) {
     }
   }
   for (const et_schema::Storage& storage : program.storages) {
-    summary.external_bytes += storage.external ? static_cast<std::uint64_t>(storage.bytes) : 0;
+    summary.external_bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
   }
   return summary;
 }

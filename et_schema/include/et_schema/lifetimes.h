@@ -8,6 +8,9 @@
 
 namespace understudy::et_schema {
 
+/// Bytes of memory that a storage takes: none on the device "meta", whose tensors have sizes alone.
+[[nodiscard]] std::uint64_t memory_bytes(const Storage& storage);
+
 /// What one step of a program does to slots. A step is an instruction, or whatever else runs in its
 /// place.
 struct SlotUse {

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "et_schema/program.h"
@@ -28,7 +27,7 @@ enum class How : std::uint8_t {
 struct Decision {
   How how = How::kUncounted;
   std::string note;      ///< kEquivalent: by what; kDropped, kNotApplicable: why
-  bool stubbed = false;  ///< kEquivalent that only moves the bytes
+  bool stubbed = false;  ///< kEquivalent that is a stub
 };
 
 /// What was decided for each instruction of a program, bodies included. Starts with what can be
@@ -49,9 +48,9 @@ class Decisions {
   /// Its body, for an operator that gave another dtype or shape than recorded; false if it has none
   /// that could stand for it.
   [[nodiscard]] bool use_body(const et_schema::Instruction& instruction);
-  /// Its results get pre-made tensors of the recorded shape: the shape depends on data. False if
-  /// they do already.
-  bool pin(const et_schema::Instruction& instruction);
+  /// Its results get pre-made tensors of the recorded shape, for the report because of `why`. False
+  /// if they do already.
+  bool pin(const et_schema::Instruction& instruction, std::string why);
   [[nodiscard]] bool is_pinned(const et_schema::Instruction& instruction) const;
   void drop(const et_schema::Instruction& instruction, std::string reason);
 
@@ -69,13 +68,18 @@ class Decisions {
  private:
   [[nodiscard]] Decision decide(const et_schema::Instruction& instruction) const;
   [[nodiscard]] Decision decide_operator(const et_schema::Instruction& instruction) const;
+  /// By what stands in for it, or not at all.
+  [[nodiscard]] Decision decide_stand_in(const et_schema::Instruction& instruction,
+                                         std::string otherwise) const;
+  [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
   /// An instruction's own decision, or for a body what became of the worst of its operators.
   [[nodiscard]] Decision outcome(const et_schema::Instruction& instruction);
 
   const et_schema::Program& program_;
   Options options_;
   std::unordered_map<const et_schema::Instruction*, Decision> made_;
-  std::unordered_set<const et_schema::Instruction*> pinned_;  ///< by the trial
+  std::unordered_map<const et_schema::Instruction*, std::string> pinned_;  ///< by the trial: why
 };
 
 /// The name without its overload: "aten::add" of "aten::add.Tensor".

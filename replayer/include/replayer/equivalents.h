@@ -20,7 +20,7 @@ namespace understudy::replayer {
 /// How far an equivalent is from the operator that was recorded.
 enum class Rung : std::uint8_t {
   kSubstituted,  ///< same inputs, outputs and work
-  kStubbed       ///< the outputs have the recorded layout, but the work is not the same
+  kStubbed       ///< a stub: docs/metrics.md, "Stubs"
 };
 
 /// What runs in place of an operator that has no kernel here.

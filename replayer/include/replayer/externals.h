@@ -76,6 +76,8 @@ class Externals {
     c10::Storage storage;
     bool mapped = false;
   };
+  /// None on the device "meta".
+  [[nodiscard]] static std::size_t memory_bytes(const Memory& memory);
   struct Tensor {
     et_schema::SlotId slot = 0;
     at::Tensor tensor;

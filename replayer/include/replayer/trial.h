@@ -66,8 +66,9 @@ class Trial {
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
   c10::Device device_;
-  bool changed_ = false;  ///< a decision changed in this pass
-  bool differs_ = false;  ///< the operator at hand: another dtype or shape
+  bool changed_ = false;           ///< a decision changed in this pass
+  bool differs_in_kind_ = false;   ///< the operator at hand: another dtype, or a tensor of none
+  bool differs_in_shape_ = false;  ///< the operator at hand
   std::chrono::steady_clock::time_point first_start_;
   TrialResult result_;
 };

@@ -28,6 +28,7 @@ struct ValueKey {
 ///   deviations and probabilities and harmless as a bias; above 65,536 elements (flattened
 ///   parameters, embedding tables) normal with deviation 1/64;
 /// - 0-dim tensors of any dtype: 1, neutral as factor and divisor (Python's scalars come as such);
+/// - quantised numbers: the 256 nearest to the zero point; bits: any byte; float4: ones;
 /// - other integers: 0; bool: true.
 [[nodiscard]] et_schema::ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes);
 
@@ -35,8 +36,9 @@ struct ValueKey {
 /// that the dtype could only hold as subnormals become 0. Tensors that are not on the CPU are drawn
 /// by their device where it can, else made on the CPU and copied. Throws Error (bad input) where
 /// the rule cannot hold: integers that do not fit the dtype, an empty range, segments that do not
-/// cover the tensor. Tensors that are not strided (sparse, opaque) and dtypes without an arithmetic
-/// of their own (quantized, bits) are left alone.
+/// cover the tensor. Tensors that are not strided (sparse, opaque) or have no memory (meta) are left
+/// alone; dtypes without an arithmetic of their own (quantised, bits, integers of less than a byte)
+/// are filled as the numbers they are stored as.
 void fill_tensor(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
 
 /// A sparse external as its content says, a pure function of the key; without elements where the

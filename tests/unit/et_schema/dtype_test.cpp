@@ -20,6 +20,12 @@ TEST(DType, NamesRoundTrip) {
   for (const DType dtype : kAll) {
     EXPECT_EQ(dtype_from_string(to_string(dtype)), dtype) << to_string(dtype);
   }
+  for (int number = 0; number <= 45; ++number) {  // all of LibTorch's
+    const auto dtype = static_cast<DType>(number);
+    EXPECT_NE(to_string(dtype), "undefined") << number;
+    EXPECT_EQ(dtype_from_string(to_string(dtype)), dtype) << number;
+    EXPECT_GT(item_size(dtype), 0) << number;
+  }
   EXPECT_EQ(dtype_from_string("float33"), std::nullopt);
 }
 
@@ -31,7 +37,9 @@ TEST(DType, NamesOfTracesOfAllEras) {
   EXPECT_EQ(dtype_from_cpp_name("c10::complex<float>"), DType::kComplexFloat32);
   EXPECT_EQ(dtype_from_cpp_name("c10::Float8_e4m3fn"), DType::kFloat8E4M3Fn);
   EXPECT_EQ(dtype_from_cpp_name("nullptr (uninitialized)"), DType::kUndefined);
-  EXPECT_EQ(dtype_from_cpp_name("c10::quint4x2"), std::nullopt);
+  EXPECT_EQ(dtype_from_cpp_name("c10::quint4x2"), DType{16});
+  EXPECT_EQ(dtype_from_cpp_name("c10::dummy_int1_7_t<4>"), DType{40});
+  EXPECT_EQ(dtype_from_cpp_name("c10::quint128x1"), std::nullopt);
 }
 
 TEST(DType, SizesAndFamilies) {

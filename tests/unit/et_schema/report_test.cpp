@@ -208,12 +208,12 @@ TEST(ReportJson, HasTheKeysOfTheContract) {
     }
     for (const auto& [list, note] :
          {std::pair("substituted", "by"), std::pair("stubbed", "by"),
-          std::pair("dropped", "reason"), std::pair("not_applicable", "reason")}) {
+          std::pair("dropped", "reason"), std::pair("not_applicable", "reason"),
+          std::pair("pinned_outputs", "reason")}) {
       EXPECT_TRUE(coverage[list][0]["name"].is_string()) << list;
       EXPECT_TRUE(coverage[list][0]["count"].is_number_unsigned()) << list;
       EXPECT_TRUE(coverage[list][0][note].is_string()) << list;
     }
-    EXPECT_EQ(coverage["pinned_outputs"][0].size(), 2U);
     for (const char* key : {"output_mismatches", "outputs_checked"}) {
       EXPECT_TRUE(part[key].is_number_unsigned()) << key;
     }

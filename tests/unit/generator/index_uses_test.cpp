@@ -188,9 +188,10 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 0U);
 }
 
-TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsCounted) {
+TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
   const Program program = sparse_product({});
-  EXPECT_FALSE(argument(program, 0, 0).content);
+  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
+  EXPECT_EQ(argument(program, 0, 0).content->indices.front().why, "assumed number of elements");
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
 }
 

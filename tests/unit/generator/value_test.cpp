@@ -79,6 +79,74 @@ TEST(Values, ACapturedRangeNarrowsADemand) {
   EXPECT_EQ(argument(program, 0, 1).value->high, 10);
 }
 
+TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
+  // The backward has no argument that says whether they do.
+  TraceBuilder builder;
+  const TestValue offsets = tensor(12, 13, {4}, "long int");
+  const TestValue indices = tensor(10, 11, {6}, "long int");
+  const TestValue of_bags = tensor(34, 35, {6}, "long int");
+  builder.add(2, "aten::_embedding_bag",
+              "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+              "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? "
+              "per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor)",
+              {tensor(30, 31, {50, 8}),
+               indices,
+               offsets,
+               {"false", "[]", "Bool"},
+               integer(0),
+               {"true", "[]", "Bool"},
+               none(),
+               {"true", "[]", "Bool"}},
+              {tensor(32, 33, {3, 8}), of_bags});
+  builder.add(2, "aten::_embedding_bag_sparse_backward",
+              "aten::_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, "
+              "Tensor offset2bag) -> Tensor",
+              {tensor(36, 37, {3, 8}), indices, offsets, of_bags}, {tensor(38, 39, {6, 8})});
+  const Program program = builder.program();
+  const std::optional<et_schema::ValueRule>& rule = argument(program, 0, 2).value;
+  ASSERT_TRUE(rule.has_value());
+  EXPECT_EQ(rule->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(rule->high, 6);
+  EXPECT_TRUE(rule->include_last);
+}
+
+TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
+  TraceBuilder builder;
+  TestValue matrix = without_storage(10, {50, 30}, {});
+  builder.add(2, "aten::_sparse_mm", "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
+              {matrix, tensor(12, 13, {30, 4})}, {tensor(14, 15, {50, 4})});
+  const Program program = builder.program();
+  const Slot& slot = argument(program, 0, 0);
+  ASSERT_TRUE(slot.sparse);
+  ASSERT_TRUE(slot.content.has_value());
+  EXPECT_EQ(slot.content->elements, 50 * 30 / 8);  // eight a row would be more
+  ASSERT_EQ(slot.content->indices.size(), 2U);
+  EXPECT_EQ(slot.content->indices[1].high, 30);
+  EXPECT_EQ(slot.content->indices[1].why, "assumed number of elements");
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+}
+
+TestValue on_meta(TestValue value) {
+  value.value.replace(value.value.find("cpu"), 3, "meta");
+  return value;
+}
+
+TEST(Values, TensorsWithoutMemoryAreNoAliasesOfEachOther) {
+  TraceBuilder builder;  // PyTorch records one storage for all of them
+  builder.add(2, "aten::sqrt", "aten::sqrt(Tensor self) -> Tensor",
+              {on_meta(tensor(10, 155, {8, 8}))}, {on_meta(tensor(12, 155, {8, 8}))});
+  builder.add(2, "aten::sqrt", "aten::sqrt(Tensor self) -> Tensor",
+              {on_meta(tensor(14, 155, {1000}))}, {on_meta(tensor(16, 155, {1000}))});
+  const Program program = builder.program();
+  ASSERT_EQ(program.instructions.size(), 2U);
+  const Slot& first = argument(program, 0, 0);
+  const Slot& second = argument(program, 1, 0);
+  EXPECT_NE(first.storage, second.storage);
+  EXPECT_TRUE(second.external);
+  EXPECT_EQ(program.storages[first.storage].device.type, et_schema::DeviceType::kMeta);
+  EXPECT_EQ(program.storages.size(), 4U);
+}
+
 TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   TraceBuilder builder;
   builder.add(2, "aten::gt", kGreater, {tensor(10, 11, {6}), integer(0)},

@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "equivalent_call.h"
 
 namespace understudy::replayer {
@@ -77,7 +79,7 @@ TEST(EquivalentOther, FusedDropoutTakesTheProbabilityOfKeeping) {
       result.at(0).toTensor());
 }
 
-TEST(EquivalentOther, StatesHaveTheRecordedLayout) {
+TEST(EquivalentOther, StatesHaveTheRecordedLayoutAndDrawnBytes) {
   const et_schema::Slot layout = layout_of({1000}, DType::kUInt8);
   const at::Tensor state =
       call_equivalent(
@@ -87,7 +89,9 @@ TEST(EquivalentOther, StatesHaveTheRecordedLayout) {
           {0.1, true, 1, c10::IValue(), c10::IValue(), c10::IValue(), c10::IValue()}, {&layout})
           .at(0)
           .toTensor();
-  EXPECT_TRUE(at::equal(state, at::zeros({1000}, at::kByte)));
+  EXPECT_EQ(state.sizes(), at::IntArrayRef({1000}));
+  EXPECT_EQ(state.scalar_type(), at::kByte);
+  EXPECT_NEAR(state.to(at::kFloat).std().item<double>(), 256 / std::sqrt(12.0), 5);
 }
 
 TEST(EquivalentOther, OlderSoftmaxBackwards) {

@@ -110,6 +110,54 @@ TEST_F(TrialTest, ShapesThatDependOnDataArePinned) {
   EXPECT_EQ(try_out().output_mismatches, 0U);
   ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
   EXPECT_EQ(decisions_->coverage().count, 1.0);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note, "its shape depends on values");
+}
+
+TEST_F(TrialTest, PinningHidesNoWrongDtype) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId found = builder_.intermediate(DType::kInt32, {2, 1});
+  const SlotId out = sink(DType::kInt32, {2, 1});
+  builder_.add_op(kNonzero, {ref(x)}, {ref(found)});  // gives int64
+  keep(found, out);
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 1U);
+  ASSERT_EQ(result.mismatches.size(), 1U);
+  EXPECT_EQ(result.mismatches[0].field, "dtype");
+  EXPECT_EQ(result.mismatches[0].expected, "int32");
+  EXPECT_EQ(result.mismatches[0].got, "int64");
+  EXPECT_EQ(result.outputs_checked, 2U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+}
+
+TEST_F(TrialTest, PinningHidesNoUndefinedResult) {
+  const SlotId x = builder_.external(DType::kInt64, {4}, constant(1));
+  const SlotId values = builder_.intermediate(DType::kInt64, {1});
+  Instruction& unique = builder_.add_op(
+      "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
+      "return_counts=False) -> (Tensor, Tensor, Tensor)",
+      {ref(x), flag(true), flag(false), flag(false)}, {ref(values), undefined(), undefined()});
+  unique.pinned = true;
+  const TrialResult& result = try_out();
+  ASSERT_EQ(result.mismatches.size(), 2U);  // both are empty tensors, not undefined ones
+  EXPECT_EQ(result.mismatches[1].field, "undefined");
+  EXPECT_EQ(result.mismatches[1].expected, "undefined");
+  EXPECT_EQ(result.mismatches[1].got, "int64[0] strides [1]");
+}
+
+TEST_F(TrialTest, MemoryThatNothingWritesIsPinnedForThat) {
+  const SlotId made = builder_.intermediate(DType::kFloat32, {4});
+  builder_
+      .add_op(
+          "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
+          "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
+          "memory_format=None) -> Tensor",
+          {numbers({4}), number(6), none(), none(), none(), none()}, {ref(made)})
+      .pinned = true;
+  keep(made, sink(DType::kFloat32, {4}));
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note,
+            "memory that nothing in the trace writes");
 }
 
 TEST_F(TrialTest, AnOperatorThatThrowsEndsTheRun) {

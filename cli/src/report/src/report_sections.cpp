@@ -46,7 +46,7 @@ Section coverage_section(const Report& report) {
   table.add({with_commas(coverage.exact), "exact"});
   table.add({with_commas(sum(coverage.substituted)), "substituted by an equivalent"});
   table.add({with_commas(sum(coverage.stubbed)),
-             "stubbed: other work of the same cost, not counted as replayed"});
+             "stubbed: the same bytes in the same time, not counted as replayed"});
   table.add({with_commas(sum(coverage.dropped)), "dropped"});
   table.add({with_commas(sum(coverage.not_applicable)),
              "not applicable to this target (not among the selected)"});
@@ -294,7 +294,7 @@ std::vector<Section> report_sections(const Report& report, const ReportTextOptio
           rows_section("Dropped", coverage.dropped, "reason"),
           rows_section("Not applicable", coverage.not_applicable, "reason"),
           rows_section("Pinned outputs: consumers get tensors of the recorded shape",
-                       coverage.pinned_outputs, nullptr),
+                       coverage.pinned_outputs, "reason"),
           classes_section(report),
           operators_section(report, options.top_operators),
           collectives_section(report.total),
