@@ -1,8 +1,6 @@
 #include "replayer/externals.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_strided.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 #include <fmt/format.h>
 
