@@ -11,6 +11,7 @@
 #include "bench_manifest.h"
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
+#include "et_schema/input_limit.h"
 #include "et_schema/report.h"
 #include "program_check.h"
 #include "program_text.h"
@@ -155,6 +156,7 @@ class Unpacker {
       context.hint = "do not use this file unless you trust where it is from";
       throw bad_input("the benchmark unpacks to more than is allowed", std::move(context));
     }
+    check_held(file_, expanded_bytes_, limits_);
     const auto [place, is_new] = programs_.try_emplace(name);
     if (is_new) {
       place->second = program_from_text(text, file_ + "/" + name);
@@ -171,10 +173,14 @@ class Unpacker {
 
 }  // namespace
 
-void write_bench(const Bench& bench, const std::string& path) {
+std::string bench_bytes(const Bench& bench, const std::string& file) {
   UNDERSTUDY_ASSERT(!bench.programs.empty());
   UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
-  write_file_atomically(path, zip_bytes(Packer(bench, path).pack()));
+  return zip_bytes(Packer(bench, file).pack());
+}
+
+void write_bench(const Bench& bench, const std::string& path) {
+  write_file_atomically(path, bench_bytes(bench, path));
 }
 
 bool is_bench_file(const std::string& path) {
@@ -185,7 +191,7 @@ bool is_bench_file(const std::string& path) {
 }
 
 Bench read_bench(const std::string& path, const ReadLimits& limits) {
-  return read_bench_bytes(read_file(path, limits.max_total_bytes), path, limits);
+  return read_bench_bytes(read_file(path, limits), path, limits);
 }
 
 Bench read_bench_bytes(std::string_view bytes, const std::string& file, const ReadLimits& limits) {

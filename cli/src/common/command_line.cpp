@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/input_limit.h"
 #include "common/run_main.h"
 #include "et_schema/error.h"
 #include "et_schema/version.h"
@@ -101,6 +102,7 @@ void add_format_option(CLI::App& app, Format& format) {
 }
 
 void parse_arguments(CLI::App& app, int argc, char** argv) {
+  add_max_input_option(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
