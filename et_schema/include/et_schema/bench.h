@@ -53,7 +53,8 @@ void write_bench(const Bench& bench, const std::string& path);
 /// Reads and validates: every reference is in range, every list as long as it says. Throws Error
 /// (bad input): not a zip, a newer version, a member missing or damaged, unpacked sizes above
 /// `limits`, member names with "..".
-[[nodiscard]] Bench read_bench(const std::string& path, const ReadLimits& limits = process_limits());
+[[nodiscard]] Bench read_bench(const std::string& path,
+                               const ReadLimits& limits = process_limits());
 /// The same from memory; `file` names it in errors.
 [[nodiscard]] Bench read_bench_bytes(std::string_view bytes, const std::string& file,
                                      const ReadLimits& limits = process_limits());

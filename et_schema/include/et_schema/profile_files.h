@@ -23,7 +23,8 @@ struct RankCapture {
 /// lists its file. Nothing unless every rank has one with a profile among the files of the input.
 /// Throws Error (bad input) on a capture.json that cannot be read.
 [[nodiscard]] std::optional<std::vector<RankCapture>> find_captures(
-    const std::vector<std::string>& paths, const TraceSet& set, const ReadLimits& limits = process_limits());
+    const std::vector<std::string>& paths, const TraceSet& set,
+    const ReadLimits& limits = process_limits());
 
 /// Reads one profile of an input: a file that TraceSet::kineto names.
 [[nodiscard]] Profile read_profile(const std::vector<std::string>& paths, const std::string& name,
