@@ -1,18 +1,74 @@
 # Tests and the programs around them.
 
 find_package(GTest REQUIRED)
-include(GoogleTest)
 
-# understudy_test(NAME SOURCES c… [LIBS target…] [INCLUDES dir…])
-# A GoogleTest program; each test in it becomes a test of CTest, prefixed by NAME. The samples' folder
-# and the programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN.
+# Programs that do nothing else, with both cores taken by neighbours, need a tenth of it.
+set(UNDERSTUDY_TEST_TIMEOUT_S 600)
+
+# understudy_test(NAME SOURCES c… [LIBS target…] [INCLUDES dir…] [SHARDS SUITE=N…])
+# A GoogleTest program; each suite in it becomes a test of CTest, NAME.SUITE, which runs in a process of
+# its own (loading LibTorch takes a second: a process a test would be most of the time). Suites that
+# take long are split in N parts. A program without a test does not build. The samples' folder and the
+# programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN.
 function(understudy_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;INCLUDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;INCLUDES;SHARDS")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE understudy_options ${arg_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
   target_compile_definitions(${name} PRIVATE
     UNDERSTUDY_SAMPLES="${PROJECT_SOURCE_DIR}/fleet_samples"
     UNDERSTUDY_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  set(suites "${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake")
+  add_custom_command(TARGET ${name} POST_BUILD
+    BYPRODUCTS "${suites}"
+    COMMAND "${CMAKE_COMMAND}" "-DNAME=${name}" "-DPROGRAM=$<TARGET_FILE:${name}>" "-DOUTPUT=${suites}"
+            "-DSHARDS=${arg_SHARDS}" "-DTIMEOUT_S=${UNDERSTUDY_TEST_TIMEOUT_S}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/ListSuites.cmake"
+    VERBATIM)
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake")
+  file(CONFIGURE OUTPUT "${include}" @ONLY CONTENT [=[
+if(EXISTS "@suites@")
+  include("@suites@")
+else()
+  add_test(@name@_NOT_BUILT @name@_NOT_BUILT)
+endif()
+]=])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+endfunction()
+
+# understudy_disabled_test(NAME REASON): what this build cannot run shows in CTest's list as such.
+function(understudy_disabled_test name reason)
+  message(STATUS "Tests ${name}: disabled, ${reason}")
+  add_test(NAME "${name}" COMMAND "${CMAKE_COMMAND}" -E echo "${reason}")
+  set_tests_properties("${name}" PROPERTIES DISABLED ON)
+endfunction()
+
+# understudy_sources_below(OUTPUT DIRECTORY): the sources of all targets there, as whole paths.
+function(understudy_sources_below output directory)
+  set(all "")
+  get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      get_filename_component(source "${source}" ABSOLUTE BASE_DIR "${directory}")
+      list(APPEND all "${source}")
+    endforeach()
+  endforeach()
+  get_property(below DIRECTORY "${directory}" PROPERTY SUBDIRECTORIES)
+  foreach(folder IN LISTS below)
+    understudy_sources_below(found "${folder}")
+    list(APPEND all ${found})
+  endforeach()
+  set(${output} "${all}" PARENT_SCOPE)
+endfunction()
+
+# understudy_refuse_lost(WHAT FOUND_LIST LISTED_LIST): stops where a file was found that no list names: nobody
+# would miss its tests.
+function(understudy_refuse_lost what found_list listed_list)
+  set(lost "${${found_list}}")
+  list(REMOVE_ITEM lost ${${listed_list}})
+  if(lost)
+    list(JOIN lost "\n  " lost)
+    message(FATAL_ERROR "${what}:\n  ${lost}\nAdd them to the CMakeLists.txt of their folder, or remove them.")
+  endif()
 endfunction()

@@ -11,6 +11,7 @@
 #include "bench_manifest.h"
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
+#include "et_schema/input_limit.h"
 #include "et_schema/report.h"
 #include "program_check.h"
 #include "program_text.h"
@@ -159,6 +160,7 @@ class Unpacker {
       context.hint = "do not use this file unless you trust where it is from";
       throw bad_input("the benchmark unpacks to more than is allowed", std::move(context));
     }
+    check_held(file_, expanded_bytes_, limits_);
     const auto [place, is_new] = programs_.try_emplace(name);
     if (is_new) {
       place->second = program_from_text(text, file_ + "/" + name);
@@ -185,10 +187,14 @@ int Bench::recorded_world_size() const {
   return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
 }
 
-void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
+std::string bench_bytes(const Bench& bench, const std::string& file, ManifestNames names) {
   UNDERSTUDY_ASSERT(!bench.programs.empty());
   UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
-  write_file_atomically(path, zip_bytes(Packer(bench, path, names).pack()));
+  return zip_bytes(Packer(bench, file, names).pack());
+}
+
+void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
+  write_file_atomically(path, bench_bytes(bench, path, names));
 }
 
 bool is_bench_file(const std::string& path) {
@@ -199,7 +205,7 @@ bool is_bench_file(const std::string& path) {
 }
 
 Bench read_bench(const std::string& path, const ReadLimits& limits) {
-  return read_bench_bytes(read_file(path, limits.max_total_bytes), path, limits);
+  return read_bench_bytes(read_file(path, limits), path, limits);
 }
 
 Bench read_bench_bytes(std::string_view bytes, const std::string& file, const ReadLimits& limits) {

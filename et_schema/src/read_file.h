@@ -1,12 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
+
+#include "et_schema/trace_files.h"
 
 namespace understudy::et_schema {
 
-/// The bytes of a file. Throws Error (bad input) if it cannot be read or is larger than
-/// `max_bytes`.
-[[nodiscard]] std::string read_file(const std::string& path, std::uint64_t max_bytes);
+/// The bytes of a file. Throws Error: (bad input) if it cannot be read or is larger than an input
+/// may be, (failed) if it is larger than what may be in memory.
+[[nodiscard]] std::string read_file(const std::string& path, const ReadLimits& limits);
 
 }  // namespace understudy::et_schema

@@ -185,6 +185,7 @@ void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, Uses
     if (fs::is_regular_file(stem + ending, error)) {
       read_one_file(stem + ending, budget, [&](InputFile&& file) {
         uses.insert_or_assign(stem, parse_index_uses(file.data, stem + ending));
+        budget.keep(file.data.size());
       });
       return;
     }
@@ -239,6 +240,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
     read_path(path, budget, [&](InputFile&& file) {
       if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
         uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
+        budget.keep(file.data.size());
         return;
       }
       // What the user names is a trace, or an error that says what it is instead.
@@ -250,6 +252,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         origins.add(file.name, file.data);
       } else {
         set.traces.push_back(parse_trace(file.data, file.name));
+        budget.keep(file.data.size());
         if (file.name == path) {
           read_index_uses_beside(path, budget, uses);
           read_capture_beside(path, budget, origins);

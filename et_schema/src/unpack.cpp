@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/error.h"
+#include "et_schema/input_limit.h"
 #include "json_scan.h"
 #include "quote.h"
 #include "trace_sniff.h"
@@ -190,6 +191,7 @@ void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64
     refuse(fmt::format("at most {} times its packed size", limits_.max_ratio),
            fmt::format("{} bytes out of {}", unpacking.bytes, unpacking.packed_bytes));
   }
+  check_held(name, kept_ + file_bytes, limits_);
 }
 
 void unpack(const PackedSource& source, UnpackBudget& budget,

@@ -29,14 +29,17 @@ class UnpackBudget {
  public:
   explicit UnpackBudget(const ReadLimits& limits) : limits_(limits) {}
 
-  /// Adds bytes of one file, of which `file_bytes` are unpacked now. Throws Error (bad input) above
-  /// the limits.
+  /// Adds bytes of one file, of which `file_bytes` are unpacked now. Throws Error above the limits:
+  /// (bad input), or (failed) above what may be in memory.
   void add(const std::string& name, std::uint64_t bytes, std::uint64_t file_bytes,
            const Unpacking& unpacking);
+  /// What was unpacked and stays in memory, if in another form.
+  void keep(std::uint64_t bytes) { kept_ += bytes; }
 
  private:
   ReadLimits limits_;
   std::uint64_t total_ = 0;
+  std::uint64_t kept_ = 0;
 };
 
 /// Where packed bytes come from: a file by its path, or memory.

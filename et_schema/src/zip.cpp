@@ -8,6 +8,7 @@
 
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
+#include "et_schema/input_limit.h"
 #include "quote.h"
 
 namespace understudy::et_schema {
@@ -143,6 +144,7 @@ class Unpacker {
                     std::to_string(bytes_.size()) + " bytes",
                 "more");
     }
+    check_held(file_, bytes_.size() + total_, limits_);
   }
 
   [[noreturn]] void fail_bomb(std::string expected, std::string got) const {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -87,25 +85,6 @@ std::string largest_text(const Program& program, const MemoryPlan& plan) {
 }
 
 }  // namespace
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  constexpr unsigned kBitsPerUnit = 10;
-  unsigned shift = 0;
-  if (!text.empty()) {
-    if (const std::size_t unit = kUnits.find(text.back()); unit != std::string_view::npos) {
-      shift = kBitsPerUnit * static_cast<unsigned>(unit + 1);
-      text.remove_suffix(1);
-    }
-  }
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      number > std::numeric_limits<std::uint64_t>::max() >> shift) {
-    return std::nullopt;
-  }
-  return number << shift;
-}
 
 std::uint64_t needed_bytes(const Program& program, c10::Device device) {
   return needed_of(et_schema::plan_memory(program), program, device);

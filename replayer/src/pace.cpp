@@ -30,6 +30,13 @@ bool is_paced(const Step& step) {
           step.kind == StepKind::kStart);
 }
 
+class SteadyClock final : public PaceClock {
+ public:
+  [[nodiscard]] Source::time_point now() override { return Source::now(); }
+  void sleep_until(Source::time_point time) override { std::this_thread::sleep_until(time); }
+  void pause() override { _mm_pause(); }
+};
+
 /// Recorded time of one thread's operators that is in none of them.
 class Gaps {
  public:
@@ -84,9 +91,14 @@ std::string to_text(const Pace& pace) {
   return {};
 }
 
+PaceClock& PaceClock::steady() {
+  static SteadyClock clock;
+  return clock;
+}
+
 Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace,
-             const std::vector<std::uint64_t>& own_threads)
-    : gaps_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
+             const std::vector<std::uint64_t>& own_threads, PaceClock& clock)
+    : clock_(&clock), gaps_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
   Gaps of_caller(pace.factor);
   std::map<std::uint64_t, Gaps> of_threads;
@@ -108,7 +120,7 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const
 }
 
 void Pacer::begin_iteration() {
-  last_end_ = Clock::now();
+  last_end_ = clock_->now();
 }
 
 void Pacer::wait(std::size_t index) {
@@ -117,7 +129,7 @@ void Pacer::wait(std::size_t index) {
     return;
   }
   const Clock::time_point deadline = last_end_ + std::chrono::nanoseconds(gap_ns);
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_->now();
   if (now > deadline) {
     ++late_;
     late_ns_ += (now - deadline).count();
@@ -130,22 +142,22 @@ void Pacer::wait(std::size_t index) {
 
 void Pacer::ended(std::size_t index) {
   if (gaps_ns_[index] != kNotPaced) {
-    last_end_ = Clock::now();
+    last_end_ = clock_->now();
   }
 }
 
 void Pacer::end_iteration() {
-  wait_until(last_end_ + std::chrono::nanoseconds(end_gap_ns_), Clock::now());
+  wait_until(last_end_ + std::chrono::nanoseconds(end_gap_ns_), clock_->now());
 }
 
 Pacer::Clock::time_point Pacer::wait_until(Clock::time_point deadline, Clock::time_point now) {
   if (deadline - now > 2 * kSleepError) {
-    std::this_thread::sleep_until(deadline - kSleepError);
-    now = Clock::now();
+    clock_->sleep_until(deadline - kSleepError);
+    now = clock_->now();
   }
   while (now < deadline) {
-    _mm_pause();
-    now = Clock::now();
+    clock_->pause();
+    now = clock_->now();
   }
   return now;
 }

@@ -1,13 +1,8 @@
 #include "program_property.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -52,24 +47,13 @@ std::vector<Trace> parse(std::string_view input, int ranks) {
   return traces;
 }
 
-std::string written(const Bench& bench) {
-  static const std::string kPath = (std::filesystem::temp_directory_path() /
-                                    ("understudy-fuzz-" + std::to_string(::getpid()) + ".et"))
-                                       .string();
-  et_schema::write_bench(bench, kPath);
-  std::ifstream file(kPath, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::filesystem::remove(kPath);
-  return bytes;
-}
-
 /// What the generator made holds together, and is read as it was written.
 void check_round_trip(const Bench& bench) {
   try {
-    const std::string bytes = written(bench);
+    const std::string bytes = et_schema::bench_bytes(bench);
     const Bench read = et_schema::read_bench_bytes(bytes, "fuzz.et");
     // A benchmark with a NaN in it is not equal to itself: of that one the bytes are compared.
-    const bool is_same = bench == bench ? read == bench : written(read) == bytes;
+    const bool is_same = bench == bench ? read == bench : et_schema::bench_bytes(read) == bytes;
     if (!is_same) {
       throw std::logic_error("a program that is read otherwise than it was written");
     }

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int status = 1;
   try {
-    constexpr double kTimeLimitS = 100;  // below that of CTest, whose end has no message
+    constexpr double kTimeLimitS = 500;  // below that of CTest, whose end has no message
     understudy::backends::BackendOptions options;
     options.time_limit_s = kTimeLimitS;
     understudy::tests::backend_under_test = understudy::backends::load_backend(

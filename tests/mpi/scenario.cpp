@@ -1,4 +1,6 @@
 // Runs one way for a job to fail, named on the command line; failure_test.cpp looks at how it ends.
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -21,8 +23,8 @@ using backends::Call;
 using et_schema::CommKind;
 using et_schema::DType;
 
-constexpr double kShortLimitS = 1;
-constexpr std::chrono::seconds kLongComputation{30};
+/// Ranks on cores that others use too come into their first call within it.
+constexpr double kShortLimitS = 3;
 constexpr std::int64_t kLarge = 100000;
 
 struct Scenario {
@@ -53,6 +55,13 @@ Call send(std::vector<float>& data, int peer) {
   return call;
 }
 
+/// A rank that computes for longer than any limit: it leaves only with the job.
+void compute() {
+  while (true) {
+    ::pause();
+  }
+}
+
 bool is_last(const Backend& backend) {
   return backend.rank() == backend.world_size() - 1;
 }
@@ -61,7 +70,7 @@ void last_rank_computes(Backend& backend) {
   std::vector<float> data(4);
   backend.run(all_reduce(data));
   if (is_last(backend)) {
-    std::this_thread::sleep_for(kLongComputation);
+    compute();
   }
   backend.run(all_reduce(data));
 }
@@ -83,15 +92,15 @@ void asynchronous_call_is_late(Backend& backend) {
   std::vector<float> data(4);
   if (backend.rank() == 0) {
     auto work = backend.start(receive(data, 1));
-    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::this_thread::sleep_for(std::chrono::duration<double>(kShortLimitS + 1));
     backend.wait(std::move(work));
   }
-  std::this_thread::sleep_for(kLongComputation);
+  compute();
 }
 
 void group_that_one_rank_does_not_make(Backend& backend) {
   if (is_last(backend)) {
-    std::this_thread::sleep_for(kLongComputation);
+    compute();
   }
   (void)backend.make_group("tensor parallel", {});
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/input_limit.h"
 #include "common/run_main.h"
 #include "et_schema/error.h"
 #include "et_schema/version.h"
@@ -116,6 +117,7 @@ void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result) {
 }
 
 void parse_arguments(CLI::App& app, int argc, char** argv) {
+  add_max_input_option(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

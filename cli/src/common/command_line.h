@@ -31,9 +31,9 @@ void add_format_option(CLI::App& app, Format& format);
 /// Adds --quiet. `result` says what of a program's output goes to standard output all the same.
 void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result);
 
-/// Parses the arguments. Throws et_schema::Error (usage) on a flag that is not known, with the one
-/// that was probably meant, and on values that do not fit; Finished after --help and --version,
-/// whose text goes to standard output.
+/// Parses the arguments, --max-input among them. Throws et_schema::Error (usage) on a flag that is
+/// not known, with the one that was probably meant, and on values that do not fit; Finished after
+/// --help and --version, whose text goes to standard output.
 void parse_arguments(CLI::App& app, int argc, char** argv);
 
 }  // namespace understudy::cli

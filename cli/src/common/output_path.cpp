@@ -7,6 +7,7 @@
 
 #include "et_schema/bench.h"
 #include "et_schema/error.h"
+#include "et_schema/output_file.h"
 
 namespace understudy::cli {
 namespace {
@@ -33,19 +34,28 @@ bool same(const fs::path& a, const fs::path& b) {
 
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag) {
+  constexpr const char* kSummary = "the output cannot be written";
   const fs::path target(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   if (!fs::is_directory(folder)) {
-    refuse(path, flag, "the output cannot be written", "a folder that exists",
-           "no folder " + folder.string(), "make the folder, or choose another place");
+    refuse(path, flag, kSummary, "a folder that exists", "no folder " + folder.string(),
+           "make the folder, or choose another place");
   }
-  if (fs::is_directory(target)) {
-    refuse(path, flag, "the output cannot be written", "a file's path", "a folder",
-           "add a file name");
+  switch (et_schema::output_place(path)) {
+    case et_schema::OutputPlace::kFolder:
+      refuse(path, flag, kSummary, "a file's path", "a folder", "add a file name");
+    case et_schema::OutputPlace::kLink:
+      refuse(path, flag, kSummary, "a file, or a place where nothing is",
+             "a symbolic link to " + fs::read_symlink(target).string(),
+             "name the file that it leads to, or remove the link");
+    case et_schema::OutputPlace::kInPlace:
+      return;
+    case et_schema::OutputPlace::kNewFile:
+      break;
   }
   if (access(folder.c_str(), W_OK) != 0) {
-    refuse(path, flag, "the output cannot be written", "a folder to write in",
-           "no permission in " + folder.string(), "choose another place");
+    refuse(path, flag, kSummary, "a folder to write in", "no permission in " + folder.string(),
+           "choose another place");
   }
   if (!fs::is_regular_file(target)) {
     return;

@@ -59,7 +59,8 @@ std::vector<Input> read_side(const std::vector<std::string>& paths) {
     }
     const std::size_t before = inputs.size();
     et_schema::read_input_files(
-        path, {}, [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file)); });
+        path, et_schema::process_limits(),
+        [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file)); });
     if (inputs.size() == before) {
       refuse(path, "no such file in it", "give the files, or a folder that holds some");
     }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "replayer/memory_limit.h"
+#include "et_schema/input_limit.h"
 
 namespace understudy::cli {
 namespace {
@@ -133,7 +133,7 @@ void add_memory_option(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option_function<std::string>(
          "--memory-limit",
          [&options](const std::string& text) {
-           options.memory_limit_bytes = replayer::parse_bytes(text);
+           options.memory_limit_bytes = et_schema::parse_bytes(text);
            if (!options.memory_limit_bytes) {
              throw CLI::ValidationError(
                  "--memory-limit",

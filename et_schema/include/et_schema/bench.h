@@ -65,6 +65,9 @@ enum class ManifestNames : std::uint8_t {
 void write_bench(const Bench& bench, const std::string& path,
                  ManifestNames names = ManifestNames::kClear);
 
+/// The bytes of that file; `file` names it in errors.
+[[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et");
+
 /// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
 /// programs. Names of files, recorded times and the tool's version do not enter, so that a trace
 /// and the benchmark that was made of it have the same. Linear in the programs' size.
@@ -76,9 +79,10 @@ void write_bench(const Bench& bench, const std::string& path,
 /// Reads and validates: every reference is in range, every list as long as it says. Throws Error
 /// (bad input): not a zip, a newer version, a member missing or damaged, unpacked sizes above
 /// `limits`, member names with "..".
-[[nodiscard]] Bench read_bench(const std::string& path, const ReadLimits& limits = {});
+[[nodiscard]] Bench read_bench(const std::string& path,
+                               const ReadLimits& limits = process_limits());
 /// The same from memory; `file` names it in errors.
 [[nodiscard]] Bench read_bench_bytes(std::string_view bytes, const std::string& file,
-                                     const ReadLimits& limits = {});
+                                     const ReadLimits& limits = process_limits());
 
 }  // namespace understudy::et_schema

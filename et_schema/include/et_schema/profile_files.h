@@ -23,11 +23,12 @@ struct RankCapture {
 /// lists its file. Nothing unless every rank has one with a profile among the files of the input.
 /// Throws Error (bad input) on a capture.json that cannot be read.
 [[nodiscard]] std::optional<std::vector<RankCapture>> find_captures(
-    const std::vector<std::string>& paths, const TraceSet& set, const ReadLimits& limits = {});
+    const std::vector<std::string>& paths, const TraceSet& set,
+    const ReadLimits& limits = process_limits());
 
 /// Reads one profile of an input: a file that TraceSet::kineto names.
 [[nodiscard]] Profile read_profile(const std::vector<std::string>& paths, const std::string& name,
-                                   const ReadLimits& limits = {});
+                                   const ReadLimits& limits = process_limits());
 
 /// Reads Kineto profiles from files, archives or folders, one in memory at a time, and hands each
 /// on with its rank: the one in its distributedInfo, else the one that its name tells, as for
@@ -35,6 +36,6 @@ struct RankCapture {
 /// has none, two of one rank), usage (more or fewer profiles than `world_size`).
 void read_profiles(const std::vector<std::string>& paths, int world_size,
                    const std::function<void(int rank, Profile&& profile)>& consume,
-                   const ReadLimits& limits = {});
+                   const ReadLimits& limits = process_limits());
 
 }  // namespace understudy::et_schema

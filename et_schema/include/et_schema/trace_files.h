@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,12 +12,23 @@
 
 namespace understudy::et_schema {
 
-/// Bounds on what an input may unpack to, against bombs.
+/// Bounds on what an input may unpack to, against bombs and against machines that are too small
+/// for it (see input_limit.h).
 struct ReadLimits {
   std::uint64_t max_file_bytes = std::uint64_t{4} << 30U;    ///< one uncompressed file
   std::uint64_t max_total_bytes = std::uint64_t{64} << 30U;  ///< all files of one input
   std::uint64_t max_ratio = 200;  ///< uncompressed ÷ compressed, above 64 MiB
+  /// What of the input may be in memory at a time, unpacked: all traces, each other file alone.
+  std::uint64_t max_held_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::optional<std::uint64_t> available_bytes = {};  ///< that it follows from
+  int processes = 1;                                  ///< that share them
 };
+
+/// What readers take where they are given no others: set_process_limits(), or by this machine's
+/// available memory. One for the process, as its memory is: no reader can be forgotten.
+[[nodiscard]] const ReadLimits& process_limits();
+/// Before anything is read, and not beside a reader on another thread.
+void set_process_limits(const ReadLimits& limits);
 
 /// One file of an input, unpacked.
 struct InputFile {
@@ -27,7 +40,7 @@ struct InputFile {
 /// each handed to `consume`, one in memory at a time: a folder's in the order of names, an
 /// archive's in its own. Told by content, not by name; of folders and archives, what is not JSON is
 /// passed over. Throws Error (bad input): cannot be read, truncated gzip, member names with "..", a
-/// bomb.
+/// bomb; Error (failed) above max_held_bytes.
 void read_input_files(const std::string& path, const ReadLimits& limits,
                       const std::function<void(InputFile&&)>& consume);
 /// The same for a file or archive in memory; `name` names it in errors.
@@ -54,13 +67,13 @@ enum class RankGaps : std::uint8_t { kRefused, kAllowed };
 /// a capture.json beside them says of where they are from is in Trace::capture; one that cannot be
 /// read says nothing.
 [[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
-                                      const ReadLimits& limits = {},
+                                      const ReadLimits& limits = process_limits(),
                                       RankGaps gaps = RankGaps::kRefused);
 
 /// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
 /// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of
 /// parse_trace and read_input_files, a missing rank, two files for one rank, no trace at all.
 [[nodiscard]] std::vector<Trace> read_traces(const std::vector<std::string>& paths,
-                                             const ReadLimits& limits = {});
+                                             const ReadLimits& limits = process_limits());
 
 }  // namespace understudy::et_schema

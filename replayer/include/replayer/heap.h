@@ -9,6 +9,11 @@
 
 namespace understudy::replayer {
 
+class HeapBlocks;
+
+/// The largest threshold that glibc raises itself to: larger blocks are mapped one by one.
+inline constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
+
 /// How many page faults an iteration meets on its tensors' memory, and which of its tensors.
 ///
 /// Whether a step's tensors lie on pages that the process already has is chance in the original:
@@ -40,7 +45,9 @@ class HeapPages {
 
   /// `faults`: wanted an iteration. `threads`: that share an operator's work, here and in the
   /// original; what it is known to have faulted on is one thread's part.
-  HeapPages(std::uint64_t faults, int threads) : wanted_(faults), threads_(threads) {}
+  HeapPages(std::uint64_t faults, int threads);
+  /// On another heap than the process's.
+  HeapPages(std::uint64_t faults, int threads, HeapBlocks& heap);
   ~HeapPages();
   HeapPages(const HeapPages&) = delete;
   HeapPages& operator=(const HeapPages&) = delete;
@@ -62,6 +69,7 @@ class HeapPages {
  private:
   void plan();
 
+  HeapBlocks& heap_;
   std::uint64_t wanted_;
   int threads_;
   bool counted_ = false;      ///< operators' faults are known

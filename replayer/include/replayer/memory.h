@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+
+#include "et_schema/machine_memory.h"
 
 namespace understudy::replayer {
 
@@ -26,9 +27,7 @@ void count_cpu_allocations();
 /// The peak starts again from what is live now.
 void reset_cpu_peak();
 
-/// Bytes that this process can still take: free memory of the machine, within its control group's
-/// limit. Nothing if the system does not tell.
-[[nodiscard]] std::optional<std::uint64_t> available_memory();
+using et_schema::available_memory;
 
 /// Zero memory of the CPU that takes pages only where it is touched. Throws Error (failed) if the
 /// address space is used up.

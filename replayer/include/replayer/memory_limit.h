@@ -4,15 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "et_schema/program.h"
 
 namespace understudy::replayer {
-
-/// "8G", "512M", "64K", "1T" (powers of 1024) or plain bytes; nothing for any other text, and for
-/// what 64 bits do not hold.
-[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// Bytes that a replay on `device` needs at least: externals and, at their peak, intermediates by
 /// their lifetimes. Externals that are mapped on demand are left out: how much of them is touched

@@ -31,6 +31,27 @@ struct Pace {
 /// What parse_pace reads.
 [[nodiscard]] std::string to_text(const Pace& pace);
 
+/// What a pacer tells the time by and waits on. Tests have one of their own: how long a sleep or an
+/// operator truly takes is not ours to foresee.
+class PaceClock {
+ public:
+  using Source = std::chrono::steady_clock;
+
+  PaceClock() = default;
+  virtual ~PaceClock() = default;
+  PaceClock(const PaceClock&) = delete;
+  PaceClock& operator=(const PaceClock&) = delete;
+
+  [[nodiscard]] virtual Source::time_point now() = 0;
+  /// Returns then, or later by what the system needs to wake a thread.
+  virtual void sleep_until(Source::time_point time) = 0;
+  /// Between two readings of one that spins.
+  virtual void pause() = 0;
+
+  /// The machine's.
+  static PaceClock& steady();
+};
+
 /// Holds operators back until it is their time: as long after the end of the operator before them
 /// as in the original, by its linked profile. Steps that the profile does not show go on at once.
 ///
@@ -38,12 +59,12 @@ struct Pace {
 /// met slowly (page faults, a device to wait for) as slow, and add what the replay meets slowly.
 class Pacer {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = PaceClock::Source;
 
   /// `program` must be linked with a profile. `own_threads`: recorded threads that run beside the
   /// others, each with gaps of its own.
   Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace,
-        const std::vector<std::uint64_t>& own_threads = {});
+        const std::vector<std::uint64_t>& own_threads = {}, PaceClock& clock = PaceClock::steady());
 
   void begin_iteration();
   /// Takes over the beginning of `other`'s iteration.
@@ -68,9 +89,10 @@ class Pacer {
   static constexpr std::size_t kBuckets = 10'000;
 
   /// When it is `deadline`; the time then. Sleeps where there is long to go, spins at the end.
-  static Clock::time_point wait_until(Clock::time_point deadline, Clock::time_point now);
+  Clock::time_point wait_until(Clock::time_point deadline, Clock::time_point now);
   [[nodiscard]] std::optional<double> error_us(double q) const;
 
+  PaceClock* clock_;
   std::vector<std::int64_t> gaps_ns_;  ///< by step, before it
   std::int64_t end_gap_ns_ = 0;        ///< behind the last one
   std::uint64_t paced_ = 0;

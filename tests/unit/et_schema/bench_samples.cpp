@@ -1,13 +1,9 @@
 #include "bench_samples.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "zip.h"
 
@@ -423,13 +419,7 @@ Bench tiny_bench() {
 }
 
 std::string packed(const Bench& bench) {
-  const std::string path = testing::TempDir() + "understudy-bench-" + std::to_string(::getpid());
-  write_bench(bench, path);
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  std::filesystem::remove(path);
-  return bytes.str();
+  return bench_bytes(bench);
 }
 
 std::string packed_with(const Bench& bench, const std::string& name,

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "bench_samples.h"
+#include "testing/temporary_folder.h"
 #include "zip.h"
 
 namespace understudy::et_schema {
@@ -160,9 +161,8 @@ TEST(Bench, APersonCanReadTheFile) {
 }
 
 TEST(Bench, FilesAreToldByTheirStart) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "understudy-bench-files";
-  std::filesystem::create_directories(folder);
+  const testing_files::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
   const std::string bench = folder / "bench.et";
   const std::string other = folder / "other.json";
   write_bench(tiny_bench(), bench);
@@ -174,7 +174,6 @@ TEST(Bench, FilesAreToldByTheirStart) {
   EXPECT_EQ(read_bench(bench), tiny_bench());
   // Nothing is left beside the file.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "et_schema/error.h"
+#include "testing/temporary_folder.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -18,19 +19,6 @@ namespace fs = std::filesystem;
 /// A folder that goes away with the test.
 class ProfileFiles : public testing::Test {
  protected:
-  ProfileFiles()
-      : folder_(fs::path(testing::TempDir()) /
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~ProfileFiles() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-  ProfileFiles(const ProfileFiles&) = delete;
-  ProfileFiles& operator=(const ProfileFiles&) = delete;
-
   std::string write(const std::string& name, const std::string& content) {
     std::ofstream(folder_ / name) << content;
     return (folder_ / name).string();
@@ -57,7 +45,10 @@ class ProfileFiles : public testing::Test {
     return text;
   }
 
-  const fs::path folder_;  // NOLINT(misc-non-private-member-variables-in-classes)
+  const testing_files::TemporaryFolder
+      temporary_;  // NOLINT(misc-non-private-member-variables-in-classes)
+  const fs::path folder_ =
+      temporary_.path();  // NOLINT(misc-non-private-member-variables-in-classes)
 };
 
 std::string kineto(int rank = -1, int world_size = 2) {

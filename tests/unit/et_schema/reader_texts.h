@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "et_schema/trace.h"
+#include "testing/temporary_folder.h"
 
 /// Small traces as text, for the tests of the readers.
 namespace understudy::et_schema::testing_texts {
@@ -44,20 +45,7 @@ struct NodeText {
 [[nodiscard]] std::string error_of(const std::function<void()>& work);
 [[nodiscard]] std::string parse_error(const std::string& text);
 
-/// A new folder that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  /// Writes a file and returns its path.
-  std::string write(const std::string& name, std::string_view content) const;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using testing_files::TemporaryFolder;
 
 struct Member {
   std::string name;

@@ -389,51 +389,5 @@ TEST(ReportRefusal, AWorldSizeThatIsNotTheNumberOfRanks) {
   hint:     make the report again with `replay --report`)");
 }
 
-// ---- writing files
-
-TEST(WriteFile, ReplacesTheFileWhole) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "understudy-write-file";
-  std::filesystem::create_directories(folder);
-  const std::string path = folder / "out.json";
-  write_file_atomically(path, "one");
-  write_file_atomically(path, "two, longer");
-  EXPECT_EQ(contents(path), "two, longer");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-  std::filesystem::remove_all(folder);
-}
-
-TEST(WriteFile, WritesToADeviceInPlace) {
-  write_file_atomically("/dev/null", "nothing");
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
-}
-
-TEST(WriteFile, SaysWhyItCannot) {
-  const auto message = [](const std::string& path) {
-    try {
-      write_file_atomically(path, "text");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kFailed);
-      return to_text(error);
-    }
-    return std::string("written");
-  };
-  EXPECT_EQ(message("/nowhere/out.json"), R"(the file cannot be written
-  file:     /nowhere/out.json
-  expected: a place that can be written, with enough room
-  got:      No such file or directory
-  hint:     choose another place for the output)");
-  EXPECT_EQ(message("/"), R"(the file cannot be written
-  file:     /
-  expected: a place that can be written, with enough room
-  got:      Is a directory
-  hint:     choose another place for the output)");
-  EXPECT_EQ(message("/dev/full"), R"(the file cannot be written
-  file:     /dev/full
-  expected: a place that can be written, with enough room
-  got:      No space left on device
-  hint:     choose another place for the output)");
-}
-
 }  // namespace
 }  // namespace understudy::et_schema

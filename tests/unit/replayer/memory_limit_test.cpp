@@ -14,22 +14,6 @@ namespace {
 constexpr std::uint64_t kKibi = 1024;
 const c10::Device kCpu(c10::kCPU);
 
-TEST(ParseBytes, KnowsUnitsOfPowersOf1024) {
-  EXPECT_EQ(parse_bytes("0"), 0U);
-  EXPECT_EQ(parse_bytes("4096"), 4096U);
-  EXPECT_EQ(parse_bytes("3K"), 3 * kKibi);
-  EXPECT_EQ(parse_bytes("512M"), 512 * kKibi * kKibi);
-  EXPECT_EQ(parse_bytes("8G"), 8 * kKibi * kKibi * kKibi);
-  EXPECT_EQ(parse_bytes("1T"), kKibi * kKibi * kKibi * kKibi);
-}
-
-TEST(ParseBytes, RefusesTheRest) {
-  for (const char* text : {"", "G", "8GB", "8g", "-1", "1.5G", " 8", "8 ", "18446744073709551616",
-                           "99999999999999999999G", "17179869184G"}) {
-    EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
-  }
-}
-
 class MemoryLimitTest : public ::testing::Test {
  protected:
   MemoryLimitTest() {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "et_schema/error.h"
+#include "testing/temporary_folder.h"
 
 namespace understudy::replayer {
 namespace {
@@ -19,14 +20,6 @@ namespace fs = std::filesystem;
 
 class OpLibraryTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ("op_library_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
@@ -42,7 +35,8 @@ class OpLibraryTest : public ::testing::Test {
     return "nothing was refused";
   }
 
-  fs::path folder_;
+  const testing_files::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(OpLibraryTest, MissingFileIsRefused) {

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -15,8 +16,10 @@
 namespace understudy::replayer::testing {
 namespace {
 
-using std::chrono::milliseconds;
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 using Clock = Pacer::Clock;
+using Times = std::vector<Clock::duration>;
 
 constexpr std::int64_t kMillisecond_ns = 1'000'000;
 constexpr std::uint64_t kMain = 1;
@@ -36,6 +39,22 @@ TEST(Pace, RefusesWhatIsNone) {
     EXPECT_FALSE(parse_pace(text).has_value()) << text;
   }
 }
+
+/// Stands still but for what it is told to take.
+class FakeClock final : public PaceClock {
+ public:
+  [[nodiscard]] Source::time_point now() override {
+    const Source::time_point read = time;
+    time += reading_takes;
+    return read;
+  }
+  void sleep_until(Source::time_point until) override { time = std::max(time, until + oversleeps); }
+  void pause() override { time += nanoseconds(10); }
+
+  Source::time_point time;
+  Clock::duration reading_takes{};
+  Clock::duration oversleeps{};
+};
 
 class PaceTest : public ReplayerTest {
  protected:
@@ -67,18 +86,35 @@ class PaceTest : public ReplayerTest {
   [[nodiscard]] IssueHook hook(const Pace& pace) {
     return {result_.program, Pacer(builder_.program(), result_.program, pace), std::nullopt};
   }
-  et_schema::PaceUse run(IssueHook& issue, Clock::duration& spent) {
-    issue.begin_measuring();
-    const Clock::time_point begin = Clock::now();
-    issue.begin_iteration();
-    machine_->run(result_.program, issue);
-    issue.end_iteration();
-    spent = Clock::now() - begin;
+  struct Iteration {
+    Times issued;  ///< paced operators, since the iteration's begin
+    Clock::duration ended{};
     et_schema::PaceUse use;
-    issue.pacer()->report(use, 1);
-    return use;
+  };
+  /// An iteration in which each operator takes so long.
+  Iteration run(const Pace& pace, Clock::duration operator_takes) {
+    Pacer pacer(builder_.program(), result_.program, pace, {}, clock_);
+    pacer.begin_measuring();
+    pacer.begin_iteration();
+    const Clock::time_point begin = clock_.time;
+    Iteration iteration;
+    for (std::size_t i = 0; i < result_.program.steps.size(); ++i) {
+      if (result_.program.steps[i].source == nullptr ||
+          !result_.program.steps[i].source->timing.has_value()) {
+        continue;
+      }
+      pacer.wait(i);
+      iteration.issued.push_back(clock_.time - begin);
+      clock_.time += operator_takes;
+      pacer.ended(i);
+    }
+    pacer.end_iteration();
+    iteration.ended = clock_.time - begin;
+    pacer.report(iteration.use, 1);
+    return iteration;
   }
 
+  FakeClock clock_;
   SlotId x_ = 0;
   SlotId last_ = 0;
   SlotId out_ = 0;
@@ -88,50 +124,56 @@ TEST_F(PaceTest, OperatorsComeAsLongAfterTheOneBeforeAsInTheOriginal) {
   add_timed(2 * kMillisecond_ns, kMillisecond_ns);
   add_timed(5 * kMillisecond_ns, 2 * kMillisecond_ns);
   finish(8 * kMillisecond_ns);
-  IssueHook issue = hook({Pace::Kind::kRecorded, 1});
-  Clock::duration spent{};
-  const et_schema::PaceUse use = run(issue, spent);
-  EXPECT_GE(spent, milliseconds(5));  // 2 + 2 + 1; these operators take no milliseconds
-  EXPECT_LT(spent, milliseconds(8));
-  EXPECT_EQ(use.paced, 2U);
-  EXPECT_EQ(use.on_time, 2U);
-  EXPECT_EQ(use.late, 0U);
-  EXPECT_EQ(use.late_ms, 0.0);
-  ASSERT_TRUE(use.error_p99_us.has_value());
-  EXPECT_GE(*use.error_p99_us, *use.error_median_us);
+  const Iteration iteration = run({Pace::Kind::kRecorded, 1}, microseconds(300));
+  EXPECT_EQ(iteration.issued, (Times{microseconds(2000), microseconds(4300)}));
+  EXPECT_EQ(iteration.ended, microseconds(5600));
+  EXPECT_EQ(iteration.use.paced, 2U);
+  EXPECT_EQ(iteration.use.on_time, 2U);
+  EXPECT_EQ(iteration.use.late, 0U);
+  EXPECT_EQ(iteration.use.late_ms, 0.0);
+  EXPECT_EQ(iteration.use.error_median_us, 0.01);
+  EXPECT_EQ(iteration.use.error_p99_us, 0.01);
+}
+
+TEST_F(PaceTest, ASleepThatEndsLateIsSpunForOrShowsAsAnError) {
+  add_timed(2 * kMillisecond_ns, kMillisecond_ns);
+  finish(3 * kMillisecond_ns);
+  clock_.oversleeps = microseconds(150);
+  EXPECT_EQ(run({Pace::Kind::kRecorded, 1}, microseconds(300)).issued[0], microseconds(2000));
+  clock_.oversleeps = microseconds(215);
+  const Iteration late = run({Pace::Kind::kRecorded, 1}, microseconds(300));
+  EXPECT_EQ(late.issued[0], microseconds(2015));
+  EXPECT_EQ(late.use.on_time, 1U);
+  EXPECT_DOUBLE_EQ(late.use.error_median_us.value_or(0), 15.01);
 }
 
 TEST_F(PaceTest, OperatorsWithoutAGapBeforeThemAreCountedAsLate) {
   add_timed(3 * kMillisecond_ns, kMillisecond_ns);
   add_timed(4 * kMillisecond_ns, 1000);  // at once, which no loop can do
   finish(4 * kMillisecond_ns);
-  IssueHook issue = hook({Pace::Kind::kRecorded, 1});
-  Clock::duration spent{};
-  const et_schema::PaceUse use = run(issue, spent);
-  EXPECT_EQ(use.on_time, 1U);
-  EXPECT_EQ(use.late, 1U);
-  EXPECT_GT(*use.late_ms, 0.0);
-  EXPECT_LT(*use.late_ms, (std::chrono::duration<double, std::milli>(spent)).count());
+  clock_.reading_takes = nanoseconds(50);
+  const Iteration iteration = run({Pace::Kind::kRecorded, 1}, microseconds(300));
+  EXPECT_EQ(iteration.use.on_time, 1U);
+  EXPECT_EQ(iteration.use.late, 1U);
+  EXPECT_DOUBLE_EQ(iteration.use.late_ms.value_or(0), 50e-6);
 }
 
 TEST_F(PaceTest, WhatTheCallerOverlappedIsNoGapOfIts) {
   add_timed(0, 4 * kMillisecond_ns, kMain);
   add_timed(2 * kMillisecond_ns, kMillisecond_ns, 2);  // within: its caller waited
   add_timed(4 * kMillisecond_ns, 1000, kMain);
-  finish(5 * kMillisecond_ns);
-  IssueHook issue = hook({Pace::Kind::kRecorded, 1});
-  Clock::duration spent{};
-  static_cast<void>(run(issue, spent));
-  EXPECT_LT(spent, milliseconds(2));
+  finish(4 * kMillisecond_ns + 1000);
+  const Iteration iteration = run({Pace::Kind::kRecorded, 1}, microseconds(300));
+  EXPECT_EQ(iteration.issued, (Times{microseconds(0), microseconds(300), microseconds(600)}));
+  EXPECT_EQ(iteration.ended, microseconds(900));
 }
 
 TEST_F(PaceTest, ScaledGapsShortenTheStep) {
   add_timed(20 * kMillisecond_ns, kMillisecond_ns);
   finish(41 * kMillisecond_ns);
-  IssueHook issue = hook({Pace::Kind::kScaled, 0.25});
-  Clock::duration spent{};
-  EXPECT_EQ(run(issue, spent).paced, 1U);
-  EXPECT_GE(spent, milliseconds(10));  // 40 ms of gaps ÷ 4
+  const Iteration iteration = run({Pace::Kind::kScaled, 0.25}, microseconds(300));
+  EXPECT_EQ(iteration.use.paced, 1U);
+  EXPECT_EQ(iteration.ended, microseconds(10'300));  // 40 ms of gaps ÷ 4
 }
 
 TEST_F(PaceTest, OnlyThreadsThatRanBesideOthersAreTheirOwn) {

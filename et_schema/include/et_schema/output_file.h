@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace understudy::et_schema {
+
+/// What write_file_atomically() (report.h) does with a path:
+enum class OutputPlace : std::uint8_t {
+  kNewFile,  ///< nothing or a file is there: a new file takes its place when it is whole
+  kInPlace,  ///< a device, a pipe, or what is open already (/dev/stdout): written to as it is
+  kFolder,   ///< refused
+  kLink      ///< a symbolic link to a file or to nothing: refused, neither followed nor replaced
+};
+[[nodiscard]] OutputPlace output_place(const std::string& path);
+
+}  // namespace understudy::et_schema
