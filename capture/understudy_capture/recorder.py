@@ -36,6 +36,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, re
 from . import machine
 from .census import Census
 from .indices import IndexRecorder
+from .host_probe import load_host_probe
 from .observer import fault_counting, observer_cost
 
 CAPTURE_FORMAT = "understudy-capture"
@@ -101,6 +102,8 @@ class Capture:
         self._peak_rss = None
         self._faults = {phase: [] for phase in self._phases}
         self._yardstick_ms = {"timed": [], "kineto_only": []}
+        self._probe = None  # made with the first step
+        self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
@@ -181,6 +184,7 @@ class Capture:
 
     def _begin_capture(self):
         self.out_dir.mkdir(parents=True, exist_ok=True)
+        self._probe = self._probe or load_host_probe()
         self._rss_at_start = machine.current_rss()
         self._index = 0
         self._begin_step()
@@ -200,6 +204,8 @@ class Capture:
             self._enter_index_recorder()
         elif phase == "et":
             self._enter_profile("kineto", self._enter_observer())
+        if self._probe is not None and phase in self._probe_us:
+            self._probe_us[phase].append(self._probe())
         if self._yardstick is not None and phase in self._yardstick_ms:
             self._yardstick_ms[phase].append(self._yardstick())
         settles = phase == "faults" and is_first
@@ -326,6 +332,9 @@ class Capture:
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "step_yardstick_ms": self._yardstick_ms["timed"],
             "kineto_only_yardstick_ms": self._yardstick_ms["kineto_only"],
+            "host_probe": self._probe and {
+                "kind": self._probe.kind,
+                **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,

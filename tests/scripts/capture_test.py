@@ -1,9 +1,11 @@
 """What a capture needs, and what it does without."""
 
+import gzip
 import json
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import torch
@@ -73,6 +75,25 @@ class CaptureTest(unittest.TestCase):
     def test_without_one_there_are_no_readings(self):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_yardstick_ms"], rank["kineto_only_yardstick_ms"]), ([], []))
+
+    def test_the_host_is_always_probed_beside_timed_and_profiled_steps(self):
+        names, rank = record(self.folder, NEEDED)
+        probe = rank["host_probe"]
+        self.assertEqual(probe["kind"], "torchscript-1 " + torch.__version__.split("+")[0])
+        self.assertEqual({key: len(times) for key, times in probe.items() if key != "kind"},
+                         {"timed_us": 1, "kineto_only_us": 1, "et_us": 1})
+        for name in names - {"capture.json"}:
+            text = gzip.decompress((Path(self.folder) / name).read_bytes()).decode()
+            self.assertNotIn("TorchScript", text, name)
+            self.assertNotIn('"probe"', text, name)
+
+    def test_without_torchscript_the_capture_goes_on(self):
+        with unittest.mock.patch.object(torch.jit, "CompilationUnit", side_effect=RuntimeError("no")):
+            with self.assertWarns(UserWarning) as caught:
+                _, rank = record(self.folder, NEEDED)
+        self.assertEqual(str(caught.warning), "the host's speed is not recorded, so a replay cannot "
+                         "scale gaps by it: no")
+        self.assertIsNone(rank["host_probe"])
 
     def test_of_integers_in_a_wrapper_no_range_is_asked(self):
         for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):
