@@ -109,22 +109,6 @@ et_schema::OriginalStep original_step(const et_schema::Program& program) {
   return original;
 }
 
-void check_pace(const et_schema::Program& program, const Pace& pace) {
-  if (pace.kind == Pace::Kind::kAsap || program.profile) {
-    return;
-  }
-  throw et_schema::usage_error(
-      "the benchmark does not say when the original issued its operators",
-      {.file = {},
-       .rank = {},
-       .node = {},
-       .field = "--pace",
-       .expected = "asap, or a benchmark that a profile was linked to",
-       .got = to_text(pace),
-       .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
-               "same step; a folder that scripts/capture wrote holds one."});
-}
-
 }  // namespace
 
 RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
