@@ -29,6 +29,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, re
 from . import job, machine
 from .census import Census
 from .compiled import REGION, KernelLabels, describe_graphs, graph_modules
+from .host_probe import load_host_probe
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .observer import fault_counting, observer_cost
@@ -113,6 +114,8 @@ class Capture:
         self._peak_rss = None
         self._faults = {phase: [] for phase in self._phases}
         self._yardstick_ms = {"timed": [], "kineto_only": []}
+        self._probe = None  # made with the first step
+        self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
         self._targets = []  # files packed so far
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
@@ -205,6 +208,7 @@ class Capture:
         self._finish()
 
     def _begin_capture(self):
+        self._probe = self._probe or load_host_probe()
         self._rss_at_start = machine.current_rss()
         self._index = 0
         with self._failing():
@@ -233,6 +237,8 @@ class Capture:
         if phase not in ("warmup", "timed"):
             self._open.enter_context(self._autocast)
         self._kernel_settings = kernel_settings()
+        if self._probe is not None and phase in self._probe_us:
+            self._probe_us[phase].append(self._probe())
         if self._yardstick is not None and phase in self._yardstick_ms:
             self._yardstick_ms[phase].append(self._yardstick())
         if phase in ("kineto_only", "faults", "et"):
@@ -417,6 +423,9 @@ class Capture:
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "step_yardstick_ms": self._yardstick_ms["timed"],
             "kineto_only_yardstick_ms": self._yardstick_ms["kineto_only"],
+            "host_probe": self._probe and {
+                "kind": self._probe.kind,
+                **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,

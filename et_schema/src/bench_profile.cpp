@@ -18,6 +18,46 @@ JoinKind read_join(const JsonField& field) {
   field.fail(R"("record function id" or "order")");
 }
 
+constexpr std::string_view kWaitNames[] = {"device", "stream", "event"};
+
+DeviceWait read_wait(const JsonField& field) {
+  DeviceWait wait{field.at("start_ns").as_int(), field.at("host_ns").as_int(),
+                  DeviceWait::For::kDevice};
+  for (const auto waits_for :
+       {DeviceWait::For::kDevice, DeviceWait::For::kStream, DeviceWait::For::kEvent}) {
+    if (to_string(waits_for) == field.at("for").as_text()) {
+      wait.waits_for = waits_for;
+      return wait;
+    }
+  }
+  field.at("for").fail(R"("device", "stream" or "event")");
+}
+
+// Keys that older files lack, written where there is something to say.
+void append_waits(std::string& out, const std::vector<DeviceWait>& waits) {
+  if (waits.empty()) {
+    return;
+  }
+  out += ",\"device_waits\":[";
+  for (const DeviceWait& wait : waits) {
+    out += fmt::format(R"({}{{"start_ns":{},"host_ns":{},"for":"{}"}})",
+                       &wait == waits.data() ? "" : ",", wait.start_ns, wait.host_ns,
+                       to_string(wait.waits_for));
+  }
+  out += "]";
+}
+
+void append_probe(std::string& out, const std::optional<HostProbe>& probe) {
+  if (!probe) {
+    return;
+  }
+  out += ",\"host_probe\":{\"kind\":";
+  append_json_string(out, probe->kind);
+  out += ",\"us\":";
+  append_json_double(out, probe->us);
+  out += "}";
+}
+
 std::string or_null(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "null";
 }
@@ -56,6 +96,10 @@ std::string_view to_string(JoinKind join) {
   return kJoinNames[static_cast<std::size_t>(join)];
 }
 
+std::string_view to_string(DeviceWait::For waits_for) {
+  return kWaitNames[static_cast<std::size_t>(waits_for)];
+}
+
 void append_profile(std::string& out, const RecordedProfile& profile) {
   out += "{\"file\":";
   append_json_string(out, profile.file);
@@ -84,6 +128,8 @@ void append_profile(std::string& out, const RecordedProfile& profile) {
   out += ']';
   append_texts(out, "kernel_settings", profile.kernel_settings);
   append_texts(out, "variables", profile.variables);
+  append_probe(out, profile.host_probe);
+  append_waits(out, profile.device_waits);
   out += '}';
 }
 
@@ -120,6 +166,14 @@ RecordedProfile read_profile(const JsonField& field) {
   }
   profile.kernel_settings = read_texts(field, "kernel_settings");
   profile.variables = read_texts(field, "variables");
+  if (const auto probe = field.find("host_probe")) {
+    profile.host_probe = {probe->at("kind").as_text(), probe->at("us").as_double()};
+  }
+  if (const auto waits = field.find("device_waits")) {
+    for (const JsonField& wait : waits->items()) {
+      profile.device_waits.push_back(read_wait(wait));
+    }
+  }
   return profile;
 }
 

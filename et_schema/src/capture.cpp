@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "et_schema/report.h"
 #include "json_fields.h"
 
 namespace understudy::et_schema {
@@ -10,6 +11,18 @@ namespace {
 
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
+constexpr double kMedian = 0.5;
+
+std::vector<double> read_probes(const JsonField& field) {
+  std::vector<double> times_us;
+  for (const JsonField& item : field.items()) {
+    times_us.push_back(item.as_double());
+    if (!(times_us.back() > 0)) {
+      item.fail("microseconds above 0");
+    }
+  }
+  return times_us;
+}
 
 std::map<std::string, std::string> read_texts(const JsonField& rank, const char* key) {
   std::map<std::string, std::string> texts;
@@ -56,6 +69,11 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
     rank.observer = {observer->at("kineto_event").as_double(),
                      observer->at("et_node").as_double_or_null()};
   }
+  const auto probe = field.find("host_probe");
+  if (probe && !probe->is_null()) {
+    rank.probe = {probe->at("kind").as_text(), read_probes(probe->at("kineto_only_us")),
+                  read_probes(probe->at("et_us"))};
+  }
   return rank;
 }
 
@@ -68,7 +86,21 @@ std::optional<std::int64_t> median(std::vector<std::int64_t> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+std::optional<HostProbe> median_probe(const CapturedProbe& probe, std::vector<double> times_us) {
+  std::ranges::sort(times_us);
+  const std::optional<double> us = percentile(times_us, kMedian);
+  return us ? std::optional(HostProbe{probe.kind, *us}) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<HostProbe> CapturedRank::profiled_probe() const {
+  return probe ? median_probe(*probe, probe->profiled_us) : std::nullopt;
+}
+
+std::optional<HostProbe> CapturedRank::traced_probe() const {
+  return probe ? median_probe(*probe, probe->traced_us) : std::nullopt;
+}
 
 std::optional<std::int64_t> CapturedRank::median_step_ns() const {
   return median(step_ns);

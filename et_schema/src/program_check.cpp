@@ -57,6 +57,21 @@ class Checker {
            std::to_string(
                std::min({profile.step_ns, profile.operators_ns, profile.operators_device_ns})));
     }
+    if (profile.host_probe && !(profile.host_probe->us > 0)) {
+      fail("profile.host_probe.us", "microseconds above 0",
+           fmt::format("{}", profile.host_probe->us));
+    }
+    std::int64_t last_ns = 0;
+    for (const DeviceWait& wait : profile.device_waits) {
+      if (wait.start_ns < last_ns || wait.start_ns > kLatestNs) {
+        fail("profile.device_waits", "starts in order, from 0 to 2^60 ns",
+             std::to_string(wait.start_ns));
+      }
+      if (wait.host_ns < 0 || wait.host_ns > kLatestNs) {
+        fail("profile.device_waits", "durations from 0 to 2^60 ns", std::to_string(wait.host_ns));
+      }
+      last_ns = wait.start_ns;
+    }
   }
 
   void check_hold(const std::string& name, const Storage& storage) const {

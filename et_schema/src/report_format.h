@@ -42,4 +42,36 @@ inline constexpr std::array<CounterFigure, 7> kCounterFigures = {{
     {"cache_misses", &SystemCounters::cache_misses},
 }};
 
+/// One count or figure of the pace and its key. Reports of before a key lack it.
+struct PaceCount {
+  const char* key;
+  std::uint64_t PaceUse::*count;
+};
+inline constexpr std::array<PaceCount, 6> kPaceCounts = {{
+    {"paced", &PaceUse::paced},
+    {"on_time", &PaceUse::on_time},
+    {"unready", &PaceUse::unready},
+    {"late", &PaceUse::late},
+    {"own_threads", &PaceUse::own_threads},
+    {"device_waits", &PaceUse::device_waits},
+}};
+struct PaceFigure {
+  const char* key;
+  std::optional<double> PaceUse::*figure;
+};
+inline constexpr std::array<PaceFigure, 12> kPaceFigures = {{
+    {"error_median_us", &PaceUse::error_median_us},
+    {"error_p99_us", &PaceUse::error_p99_us},
+    {"unready_ms", &PaceUse::unready_ms},
+    {"late_ms", &PaceUse::late_ms},
+    {"drift_median_us", &PaceUse::drift_median_us},
+    {"drift_p99_us", &PaceUse::drift_p99_us},
+    {"drift_end_us", &PaceUse::drift_end_us},
+    {"device_wait_recorded_ms", &PaceUse::device_wait_recorded_ms},
+    {"device_wait_ms", &PaceUse::device_wait_ms},
+    {"recorded_probe_us", &PaceUse::recorded_probe_us},
+    {"probe_us", &PaceUse::probe_us},
+    {"gap_factor", &PaceUse::gap_factor},
+}};
+
 }  // namespace understudy::et_schema

@@ -141,17 +141,23 @@ std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ran
   return merged;
 }
 
+// Of two figures the one farther from zero: a drift may be either way.
+void keep_farther(std::optional<double>& figure, const std::optional<double>& other) {
+  if (other && (!figure || std::abs(*other) > std::abs(*figure))) {
+    figure = other;
+  }
+}
+
 PaceUse merge_pace(const std::vector<RankReport>& ranks) {
   PaceUse total = ranks.front().pace;
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     const PaceUse& pace = ranks[i].pace;
-    total.paced += pace.paced;
-    total.on_time += pace.on_time;
-    total.late += pace.late;
-    raise_to(total.late_ms, pace.late_ms);
-    raise_to(total.error_median_us, pace.error_median_us);
-    raise_to(total.error_p99_us, pace.error_p99_us);
-    total.own_threads += pace.own_threads;
+    for (const auto& [key, count] : kPaceCounts) {
+      total.*count += pace.*count;
+    }
+    for (const auto& [key, figure] : kPaceFigures) {
+      keep_farther(total.*figure, pace.*figure);
+    }
   }
   return total;
 }

@@ -123,13 +123,13 @@ std::vector<ValueFinding> read_findings(const JsonField& field) {
 PaceUse read_pace(const JsonField& field) {
   PaceUse pace;
   pace.mode = field.at("mode").as_text();
-  pace.paced = field.at("paced").as_uint();
-  pace.on_time = field.at("on_time").as_uint();
-  pace.late = field.at("late").as_uint();
-  pace.late_ms = field.at("late_ms").as_double_or_null();
-  pace.error_median_us = field.at("error_median_us").as_double_or_null();
-  pace.error_p99_us = field.at("error_p99_us").as_double_or_null();
-  pace.own_threads = field.at("own_threads").as_uint();
+  for (const auto& [key, count] : kPaceCounts) {
+    const auto value = field.find(key);
+    pace.*count = value ? value->as_uint() : 0;
+  }
+  for (const auto& [key, figure] : kPaceFigures) {
+    pace.*figure = number_if_there(field, key);
+  }
   return pace;
 }
 

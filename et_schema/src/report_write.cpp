@@ -119,14 +119,15 @@ Json findings_json(const std::vector<ValueFinding>& findings) {
 }
 
 Json pace_json(const PaceUse& pace) {
-  return {{"mode", pace.mode},
-          {"paced", pace.paced},
-          {"on_time", pace.on_time},
-          {"late", pace.late},
-          {"late_ms", number(pace.late_ms)},
-          {"error_median_us", number(pace.error_median_us)},
-          {"error_p99_us", number(pace.error_p99_us)},
-          {"own_threads", pace.own_threads}};
+  Json json;
+  json["mode"] = pace.mode;
+  for (const auto& [key, count] : kPaceCounts) {
+    json[key] = pace.*count;
+  }
+  for (const auto& [key, figure] : kPaceFigures) {
+    json[key] = number(pace.*figure);
+  }
+  return json;
 }
 
 Json counters_json(const SystemCounters& counters) {

@@ -14,6 +14,7 @@
 #include "link_layout.h"
 #include "link_names.h"
 #include "link_statistics.h"
+#include "link_waits.h"
 #include "steps.h"
 
 namespace understudy::generator {
@@ -58,13 +59,14 @@ class Linker {
     host_ = host_events(profile_, names_);
     join_ = join();
     const DeviceEvents device = link_device_events(profile_, host_);
+    const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
     take_out(cost, host_);
     sum_children();
     sum_launches(device);
     result_.nodes.resize(trace_.nodes.size());
-    take_medians();
+    take_medians(waits);
     add_up_subtrees();
     describe(device, cost);
     return std::move(result_);
@@ -201,7 +203,7 @@ class Linker {
 
   // ---- times, by node
 
-  void take_medians() {
+  void take_medians(const std::vector<HostWait>& waits) {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
       samples.clear();
@@ -230,6 +232,7 @@ class Linker {
       result_.nodes[nodes_.nodes[position]]->start_ns = start_ns;
     }
     result_.profile.step_ns = layout.step_ns;
+    result_.profile.device_waits = lay_out_waits(waits, layout, join_.steps.size());
   }
 
   struct Samples {
@@ -307,6 +310,7 @@ class Linker {
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
     profile.minor_faults = options_.minor_faults;
     profile.profiled_minor_faults = options_.profiled_minor_faults;
+    profile.host_probe = options_.host_probe;
     profile.observer_ns_per_event = std::round(10 * cost.total_ns()) / 10;
     profile.observer_source = cost.source;
     profile.nodes_with_rf_id = nodes_.nodes.size();

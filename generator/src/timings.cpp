@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <unordered_map>
 
 #include "compiled_graphs.h"
@@ -41,6 +43,7 @@ class TimingSetter {
     set_blocks();
     set_opened();
     program_.profile = link_.profile;
+    keep_waits_between(*program_.profile);
     add_labels(*program_.profile);
     program_.losses += link_.losses;
   }
@@ -140,6 +143,25 @@ class TimingSetter {
         }
       }
     }
+  }
+
+  /// What an instruction waited inside of itself is in its own time, and it will do so again.
+  void keep_waits_between(et_schema::RecordedProfile& profile) const {
+    std::map<std::int64_t, std::int64_t> busy;  // start → end, of instructions; longest of a start
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.timing) {
+        std::int64_t& end = busy[instruction.timing->start_ns];
+        end = std::max(end, instruction.timing->start_ns + instruction.timing->host_ns);
+      }
+    }
+    std::int64_t latest = 0;
+    for (auto& [start, end] : busy) {
+      end = latest = std::max(latest, end);
+    }
+    std::erase_if(profile.device_waits, [&busy](const et_schema::DeviceWait& wait) {
+      const auto after = busy.upper_bound(wait.start_ns);
+      return after != busy.begin() && std::prev(after)->second > wait.start_ns;
+    });
   }
 
   /// Labels that did work are part of the step's operators.

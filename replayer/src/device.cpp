@@ -122,6 +122,12 @@ void synchronize(c10::Device device) {
   }
 }
 
+void synchronize_stream(c10::Device device) {
+  if (!device.is_cpu()) {
+    c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
+  }
+}
+
 std::uint64_t device_peak_bytes(c10::Device device) {
   if (device.is_cpu()) {
     return 0;

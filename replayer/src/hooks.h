@@ -51,6 +51,11 @@ class IssueHook {
       pacer_->end_iteration();
     }
   }
+  void set_gap_factor(double factor) {
+    if (pacer_) {
+      pacer_->set_factor(factor);
+    }
+  }
   void begin_measuring() {
     if (pacer_) {
       pacer_->begin_measuring();

@@ -11,6 +11,7 @@
 
 #include "counters.h"
 #include "et_schema/error.h"
+#include "gap_scale.h"
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "median.h"
@@ -92,7 +93,8 @@ void Measurement::prepare_issue() {
   std::optional<Pacer> pacer;
   std::optional<Slowdown> slowdown;
   if (paces) {
-    pacer.emplace(program_, bound_, options_.pace, threads);
+    pacer.emplace(make_pacer(threads));
+    gap_scale_ = GapScale::make(*program_.profile, options_.pace);
   }
   if (options_.slow) {
     slowdown.emplace(bound_, *options_.slow);
@@ -102,6 +104,18 @@ void Measurement::prepare_issue() {
     own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
                                                 plan_threads(program_, bound_, threads));
   }
+}
+
+Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
+  PacerOptions options{options_.pace, own_threads};
+  if (!options_.device.is_cpu()) {
+    options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
+      // Where an event was recorded no trace shows: at the latest behind all on its stream.
+      waits_for == et_schema::DeviceWait::For::kDevice ? synchronize(device)
+                                                       : synchronize_stream(device);
+    };
+  }
+  return {program_, bound_, std::move(options)};
 }
 
 void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
@@ -117,6 +131,10 @@ void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
     }
   }
   all.report(use, iterations);
+  use.gap_factor = all.factor();
+  if (gap_scale_ != nullptr) {
+    gap_scale_->report(use);
+  }
 }
 
 Measurement::~Measurement() = default;
@@ -220,6 +238,9 @@ double Measurement::timed(Run&& run) {
 }
 
 double Measurement::iterate() {
+  if (gap_scale_ != nullptr) {
+    issue_->set_gap_factor(gap_scale_->next());
+  }
   return timed([this] {
     run_iteration();
     finish_iteration(options_.device);
@@ -246,6 +267,9 @@ void Measurement::measure_iterations(RankReport& report) {
   bool last = options_.iterations == 0;
   if (issue_ != nullptr) {
     issue_->begin_measuring();
+  }
+  if (gap_scale_ != nullptr) {
+    gap_scale_->begin_measuring();
   }
   if (own_threads_ != nullptr) {
     for (IssueHook* const hook : own_threads_->hooks()) {

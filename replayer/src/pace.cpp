@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -15,10 +16,17 @@
 namespace understudy::replayer {
 namespace {
 
+using et_schema::DeviceWait;
+
 constexpr std::string_view kScaledPrefix = "scaled:";
 constexpr double kMostFactor = 1e6;
 constexpr double kMicro = 1e-3;  // of a nanosecond
 constexpr double kMilli = 1e-6;
+constexpr double kMedian = 0.5;
+constexpr double kHigh = 0.99;
+
+/// Less is no lateness that a step would show.
+constexpr std::int64_t kLeastLateNs = 1000;
 
 /// A sleep ends so much too late at most on a free core (timer slack, waking up).
 constexpr std::chrono::nanoseconds kSleepError{200'000};
@@ -30,29 +38,20 @@ bool is_paced(const Step& step) {
           step.kind == StepKind::kStart);
 }
 
-class SteadyClock final : public PaceClock {
+class SteadyPaceClock final : public PaceClock {
  public:
-  [[nodiscard]] Source::time_point now() override { return Source::now(); }
-  void sleep_until(Source::time_point time) override { std::this_thread::sleep_until(time); }
-  void pause() override { _mm_pause(); }
-};
-
-/// Recorded time of one thread's operators that is in none of them.
-class Gaps {
- public:
-  explicit Gaps(double factor) : factor_(factor) {}
-  /// Before an operator that begins then.
-  [[nodiscard]] std::int64_t before(std::int64_t begin_ns) const {
-    const std::int64_t gap_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
-    return std::llround(static_cast<double>(gap_ns) * factor_);
+  TimePoint now() override { return std::chrono::steady_clock::now(); }
+  TimePoint wait_until(TimePoint deadline, TimePoint now) override {
+    if (deadline - now > 2 * kSleepError) {
+      std::this_thread::sleep_until(deadline - kSleepError);
+      now = std::chrono::steady_clock::now();
+    }
+    while (now < deadline) {
+      _mm_pause();
+      now = std::chrono::steady_clock::now();
+    }
+    return now;
   }
-  void pass(const et_schema::Timing& timing) {
-    last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
-  }
-
- private:
-  double factor_;
-  std::int64_t last_end_ns_ = 0;
 };
 
 }  // namespace
@@ -63,6 +62,9 @@ std::optional<Pace> parse_pace(std::string_view text) {
   }
   if (text == "recorded") {
     return Pace{Pace::Kind::kRecorded, 1};
+  }
+  if (text == "host") {
+    return Pace{Pace::Kind::kHost, 1};
   }
   if (!text.starts_with(kScaledPrefix)) {
     return std::nullopt;
@@ -84,6 +86,8 @@ std::string to_text(const Pace& pace) {
       return "asap";
     case Pace::Kind::kRecorded:
       return "recorded";
+    case Pace::Kind::kHost:
+      return "host";
     case Pace::Kind::kScaled:
       return fmt::format("{}{}", kScaledPrefix, pace.factor);
   }
@@ -91,19 +95,61 @@ std::string to_text(const Pace& pace) {
   return {};
 }
 
-PaceClock& PaceClock::steady() {
-  static SteadyClock clock;
+PaceClock& steady_pace_clock() {
+  static SteadyPaceClock clock;
   return clock;
 }
 
-Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const Pace& pace,
-             const std::vector<std::uint64_t>& own_threads, PaceClock& clock)
-    : clock_(&clock), gaps_ns_(bound.steps.size(), kNotPaced), errors_(kBuckets) {
+/// Recorded time of one thread's operators that is in none of them.
+class Pacer::Gaps {
+ public:
+  explicit Gaps(std::span<const DeviceWait> waits) : waits_(waits) {}
+
+  struct Gap {
+    std::int64_t host_ns = 0;
+    std::int64_t wait_ns = 0;       ///< of the original's for its device, all in the gap
+    std::uint64_t waits = 0;        ///< so many
+    std::optional<Wait> wait = {};  ///< they are replayed as one, where the first was
+  };
+  /// Before what begins then.
+  [[nodiscard]] Gap before(std::int64_t begin_ns) {
+    Gap gap;
+    while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
+      waits_ = waits_.subspan(1);  // a part of an operator
+    }
+    for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
+      const DeviceWait& wait = waits_.front();
+      gap.wait = {gap.wait ? gap.wait->before_ns : wait.start_ns - last_end_ns_,
+                  gap.wait ? std::min(gap.wait->waits_for, wait.waits_for) : wait.waits_for};
+      gap.wait_ns =
+          std::min(gap.wait_ns, begin_ns) + std::min(wait.host_ns, begin_ns - wait.start_ns);
+      ++gap.waits;
+    }
+    const std::int64_t whole_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
+    gap.wait_ns = std::min(gap.wait_ns, whole_ns);
+    gap.host_ns = whole_ns - gap.wait_ns;
+    return gap;
+  }
+  void pass(const et_schema::Timing& timing) {
+    last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
+  }
+
+  std::int64_t gaps_ns = 0;  ///< Σ handed out
+  std::int64_t waits_ns = 0;
+
+ private:
+  std::span<const DeviceWait> waits_;
+  std::int64_t last_end_ns_ = 0;
+};
+
+Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options)
+    : options_(std::move(options)), issues_(bound.steps.size()), factor_(options_.pace.factor) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
-  Gaps of_caller(pace.factor);
+  // The profile does not say what others than the step's own thread waited for.
+  Gaps of_caller(program.profile->device_waits);
   std::map<std::uint64_t, Gaps> of_threads;
-  for (const std::uint64_t thread : own_threads) {
-    of_threads.emplace(thread, Gaps(pace.factor));
+  for (const std::uint64_t thread : options_.own_threads) {
+    of_threads.emplace(thread, Gaps({}));
   }
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
@@ -112,94 +158,137 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, const
     }
     const auto own = of_threads.find(step.source->thread);
     Gaps& gaps = own == of_threads.end() ? of_caller : own->second;
-    gaps_ns_[i] = gaps.before(step.source->timing->start_ns);
+    issues_[i] = issue_at(gaps, step.source->timing->start_ns);
     gaps.pass(*step.source->timing);
     ++paced_;
   }
-  end_gap_ns_ = of_caller.before(program.profile->step_ns);
+  end_ = issue_at(of_caller, program.profile->step_ns);
+}
+
+Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns) {
+  const Gaps::Gap gap = gaps.before(start_ns);
+  gaps.gaps_ns += gap.host_ns;
+  gaps.waits_ns += gap.wait_ns;
+  device_waits_ += gap.waits;
+  Issue issue{gap.host_ns, start_ns, gaps.gaps_ns, gaps.waits_ns};
+  if (gap.wait) {
+    issue.wait = waits_.size();
+    waits_.push_back(*gap.wait);
+  }
+  return issue;
+}
+
+std::chrono::nanoseconds Pacer::scaled(std::int64_t gap_ns) const {
+  return std::chrono::nanoseconds(std::llround(static_cast<double>(gap_ns) * factor_));
+}
+
+Pacer::TimePoint Pacer::planned(const Issue& issue) const {
+  const std::int64_t left_out_ns = options_.wait_for_device ? 0 : issue.waits_ns;
+  return begin_ + std::chrono::nanoseconds(issue.start_ns - left_out_ns - issue.gaps_ns) +
+         scaled(issue.gaps_ns);
 }
 
 void Pacer::begin_iteration() {
-  last_end_ = clock_->now();
+  begin_ = last_end_ = options_.clock->now();
+  issue_errors_ns_ = 0;
+}
+
+void Pacer::follow(const Pacer& other) {
+  factor_ = other.factor_;
+  begin_ = last_end_ = other.begin_;
+  issue_errors_ns_ = 0;
 }
 
 void Pacer::wait(std::size_t index) {
-  const std::int64_t gap_ns = gaps_ns_[index];
-  if (gap_ns == kNotPaced) {
+  const Issue& issue = issues_[index];
+  if (issue.gap_ns == kNotPaced) {
     return;
   }
-  const Clock::time_point deadline = last_end_ + std::chrono::nanoseconds(gap_ns);
-  const Clock::time_point now = clock_->now();
+  const std::int64_t gap_ns = wait_for_device(issue);
+  const TimePoint deadline = last_end_ + scaled(gap_ns);
+  TimePoint now = options_.clock->now();
   if (now > deadline) {
-    ++late_;
-    late_ns_ += (now - deadline).count();
-    return;
+    ++seen_.unready;
+    seen_.unready_ns += (now - deadline).count();
+  } else {
+    now = options_.clock->wait_until(deadline, now);
+    seen_.errors_ns.add((now - deadline).count());
   }
-  const std::int64_t error_ns = (wait_until(deadline, now) - deadline).count();
-  ++on_time_;
-  ++errors_[std::min(static_cast<std::size_t>(error_ns / kBucketNs), kBuckets - 1)];
+  issue_errors_ns_ += (now - deadline).count();
+  const std::int64_t drift_ns = (now - planned(issue)).count();
+  seen_.drifts_ns.add(drift_ns);
+  const std::int64_t late_ns = drift_ns - issue_errors_ns_;
+  if (late_ns > kLeastLateNs) {
+    ++seen_.late;
+    seen_.late_ns += late_ns;
+  }
+}
+
+std::int64_t Pacer::wait_for_device(const Issue& issue) {
+  if (issue.wait == kNoWait || !options_.wait_for_device) {
+    return issue.gap_ns;
+  }
+  const Wait& wait = waits_[issue.wait];
+  const std::int64_t before_ns = std::min(wait.before_ns, issue.gap_ns);
+  const TimePoint begin =
+      options_.clock->wait_until(last_end_ + scaled(before_ns), options_.clock->now());
+  options_.wait_for_device(wait.waits_for);
+  last_end_ = options_.clock->now();
+  seen_.device_wait_ns += (last_end_ - begin).count();
+  return issue.gap_ns - before_ns;
 }
 
 void Pacer::ended(std::size_t index) {
-  if (gaps_ns_[index] != kNotPaced) {
-    last_end_ = clock_->now();
+  if (issues_[index].gap_ns != kNotPaced) {
+    last_end_ = options_.clock->now();
   }
 }
 
 void Pacer::end_iteration() {
-  wait_until(last_end_ + std::chrono::nanoseconds(end_gap_ns_), clock_->now());
-}
-
-Pacer::Clock::time_point Pacer::wait_until(Clock::time_point deadline, Clock::time_point now) {
-  if (deadline - now > 2 * kSleepError) {
-    clock_->sleep_until(deadline - kSleepError);
-    now = clock_->now();
-  }
-  while (now < deadline) {
-    clock_->pause();
-    now = clock_->now();
-  }
-  return now;
-}
-
-void Pacer::begin_measuring() {
-  on_time_ = 0;
-  late_ = 0;
-  late_ns_ = 0;
-  std::fill(errors_.begin(), errors_.end(), 0);
+  const std::int64_t gap_ns = wait_for_device(end_);
+  const TimePoint end =
+      options_.clock->wait_until(last_end_ + scaled(gap_ns), options_.clock->now());
+  seen_.end_drifts_ns.add((end - planned(end_)).count());
 }
 
 void Pacer::add(const Pacer& other) {
-  on_time_ += other.on_time_;
-  late_ += other.late_;
-  late_ns_ += other.late_ns_;
-  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
-    errors_[bucket] += other.errors_[bucket];
-  }
+  seen_.unready += other.seen_.unready;
+  seen_.unready_ns += other.seen_.unready_ns;
+  seen_.late += other.seen_.late;
+  seen_.late_ns += other.seen_.late_ns;
+  seen_.device_wait_ns += other.seen_.device_wait_ns;
+  seen_.errors_ns.add(other.seen_.errors_ns);
+  seen_.drifts_ns.add(other.seen_.drifts_ns);
+  seen_.end_drifts_ns.add(other.seen_.end_drifts_ns);
 }
 
 void Pacer::report(et_schema::PaceUse& use, std::size_t iterations) const {
+  const auto us = [](const std::optional<double>& ns) {
+    return ns ? std::optional(*ns * kMicro) : std::nullopt;
+  };
   use.paced = paced_;
-  use.on_time = on_time_;
-  use.late = late_;
-  if (iterations > 0) {
-    use.late_ms = static_cast<double>(late_ns_) * kMilli / static_cast<double>(iterations);
+  use.on_time = seen_.errors_ns.count();
+  use.unready = seen_.unready;
+  use.late = seen_.late;
+  use.device_waits = device_waits_;
+  if (device_waits_ > 0) {
+    use.device_wait_recorded_ms = static_cast<double>(end_.waits_ns) * kMilli;
   }
-  use.error_median_us = error_us(0.5);
-  use.error_p99_us = error_us(0.99);
-}
-
-/// The upper end of the bucket that holds quantile q.
-std::optional<double> Pacer::error_us(double q) const {
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(on_time_)));
-  std::uint64_t seen = 0;
-  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
-    seen += errors_[bucket];
-    if (seen >= wanted && seen > 0) {
-      return static_cast<double>((static_cast<std::int64_t>(bucket) + 1) * kBucketNs) * kMicro;
+  use.error_median_us = us(seen_.errors_ns.quantile(kMedian));
+  use.error_p99_us = us(seen_.errors_ns.quantile(kHigh));
+  use.drift_median_us = us(seen_.drifts_ns.quantile(kMedian));
+  use.drift_p99_us = us(seen_.drifts_ns.quantile_of_magnitude(kHigh));
+  use.drift_end_us = us(seen_.end_drifts_ns.quantile(kMedian));
+  if (seen_.late > 0) {
+    use.late_ms = static_cast<double>(seen_.late_ns) * kMilli / static_cast<double>(seen_.late);
+  }
+  if (iterations > 0) {
+    const double scale = kMilli / static_cast<double>(iterations);
+    use.unready_ms = static_cast<double>(seen_.unready_ns) * scale;
+    if (options_.wait_for_device && device_waits_ > 0) {
+      use.device_wait_ms = static_cast<double>(seen_.device_wait_ns) * scale;
     }
   }
-  return std::nullopt;
 }
 
 }  // namespace understudy::replayer

@@ -114,22 +114,6 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
   return original;
 }
 
-void check_pace(const et_schema::Program& program, const Pace& pace) {
-  if (pace.kind == Pace::Kind::kAsap || program.profile) {
-    return;
-  }
-  throw et_schema::usage_error(
-      "the benchmark does not say when the original issued its operators",
-      {.file = {},
-       .rank = {},
-       .node = {},
-       .field = "--pace",
-       .expected = "asap, or a benchmark that a profile was linked to",
-       .got = to_text(pace),
-       .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
-               "same step; a folder that scripts/capture wrote holds one."});
-}
-
 void add_settings(RankRun& run, const std::string& kind, const Settings& settings) {
   for (const auto& [name, value] : settings) {
     run.settings[kind + name] = value;

@@ -77,10 +77,10 @@ def pace_rows(samples):
     rows = []
     for sample in samples:
         pace = sample["rounds"][-1]["recorded"]["pace"]
-        issues = max(1, pace["on_time"] + pace["late"])
+        issues = max(1, pace["on_time"] + pace["unready"])
         rows.append([sample["name"], str(pace["paced"]), f"{pace['on_time'] / issues:.1%}",
                      number(pace["error_median_us"]), number(pace["error_p99_us"]),
-                     number(pace["late_ms"])])
+                     number(pace["unready_ms"]), number(pace["drift_end_us"])])
     return rows
 
 
@@ -104,7 +104,8 @@ def sections(document):
         ("(c) Iteration time, --pace asap, and where the difference lies",
          [*asap_head, "difference, ms", "in gaps", "in operators"], gap_rows(samples)),
         ("How well the pace was kept", ["sample", "operators", "on time", "error median, us",
-                                        "error p99, us", "late, ms an iteration"],
+                                        "error p99, us", "unready, ms an iteration",
+                                        "drift at the end, us"],
          pace_rows(samples)),
         ("System: peak of live tensor bytes; page faults a step, un-profiled (against the paced "
          "replay) and profiled (against the fastest); CPU time, un-profiled; time by class",

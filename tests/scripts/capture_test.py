@@ -103,6 +103,25 @@ class CaptureTest(unittest.TestCase):
         document = json.loads((Path(self.folder) / "capture.json").read_text())
         self.assertEqual(document["ranks"][0]["autocast"], ["cpu:bfloat16"])
 
+    def test_the_host_is_always_probed_beside_timed_and_profiled_steps(self):
+        names, rank = record(self.folder, NEEDED)
+        probe = rank["host_probe"]
+        self.assertEqual(probe["kind"], "torchscript-1 " + torch.__version__.split("+")[0])
+        self.assertEqual({key: len(times) for key, times in probe.items() if key != "kind"},
+                         {"timed_us": 1, "kineto_only_us": 1, "et_us": 1})
+        for name in names - {"capture.json"}:
+            text = gzip.decompress((Path(self.folder) / name).read_bytes()).decode()
+            self.assertNotIn("TorchScript", text, name)
+            self.assertNotIn('"probe"', text, name)
+
+    def test_without_torchscript_the_capture_goes_on(self):
+        with mock.patch.object(torch.jit, "CompilationUnit", side_effect=RuntimeError("no")):
+            with self.assertWarns(UserWarning) as caught:
+                _, rank = record(self.folder, NEEDED)
+        self.assertEqual(str(caught.warning), "the host's speed is not recorded, so a replay cannot "
+                         "scale gaps by it: no")
+        self.assertIsNone(rank["host_probe"])
+
     def test_of_integers_in_a_wrapper_no_range_is_asked(self):
         for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):
             recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)

@@ -121,6 +121,14 @@ nlohmann::ordered_json profile_json(const Program& program) {
   if (profile.unprofiled_step_ns) {
     json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;
   }
+  if (profile.host_probe) {
+    json["host_probe"] = {{"kind", profile.host_probe->kind}, {"us", profile.host_probe->us}};
+  }
+  for (const et_schema::DeviceWait& wait : profile.device_waits) {
+    json["device_waits"].push_back({{"start_ns", wait.start_ns},
+                                    {"host_ns", wait.host_ns},
+                                    {"for", to_string(wait.waits_for)}});
+  }
   return json;
 }
 

@@ -97,12 +97,13 @@ void add_pace_option(CLI::App& app, replayer::ReplayOptions& options) {
            const std::optional<replayer::Pace> pace = replayer::parse_pace(text);
            if (!pace) {
              throw CLI::ValidationError(
-                 "--pace", fmt::format("{} is none of asap, recorded, scaled:F (F from 0)", text));
+                 "--pace",
+                 fmt::format("{} is none of asap, recorded, host, scaled:F (F from 0)", text));
            }
            options.pace = *pace;
          },
-         "When operators are issued: asap, recorded (with the original's gaps between them) or "
-         "scaled:F (those times F)")
+         "When operators are issued: asap, recorded (with the original's gaps between them), host "
+         "(those at this host's speed) or scaled:F (those times F)")
       ->type_name("PACE")
       ->default_str("asap");
 }

@@ -66,7 +66,8 @@ void write_bench(const Bench& bench, const std::string& path,
                  ManifestNames names = ManifestNames::kClear);
 
 /// The bytes of that file; `file` names it in errors.
-[[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et");
+[[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
+                                      ManifestNames names = ManifestNames::kClear);
 
 /// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
 /// programs. Names of files, recorded times and the tool's version do not enter, so that a trace

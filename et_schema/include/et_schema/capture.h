@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/program.h"
+
 namespace understudy::et_schema {
 
 /// What recording one event costs, as measured when the capture was made.
@@ -22,6 +24,14 @@ struct TraceMark {
   bool operator==(const TraceMark&) const = default;
 };
 
+/// The host's speed beside the steps: times of one fixed piece of work (docs/metrics.md, "Host
+/// probe").
+struct CapturedProbe {
+  std::string kind;                 ///< as HostProbe::kind
+  std::vector<double> profiled_us;  ///< before each step profiled without the trace
+  std::vector<double> traced_us;    ///< before the traced step
+};
+
 /// One rank of a capture.
 struct CapturedRank {
   std::optional<TraceMark> trace;               ///< older captures have none
@@ -31,6 +41,7 @@ struct CapturedRank {
                                                 ///< have none
   std::vector<std::int64_t> profiled_minor_faults;  ///< of the steps profiled without the trace
   std::optional<ObserverCost> observer;
+  std::optional<CapturedProbe> probe;  ///< older captures have none
   /// Device → bytes of tensors that outlive a step and that no operator meets in it; older captures
   /// have none.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
@@ -43,6 +54,9 @@ struct CapturedRank {
   /// The median of step_minor_faults, likewise.
   [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
   [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;
+  /// The median beside the profiled steps, or beside the traced one.
+  [[nodiscard]] std::optional<HostProbe> profiled_probe() const;
+  [[nodiscard]] std::optional<HostProbe> traced_probe() const;
 };
 
 /// capture.json, as far as it is read here.

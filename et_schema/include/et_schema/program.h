@@ -251,6 +251,30 @@ struct LostDeviceEvents {
   bool operator==(const LostDeviceEvents&) const = default;
 };
 
+/// How long a fixed piece of interpreter work took beside the steps (docs/metrics.md, "Host
+/// probe"). Two probes of one kind compare two hosts, or one host at two times.
+struct HostProbe {
+  std::string kind;  ///< what was run, and by which LibTorch: "torchscript-1 2.11.0"
+  double us = 0;     ///< the median over the steps
+  bool operator==(const HostProbe&) const = default;
+};
+
+/// A call of the original that did nothing but wait for its device.
+struct DeviceWait {
+  enum class For : std::uint8_t {
+    kDevice,  ///< all that was issued to the device
+    kStream,  ///< what was issued to a stream
+    kEvent    ///< what an event was recorded behind
+  };
+  std::int64_t start_ns = 0;  ///< since the step's start on the host
+  std::int64_t host_ns = 0;   ///< for so long
+  For waits_for = For::kDevice;
+  bool operator==(const DeviceWait&) const = default;
+};
+
+/// "device", "stream" or "event".
+[[nodiscard]] std::string_view to_string(DeviceWait::For waits_for);
+
 /// The profile that the times of a program come from, and what of it was found in the trace.
 struct RecordedProfile {
   std::string file;                ///< base name
@@ -279,6 +303,9 @@ struct RecordedProfile {
   /// (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
+  std::optional<HostProbe> host_probe =
+      {};  ///< beside the profiled steps; older captures have none
+  std::vector<DeviceWait> device_waits = {};  ///< those in no instruction, in order of start
   bool operator==(const RecordedProfile&) const = default;
 };
 

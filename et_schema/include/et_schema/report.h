@@ -90,14 +90,26 @@ struct CollectiveTime {
 
 /// How operators were issued in the measured iterations, and how well that was kept.
 struct PaceUse {
-  std::string mode = "asap";      ///< "asap", "recorded", "scaled:0.5"
-  std::uint64_t paced = 0;        ///< operators an iteration that have a recorded issue time
-  std::uint64_t on_time = 0;      ///< issues whose predecessor had ended before their deadline
-  std::uint64_t late = 0;         ///< all others
-  std::optional<double> late_ms;  ///< Σ lateness of the late ones, an iteration
-  std::optional<double> error_median_us;  ///< of those on time: issued after the deadline by
+  std::string mode = "asap";       ///< "asap", "recorded", "host", "scaled:0.5"
+  std::uint64_t paced = 0;         ///< operators an iteration that have a recorded issue time
+  std::uint64_t on_time = 0;       ///< issues that were ready before their gap was over
+  std::uint64_t unready = 0;       ///< all others: most have next to no gap
+  std::uint64_t late = 0;          ///< issues behind their recorded start by what ran before them
+  std::uint64_t own_threads = 0;   ///< recorded threads that were replayed on threads of their own
+  std::uint64_t device_waits = 0;  ///< recorded waits for the device between operators
+  std::optional<double> error_median_us;  ///< of those on time: issued after the gap's end by
   std::optional<double> error_p99_us;
-  std::uint64_t own_threads = 0;  ///< recorded threads that were replayed on threads of their own
+  std::optional<double> unready_ms;       ///< Σ over the unready, an iteration
+  std::optional<double> late_ms;          ///< the mean over the late
+  std::optional<double> drift_median_us;  ///< issue − recorded start, since the step's start
+  std::optional<double> drift_p99_us;     ///< of its magnitude
+  std::optional<double> drift_end_us;     ///< the same of the step's end: the iterations' median
+  std::optional<double> device_wait_recorded_ms;  ///< Σ recorded time of the waits, an iteration
+  std::optional<double>
+      device_wait_ms;  ///< what these took here; null where nothing was waited for
+  std::optional<double> recorded_probe_us;  ///< the host probe beside the original's steps
+  std::optional<double> probe_us;           ///< and beside the iterations: their median
+  std::optional<double> gap_factor;         ///< gaps were the recorded ones times this: the median
 };
 
 /// What the system counted, an iteration: means over the measured ones.

@@ -44,6 +44,7 @@ struct LinkOptions {
   std::optional<double> observer_ns_per_event = {};
   std::optional<std::int64_t> minor_faults = {};  ///< page faults of a step that nothing observed
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
+  std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile
 };
 
 /// Joins the nodes of the trace's step with the events of a profile of the same program, device

@@ -24,6 +24,8 @@ namespace understudy::replayer {
 
 /// Waits until everything issued to the device is done. Nothing to wait for on the CPU.
 void synchronize(c10::Device device);
+/// Waits until everything issued to the device's current stream is done; likewise.
+void synchronize_stream(c10::Device device);
 
 /// Highest sum of live tensor bytes at the device's allocator since reset_device_peak(); 0 for the
 /// CPU, whose tensors memory.h counts.

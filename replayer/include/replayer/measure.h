@@ -18,6 +18,7 @@
 
 namespace understudy::replayer {
 
+class GapScale;
 class GpuObservation;
 class IssueHook;
 class OwnThreads;
@@ -67,6 +68,7 @@ class Measurement {
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();
+  [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void learn_heap();
   void advance();
@@ -92,6 +94,7 @@ class Measurement {
   backends::Backend& backend_;
   MeasureOptions options_;
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
+  std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
   std::unique_ptr<SystemCounting> counting_;
   std::optional<HeapPages> heap_;

@@ -19,6 +19,9 @@ Bench timed_bench() {
   program.profile.emplace();
   program.profile->file = "kineto.json.gz";
   program.profile->step_ns = 2000;
+  program.profile->host_probe = {"torchscript-1 2.11.0", 145.5};
+  program.profile->device_waits = {{150, 40, DeviceWait::For::kStream},
+                                   {1900, 70, DeviceWait::For::kDevice}};
   program.instructions[0].timing = {100, 50, 100, 0, 0, {}};
   return bench;
 }
@@ -82,6 +85,18 @@ TEST(BenchProfile, AProfileThatCannotBeRead) {
             unreadable("ranks[0].profile.join", "\"record function id\" or \"order\"", "\"luck\""));
   EXPECT_EQ(refused(kManifest, "\"step_ns\":2000", "\"step_ns\":-1"),
             unsound("profile", "times that are not negative", "-1"));
+  EXPECT_EQ(refused(kManifest, "\"for\":\"stream\"", "\"for\":\"luck\""),
+            unreadable("ranks[0].profile.device_waits[0].for",
+                       "\"device\", \"stream\" or \"event\"", "\"luck\""));
+  const std::string starts = "starts in order, from 0 to 2^60 ns";
+  EXPECT_EQ(refused(kManifest, "\"start_ns\":1900", "\"start_ns\":100"),
+            unsound("profile.device_waits", starts, "100"));
+  EXPECT_EQ(refused(kManifest, "\"start_ns\":1900", "\"start_ns\":2000000000000000000"),
+            unsound("profile.device_waits", starts, "2000000000000000000"));
+  EXPECT_EQ(refused(kManifest, "\"host_ns\":70", "\"host_ns\":-7"),
+            unsound("profile.device_waits", "durations from 0 to 2^60 ns", "-7"));
+  EXPECT_EQ(refused(kManifest, "\"us\":145.5", "\"us\":-0.5"),
+            unsound("profile.host_probe.us", "microseconds above 0", "-0.5"));
   EXPECT_EQ(
       refused(kManifest, "\"timings\":\"timings/0.jsonl\"", "\"timings\":\"timings/9.jsonl\""),
       "the benchmark lacks a member\n  file:     bench.et\n  expected: a member "

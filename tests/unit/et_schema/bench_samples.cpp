@@ -159,6 +159,14 @@ class RandomBench {
     for (std::uint64_t i = below(3); i > 0; --i) {
       profile.lost.push_back({text(), text(), below(100), duration()});
     }
+    if (coin()) {
+      profile.host_probe = {text(), 0.5 + static_cast<double>(below(1000))};
+    }
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      profile.device_waits.push_back({static_cast<std::int64_t>(below(1000)), duration(),
+                                      static_cast<DeviceWait::For>(below(3))});
+    }
+    std::ranges::sort(profile.device_waits, {}, &DeviceWait::start_ns);
     return profile;
   }
 

@@ -27,7 +27,24 @@ RankReport sample_rank_report(int rank) {
   report.host_overhead_ns_per_operator = 120.25 + rank;
   report.host_overhead_resolution_ns = 25.5;
   report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
-  report.pace = {"recorded", 650, 1900, 50, 0.25 * slower, 0.5, 4.0 * slower, 1};
+  report.pace.mode = "host";
+  report.pace.paced = 650;
+  report.pace.on_time = 1900;
+  report.pace.unready = 50;
+  report.pace.late = 30 + number;
+  report.pace.own_threads = 1;
+  report.pace.device_waits = 2;
+  report.pace.error_median_us = 0.5;
+  report.pace.error_p99_us = 4.0 * slower;
+  report.pace.unready_ms = 0.25 * slower;
+  report.pace.late_ms = 0.75;
+  report.pace.drift_median_us = -12.5 * slower;
+  report.pace.drift_p99_us = 80;
+  report.pace.drift_end_us = rank == 0 ? 20.0 : -40.0;
+  report.pace.device_wait_recorded_ms = 1.5;
+  report.pace.recorded_probe_us = 400;
+  report.pace.probe_us = 300 * slower;
+  report.pace.gap_factor = 0.75 * slower;
   report.counters = {20 * slower,
                      1000,
                      0,

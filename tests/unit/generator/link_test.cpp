@@ -463,6 +463,8 @@ TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
     }
     events.push_back(launch(250, 3));
     events.push_back(device_event("kernel", 3, 3));
+    events.push_back(event("cudaStreamSynchronize", 720, 30, KinetoCategory::kRuntime));
+    events.push_back(event("cudaDeviceSynchronize", 6800, 30, KinetoCategory::kRuntime));
     const Profile profile = profile_of(damaged(std::move(events), engine));
     repair_parents(traces[0], profile);
     std::vector<Link> links;
@@ -482,6 +484,12 @@ TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
         EXPECT_GE(instruction.timing->device_ns, 0);
         EXPECT_LE(instruction.timing->start_ns, 2 * kLatestNs);
       }
+    }
+    for (const et_schema::DeviceWait& wait : bench.programs[0].profile->device_waits) {
+      EXPECT_GE(wait.start_ns, 0);
+      EXPECT_GE(wait.host_ns, 0);
+      EXPECT_LE(wait.start_ns, kLatestNs);
+      EXPECT_LE(wait.host_ns, kLatestNs);
     }
   }
   EXPECT_GT(linked_profiles, 100U);

@@ -77,11 +77,29 @@ Section pace_section(const RankReport& total) {
   }
   TextTable table({{"", kRight}, {""}});
   table.add({with_commas(pace.paced), "operators an iteration with a recorded time of issue"});
+  const auto us = [](const Figure& figure) { return figure_text(figure) + " us"; };
+  const auto ms = [](const Figure& figure) { return figure_text(figure) + " ms"; };
   table.add({with_commas(pace.on_time), "issues on time, all iterations"});
-  table.add({figure_text(pace.error_median_us) + " us", "after their time, median of these"});
-  table.add({figure_text(pace.error_p99_us) + " us", "99th percentile"});
-  table.add({with_commas(pace.late), "late: the one before had not ended"});
-  table.add({figure_text(pace.late_ms) + " ms", "late in sum, an iteration"});
+  table.add({us(pace.error_median_us), "after their time, median of these"});
+  table.add({us(pace.error_p99_us), "99th percentile"});
+  table.add({with_commas(pace.unready), "not ready when their gap was over"});
+  table.add({ms(pace.unready_ms), "of these in sum, an iteration"});
+  table.add({us(pace.drift_median_us), "drift from the recorded starts, median"});
+  table.add({us(pace.drift_p99_us), "99th percentile, either way"});
+  table.add({us(pace.drift_end_us), "at the step's end"});
+  table.add({with_commas(pace.late), "late: what ran before was slower than recorded"});
+  table.add({ms(pace.late_ms), "behind their recorded start by that, the mean of these"});
+  if (pace.device_waits > 0) {
+    table.add({with_commas(pace.device_waits), "recorded waits for the device between operators"});
+    table.add({ms(pace.device_wait_recorded_ms), "of these as recorded, in sum"});
+    table.add(pace.device_wait_ms ? std::vector<std::string>{ms(pace.device_wait_ms), "and here"}
+                                  : std::vector<std::string>{"–", "here: no device to wait for"});
+  }
+  if (pace.probe_us) {
+    table.add({us(pace.recorded_probe_us), "the host probe beside the original's steps"});
+    table.add({us(pace.probe_us), "and beside the iterations, median"});
+  }
+  table.add({figure_text(pace.gap_factor), "times the recorded gaps"});
   if (pace.own_threads > 0) {
     table.add({with_commas(pace.own_threads), "recorded threads on threads of their own"});
   }
