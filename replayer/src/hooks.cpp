@@ -127,6 +127,14 @@ void ProfileHook::dropped(const Step& step) {
   last_ = Clock::now();
 }
 
+void ProfileHook::keep(std::size_t count) {
+  for (auto* samples : {&calls_, &around_}) {
+    for (std::vector<double>& of_step : *samples) {
+      of_step.resize(std::min(of_step.size(), count));
+    }
+  }
+}
+
 double ProfileHook::overhead_ns() const {
   // The run loop's part is two intervals, before the call and after it; the bare one's is one.
   const double clock = clock_cost_ns();

@@ -44,6 +44,7 @@ int compare(const CompareArguments& arguments) {
     refuse_output(arguments.output, inputs, "--output");
   }
   Progress progress;
+  progress.tick();
   progress.show("reading");
   const ComparedRuns runs = read_runs(arguments.a, arguments.b);
   if (!arguments.different_benchmarks) {

@@ -36,6 +36,7 @@ Json json_of(const std::vector<Run>& runs) {
                     {"benchmark", run.environment.benchmark},
                     {"benchmark_hash", run.environment.benchmark_hash},
                     {"date_utc", run.environment.date_utc},
+                    {"complete", run.interrupted_by.empty()},
                     {"world_size", run.world_size}});
   }
   return list;
@@ -101,6 +102,7 @@ std::string comparison_json(const Comparison& comparison, const ComparedRuns& ru
                      {"environment_differences", std::move(differences)},
                      {"is_alike", comparison.is_alike},
                      {"switches_per_s", json_of(comparison.switches_per_s)},
+                     {"was_busy", comparison.was_busy},
                      {"yardstick", json_of(comparison.yardstick)},
                      {"samples_left_out", comparison.samples_left_out},
                      {"rows", std::move(rows)}};

@@ -1,7 +1,5 @@
 #include "compile/profiles.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "et_schema/error.h"
@@ -89,7 +87,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
   if (!choice.files.empty()) {
     links.resize(set.traces.size());
     const auto link_rank = [&](int rank, Profile&& profile) {
-      progress.show(fmt::format("linking rank {}", rank));
+      progress.show({"linking ranks", static_cast<std::size_t>(rank), set.traces.size()});
       Trace& trace = set.traces[static_cast<std::size_t>(rank)];
       generator::repair_parents(trace, profile);
       Link& link = links[static_cast<std::size_t>(rank)];
@@ -101,7 +99,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
   }
   const auto captures = et_schema::find_captures(paths, set);
   for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
-    progress.show(fmt::format("linking rank {}", rank));
+    progress.show({"linking ranks", rank, set.traces.size()});
     links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;

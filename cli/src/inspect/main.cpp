@@ -122,6 +122,7 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
 
 int inspect(const Arguments& arguments) {
   Progress progress;
+  progress.tick();
   progress.show("reading");
   const std::string output = inspect_input(arguments, progress);
   progress.clear();

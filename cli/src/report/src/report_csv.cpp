@@ -28,6 +28,9 @@ class CsvWriter {
     for (const std::string& filter : report.filters) {
       value({"filter", filter, ""}, "active", "1");
     }
+    for (const et_schema::MeasurementWarning& warning : report.warnings) {
+      value({"warning", warning.figure, ""}, "text", warning.text);
+    }
     write_environment(report.environment);
     for (const RankReport& rank : report.ranks) {
       rank_ = std::to_string(rank.rank);
@@ -53,7 +56,9 @@ class CsvWriter {
             "got", row.got);
     }
     for (const et_schema::ValueFinding& row : report.value_findings) {
-      value({"value_finding", row.name, fmt::format("node {}", row.node)}, "kind", row.kind);
+      const Place place{"value_finding", row.name, fmt::format("node {}", row.node)};
+      value(place, "kind", row.kind);
+      count(place, "iteration", row.iteration);
     }
     const Place memory{"memory", "", ""};
     count(memory, "peak_bytes", report.memory.peak_bytes);
@@ -94,6 +99,7 @@ class CsvWriter {
     figure(system, "instructions", report.counters.instructions);
     figure(system, "cycles", report.counters.cycles);
     figure(system, "cache_misses", report.counters.cache_misses);
+    write_measurement(report);
     const Place original{"original", "", ""};
     figure(original, "step_ms", report.original.step_ms);
     figure(original, "operators_ms", report.original.operators_ms);
@@ -101,6 +107,26 @@ class CsvWriter {
     write_samples("gap_sample", report.gap_samples_ms);
     write_samples("yardstick_sample", report.yardstick_samples_ms);
     write_samples("iteration_yardstick_sample", report.iteration_yardstick_samples_ms);
+  }
+
+  void write_measurement(const RankReport& report) {
+    const et_schema::MeasurementUse& use = report.measurement;
+    const Place place{"measurement", "", ""};
+    value(place, "complete", report.complete ? "1" : "0");
+    value(place, "ended_by", use.ended_by);
+    figure(place, "until_percent", use.until_percent);
+    count(place, "timing_passes", use.timing_passes);
+    count(place, "restores", use.restores);
+    count(place, "restore_every", use.restore_every);
+    value(place, "restore_reason", use.restore_reason);
+    figure(place, "foreign_cpus", use.foreign_cpus);
+    if (report.host_load) {
+      const Place host{"host_load", "", ""};
+      figure(host, "wall_ms", report.host_load->wall_ms);
+      figure(host, "cpus", report.host_load->cpus);
+      figure(host, "own_ms", report.host_load->own_ms);
+      figure(host, "busy_ms", report.host_load->busy_ms);
+    }
   }
 
   void write_samples(const char* kind, const std::vector<double>& samples_ms) {
@@ -115,6 +141,8 @@ class CsvWriter {
     figure(iteration, "min_ms", stats.min);
     figure(iteration, "p10_ms", stats.p10);
     figure(iteration, "median_ms", stats.median);
+    figure(iteration, "median_low_ms", stats.median_low);
+    figure(iteration, "median_high_ms", stats.median_high);
     figure(iteration, "p90_ms", stats.p90);
     figure(iteration, "p99_ms", stats.p99);
     for (std::size_t i = 0; i < stats.samples.size(); ++i) {
@@ -155,6 +183,8 @@ class CsvWriter {
     count(place, "count", row.count);
     count(place, "bytes", row.bytes);
     figure(place, "median_us", row.median_us);
+    figure(place, "moving_us", row.moving_us);
+    figure(place, "waiting_us", row.waiting_us);
     figure(place, "algbw_gb_per_s", row.algbw_gb_per_s);
     figure(place, "busbw_gb_per_s", row.busbw_gb_per_s);
   }
