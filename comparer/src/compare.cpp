@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/measurement.h"
 #include "noise.h"
 #include "pairing.h"
 #include "reference.h"
@@ -46,7 +47,7 @@ double disturbance_of(const std::vector<Run>& a, const std::vector<Run>& b) {
   double most = 1;
   for (const std::vector<Run>* runs : {&a, &b}) {
     for (const Run& run : *runs) {
-      most = std::max(most, run.switches_per_s.value_or(0) / kIdleSwitchesPerS);
+      most = std::max(most, run.switches_per_s.value_or(0) / et_schema::kIdleSwitchesPerS);
     }
   }
   return most * most;
@@ -278,6 +279,16 @@ class Comparer {
   double step_b_ms_ = 0;
 };
 
+/// On a machine that others worked on a change is not the program's for sure.
+void veto_changes(std::vector<Row>& rows) {
+  for (Row& row : rows) {
+    if (row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {
+      row.verdict = Verdict::kUnsure;
+      row.why = "busy";
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
@@ -310,6 +321,10 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   Comparer comparer(a, b, comparison.is_alike);
   comparison.yardstick = comparer.yardstick();
   comparison.rows = comparer.compare(options);
+  comparison.was_busy = comparison.switches_per_s.value_or(0) > et_schema::kIdleSwitchesPerS;
+  if (comparison.was_busy) {
+    veto_changes(comparison.rows);
+  }
   return comparison;
 }
 

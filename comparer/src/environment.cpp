@@ -22,9 +22,13 @@ constexpr const char* kNone = "–";
 constexpr std::array<std::string_view, 11> kOther = {
     "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
     "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
-constexpr std::array<std::string_view, 6> kIncidents = {
-    "benchmark",        "hosts",           "settings.iterations",
-    "settings.seconds", "settings.warmup", "settings.continue_on_error"};
+constexpr std::array<std::string_view, 7> kIncidents = {"benchmark",
+                                                        "hosts",
+                                                        "settings.iterations",
+                                                        "settings.seconds",
+                                                        "settings.warmup",
+                                                        "settings.continue_on_error",
+                                                        "settings.until_percent"};
 
 Weight weight_of(const std::string& field) {
   if (std::ranges::find(kOther, field) != kOther.end()) {

@@ -50,23 +50,13 @@ std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_
   return samples_ms;
 }
 
-std::optional<double> switches_per_s(const et_schema::Report& report) {
-  const std::optional<double>& switches = report.total.counters.involuntary_switches;
-  const std::optional<double>& median_ms = report.total.iteration_ms.median;
-  if (!switches || !median_ms || !(*median_ms > 0)) {
-    return std::nullopt;
-  }
-  constexpr double kMsPerS = 1e3;
-  return *switches / report.world_size / *median_ms * kMsPerS;
+std::string detail_of(const et_schema::CollectiveTime& row) {
+  return fmt::format("{} of {}, {} bytes", row.group, row.group_size, row.bytes);
 }
 
 Series collective_row(const et_schema::CollectiveTime& row, std::size_t iterations,
                       std::uint64_t& left_out) {
-  Series series{RowKind::kCollective,
-                row.name,
-                fmt::format("{} of {}, {} bytes", row.group, row.group_size, row.bytes),
-                row.count,
-                {}};
+  Series series{RowKind::kCollective, row.name, detail_of(row), row.count, {}};
   const std::vector<double> calls_us = finite(row.samples_us, left_out);
   if (!calls_us.empty()) {
     series.samples_ms = by_iteration(calls_us, iterations);
@@ -87,7 +77,8 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   run.environment = report.environment;
 
   const et_schema::RankReport& total = report.total;
-  run.switches_per_s = switches_per_s(report);
+  run.switches_per_s = et_schema::involuntary_switches_per_s(report);
+  run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
   run.rows.push_back(
       {RowKind::kIteration, "", "", 0, finite(total.iteration_ms.samples, run.samples_left_out)});
   std::map<std::string, Series> classes;
@@ -116,6 +107,12 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   std::ranges::move(operators, std::back_inserter(run.rows));
   for (const et_schema::CollectiveTime& row : total.collectives) {
     run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
+    const std::vector<double> moving_us = finite(row.moving_samples_us, run.samples_left_out);
+    if (!moving_us.empty()) {
+      // The rest of its time is waiting for the last rank, which is no time of the collective's.
+      run.rows.push_back({RowKind::kCollective, row.name, detail_of(row) + ", moving", row.count,
+                          by_iteration(moving_us, iterations)});
+    }
   }
   return run;
 }

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "et_schema/assert.h"
 #include "et_schema/report.h"
+#include "report_collectives.h"
 #include "report_format.h"
 
 namespace understudy::et_schema {
@@ -106,41 +106,6 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
   return merged;
 }
 
-// Collectives whose sizes differ from rank to rank by their nature.
-bool has_uneven_parts(const std::string& name) {
-  return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
-}
-
-// Rows of one collective, group and size; uneven ones of a group are one row, of the largest size.
-std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
-  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, CollectiveTime> rows;
-  for (const RankReport& rank : ranks) {
-    for (const CollectiveTime& row : rank.collectives) {
-      const std::uint64_t size = has_uneven_parts(row.name) ? 0 : row.bytes;
-      const auto [place, is_new] =
-          rows.try_emplace({row.name, row.group, size, row.group_size}, row);
-      if (is_new) {
-        continue;
-      }
-      CollectiveTime& merged = place->second;
-      merged.count += row.count;
-      merged.bytes = std::max(merged.bytes, row.bytes);
-      if (row.median_us && (!merged.median_us || *row.median_us > *merged.median_us)) {
-        merged.median_us = row.median_us;
-        merged.algbw_gb_per_s = row.algbw_gb_per_s;
-        merged.busbw_gb_per_s = row.busbw_gb_per_s;
-        merged.samples_us = row.samples_us;
-      }
-    }
-  }
-  std::vector<CollectiveTime> merged;
-  merged.reserve(rows.size());
-  for (auto& [key, row] : rows) {
-    merged.push_back(std::move(row));
-  }
-  return merged;
-}
-
 // Of two figures the one farther from zero: a drift may be either way.
 void keep_farther(std::optional<double>& figure, const std::optional<double>& other) {
   if (other && (!figure || std::abs(*other) > std::abs(*figure))) {
@@ -176,6 +141,16 @@ SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
   return total;
 }
 
+// All ranks measure the same iterations.
+MeasurementUse merge_measurement(const std::vector<RankReport>& ranks) {
+  MeasurementUse total = ranks.front().measurement;
+  for (const RankReport& rank : ranks) {
+    total.timing_passes = std::min(total.timing_passes, rank.measurement.timing_passes);
+    total.restores = std::max(total.restores, rank.measurement.restores);
+  }
+  return total;
+}
+
 void add_rank(RankReport& total, const RankReport& rank) {
   total.output_mismatches += rank.output_mismatches;
   total.outputs_checked += rank.outputs_checked;
@@ -200,6 +175,7 @@ void add_rank(RankReport& total, const RankReport& rank) {
   raise_to(total.original.step_ms, rank.original.step_ms);
   raise_to(total.original.operators_ms, rank.original.operators_ms);
   raise_to(total.original.unprofiled_ms, rank.original.unprofiled_ms);
+  total.complete = total.complete && rank.complete;
   for (const auto& [name, count] : rank.losses) {
     total.losses[name] += count;
   }
@@ -234,6 +210,10 @@ IterationStats iteration_stats(std::vector<double> samples_ms) {
   stats.p10 = percentile(sorted, 0.1);
   stats.p90 = percentile(sorted, 0.9);
   stats.p99 = percentile(sorted, 0.99);
+  if (const std::optional<MedianInterval> interval = median_interval(sorted)) {
+    stats.median_low = interval->low;
+    stats.median_high = interval->high;
+  }
   stats.samples = std::move(samples_ms);
   return stats;
 }
@@ -251,6 +231,7 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
     add_rank(report.total, rank);
   }
   report.total.pace = merge_pace(ranks);
+  report.total.measurement = merge_measurement(ranks);
   report.total.counters = merge_counters(ranks);
   for (auto samples : {&RankReport::gap_samples_ms, &RankReport::yardstick_samples_ms,
                        &RankReport::iteration_yardstick_samples_ms}) {
@@ -264,6 +245,8 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.ranks = std::move(ranks);
   report.filters = std::move(filters);
   report.environment = std::move(environment);
+  report.total.measurement.foreign_cpus = foreign_cpus(report);
+  report.warnings = measurement_warnings(report);
   return report;
 }
 

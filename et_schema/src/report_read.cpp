@@ -44,6 +44,8 @@ IterationStats read_iteration(const JsonField& field) {
   stats.p10 = field.at("p10").as_double_or_null();
   stats.p90 = field.at("p90").as_double_or_null();
   stats.p99 = field.at("p99").as_double_or_null();
+  stats.median_low = number_if_there(field, "median_low");
+  stats.median_high = number_if_there(field, "median_high");
   stats.samples = numbers(field.at("samples"));
   return stats;
 }
@@ -106,6 +108,9 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
     row.algbw_gb_per_s = item.at("algbw_gb_per_s").as_double_or_null();
     row.busbw_gb_per_s = item.at("busbw_gb_per_s").as_double_or_null();
     row.samples_us = numbers_if_there(item, "samples_us");
+    row.moving_us = number_if_there(item, "moving_us");
+    row.waiting_us = number_if_there(item, "waiting_us");
+    row.moving_samples_us = numbers_if_there(item, "moving_samples_us");
     collectives.push_back(std::move(row));
   }
   return collectives;
@@ -114,8 +119,9 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
 std::vector<ValueFinding> read_findings(const JsonField& field) {
   std::vector<ValueFinding> findings;
   for (const JsonField& item : field.items()) {
-    findings.push_back(
-        {item.at("node").as_uint(), item.at("name").as_text(), item.at("kind").as_text()});
+    const auto iteration = item.find("iteration");
+    findings.push_back({item.at("node").as_uint(), item.at("name").as_text(),
+                        item.at("kind").as_text(), iteration ? iteration->as_uint() : 0});
   }
   return findings;
 }
@@ -142,6 +148,21 @@ SystemCounters read_counters(const JsonField& field) {
   return counters;
 }
 
+MeasurementUse read_measurement(const JsonField& field) {
+  return {field.at("ended_by").as_text(),
+          field.at("until_percent").as_double_or_null(),
+          field.at("timing_passes").as_uint(),
+          field.at("restores").as_uint(),
+          field.at("restore_every").as_uint(),
+          field.at("restore_reason").as_text(),
+          field.at("foreign_cpus").as_double_or_null()};
+}
+
+HostLoad read_host_load(const JsonField& field) {
+  return {number(field.at("wall_ms")), number(field.at("cpus")), number(field.at("own_ms")),
+          field.at("busy_ms").as_double_or_null()};
+}
+
 OriginalStep read_original(const JsonField& field) {
   return {field.at("step_ms").as_double_or_null(), field.at("operators_ms").as_double_or_null(),
           field.at("unprofiled_ms").as_double_or_null()};
@@ -149,6 +170,8 @@ OriginalStep read_original(const JsonField& field) {
 
 RankReport read_figures(const JsonField& field) {
   RankReport report;
+  const auto complete = field.find("complete");
+  report.complete = !complete || complete->as_bool();
   report.iteration_ms = read_iteration(field.at("iteration_ms"));
   report.coverage = read_coverage(field.at("coverage"));
   report.output_mismatches = field.at("output_mismatches").as_uint();
@@ -167,6 +190,12 @@ RankReport read_figures(const JsonField& field) {
   }
   if (const auto counters = field.find("counters")) {
     report.counters = read_counters(*counters);
+  }
+  if (const auto measurement = field.find("measurement")) {
+    report.measurement = read_measurement(*measurement);
+  }
+  if (const auto load = field.find("host_load")) {
+    report.host_load = read_host_load(*load);
   }
   if (const auto original = field.find("original")) {
     report.original = read_original(*original);
@@ -242,6 +271,11 @@ Report parse_report(const std::string& json, const std::string& file) {
   report.world_size = root.at("world_size").as_int32();
   report.total = read_figures(root);
   report.filters = root.at("filters").as_texts();
+  if (const auto warnings = root.find("warnings")) {
+    for (const JsonField& warning : warnings->items()) {
+      report.warnings.push_back({warning.at("figure").as_text(), warning.at("text").as_text()});
+    }
+  }
   for (const JsonField& rank : root.at("ranks").items()) {
     report.ranks.push_back(read_rank(rank));
   }

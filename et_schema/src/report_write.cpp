@@ -33,6 +33,8 @@ Json iteration_json(const IterationStats& stats) {
   json["p10"] = number(stats.p10);
   json["p90"] = number(stats.p90);
   json["p99"] = number(stats.p99);
+  json["median_low"] = number(stats.median_low);
+  json["median_high"] = number(stats.median_high);
   json["samples"] = numbers(stats.samples);
   return json;
 }
@@ -105,7 +107,10 @@ Json collectives_json(const std::vector<CollectiveTime>& collectives) {
                         {"median_us", number(row.median_us)},
                         {"algbw_gb_per_s", number(row.algbw_gb_per_s)},
                         {"busbw_gb_per_s", number(row.busbw_gb_per_s)},
-                        {"samples_us", numbers(row.samples_us)}});
+                        {"samples_us", numbers(row.samples_us)},
+                        {"moving_us", number(row.moving_us)},
+                        {"waiting_us", number(row.waiting_us)},
+                        {"moving_samples_us", numbers(row.moving_samples_us)}});
   }
   return list;
 }
@@ -113,7 +118,10 @@ Json collectives_json(const std::vector<CollectiveTime>& collectives) {
 Json findings_json(const std::vector<ValueFinding>& findings) {
   Json list = Json::array();
   for (const ValueFinding& finding : findings) {
-    list.push_back(Json{{"node", finding.node}, {"name", finding.name}, {"kind", finding.kind}});
+    list.push_back(Json{{"node", finding.node},
+                        {"name", finding.name},
+                        {"kind", finding.kind},
+                        {"iteration", finding.iteration}});
   }
   return list;
 }
@@ -139,6 +147,23 @@ Json counters_json(const SystemCounters& counters) {
   return json;
 }
 
+Json measurement_json(const MeasurementUse& measurement) {
+  return {{"ended_by", measurement.ended_by},
+          {"until_percent", number(measurement.until_percent)},
+          {"timing_passes", measurement.timing_passes},
+          {"restores", measurement.restores},
+          {"restore_every", measurement.restore_every},
+          {"restore_reason", measurement.restore_reason},
+          {"foreign_cpus", number(measurement.foreign_cpus)}};
+}
+
+Json host_load_json(const HostLoad& load) {
+  return {{"wall_ms", number(load.wall_ms)},
+          {"cpus", number(load.cpus)},
+          {"own_ms", number(load.own_ms)},
+          {"busy_ms", number(load.busy_ms)}};
+}
+
 Json original_json(const OriginalStep& original) {
   return {{"step_ms", number(original.step_ms)},
           {"operators_ms", number(original.operators_ms)},
@@ -146,6 +171,7 @@ Json original_json(const OriginalStep& original) {
 }
 
 void add_figures(Json& json, const RankReport& report) {
+  json["complete"] = report.complete;
   json["iteration_ms"] = iteration_json(report.iteration_ms);
   json["coverage"] = coverage_json(report.coverage);
   json["output_mismatches"] = report.output_mismatches;
@@ -162,6 +188,10 @@ void add_figures(Json& json, const RankReport& report) {
   }
   json["pace"] = pace_json(report.pace);
   json["counters"] = counters_json(report.counters);
+  json["measurement"] = measurement_json(report.measurement);
+  if (report.host_load) {
+    json["host_load"] = host_load_json(*report.host_load);
+  }
   json["original"] = original_json(report.original);
   json["gap_samples_ms"] = numbers(report.gap_samples_ms);
   json["yardstick_samples_ms"] = numbers(report.yardstick_samples_ms);
@@ -215,6 +245,10 @@ std::string to_json(const Report& report) {
   json["world_size"] = report.world_size;
   add_figures(json, report.total);
   json["filters"] = report.filters;
+  Json& warnings = json["warnings"] = Json::array();
+  for (const MeasurementWarning& warning : report.warnings) {
+    warnings.push_back(Json{{"figure", warning.figure}, {"text", warning.text}});
+  }
   Json& ranks = json["ranks"] = Json::array();
   for (const RankReport& rank : report.ranks) {
     ranks.push_back(rank_json(rank));

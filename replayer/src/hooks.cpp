@@ -132,6 +132,14 @@ LoopOverhead loop_overhead(double difference_ns, double clock_ns) {
   return {is_told ? std::optional(difference_ns) : std::nullopt, clock_ns};
 }
 
+void ProfileHook::keep(std::size_t count) {
+  for (auto* samples : {&calls_, &around_}) {
+    for (std::vector<double>& of_step : *samples) {
+      of_step.resize(std::min(of_step.size(), count));
+    }
+  }
+}
+
 LoopOverhead ProfileHook::overhead() const {
   // The run loop's part is two intervals, before the call and after it; the bare one's is one.
   const double clock = clock_cost_ns();

@@ -109,6 +109,9 @@ class ProfileHook {
   void stored(const Step&);
   void dropped(const Step&);
 
+  /// Forgets what iterations that are not bare have shown beyond the first `count`.
+  void keep(std::size_t count);
+
   /// Seconds of each step's calls, one entry an iteration that is not bare.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
   /// What the run loop takes above the bare one, an instruction: the mean over the instructions of

@@ -1,9 +1,11 @@
 #include "replayer/measure.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -14,12 +16,14 @@
 #include "gap_scale.h"
 #include "gpu_observation.h"
 #include "hooks.h"
+#include "host_load.h"
 #include "median.h"
 #include "operator_times.h"
 #include "own_threads.h"
 #include "replayer/device.h"
 #include "replayer/memory.h"
 #include "run_error.h"
+#include "stop_rule.h"
 #include "yardstick.h"
 
 namespace understudy::replayer {
@@ -38,10 +42,10 @@ constexpr double kProbeSeconds = 1;
 
 /// Passes in which each operator is timed, if no number is asked for: as many as iterations are
 /// measured, and not for longer than those took. Where that are many, someone wants to know: then
-/// so many passes, and for so long at least; what `compare` can tell is in them.
+/// so many passes, what `compare` can tell is in them; for as long, or for what a person waits.
 constexpr std::size_t kManyIterations = 20;
 constexpr std::size_t kMostProfilePasses = 200;
-constexpr double kLeastProfileMs = 10'000;
+constexpr double kLeastProfileMs = 2'000;
 /// Of these so many alternate with bare ones, in which the loop's own cost shows.
 constexpr std::size_t kBarePasses = 3;
 
@@ -75,6 +79,9 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       backend_(backend),
       options_(std::move(options)),
       counting_(std::make_unique<SystemCounting>()),
+      stop_(std::make_unique<StopRule>(
+          StopLimits{options_.iterations, options_.seconds, options_.until_percent}, backend,
+          options_.monitor)),
       health_(program.slots.size()) {
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
@@ -140,6 +147,7 @@ void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
 Measurement::~Measurement() = default;
 
 void Measurement::run(RankReport& report) {
+  tell(Phase::kValues);
   externals_.restore();
   externals_.place(machine_.slots(), machine_.given());
   machine_.prime(bound_);
@@ -149,14 +157,32 @@ void Measurement::run(RankReport& report) {
   find_restore_interval();
   learn_heap();
   for (int i = 0; i < options_.warmup; ++i) {
+    tell(Phase::kWarmUp, static_cast<std::size_t>(i), static_cast<std::size_t>(options_.warmup));
     iterate();
   }
+  restores_ = 0;
   measure_iterations(report);
-  profile(report);
+  const std::size_t timing_passes = profile(report);
+  report.complete = !stop_->is_interrupted();
+  report_use(report.measurement, timing_passes);
+}
+
+void Measurement::tell(Phase phase, std::size_t done, std::optional<std::size_t> total,
+                       std::optional<double> left_s) const {
+  options_.monitor.progress({phase, done, total, left_s});
+}
+
+void Measurement::report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const {
+  use.ended_by = stop_->ended_by();
+  use.until_percent = options_.until_percent;
+  use.timing_passes = timing_passes;
+  use.restores = restores_;
+  use.restore_every = restore_every_;
+  use.restore_reason = restore_reason_;
 }
 
 void Measurement::find_zeros() {
-  if (!any_rank(externals_.begin_zeros())) {
+  if (!stop_->any_rank(externals_.begin_zeros())) {
     return;
   }
   for (std::size_t i = 0; i < Externals::kVariants; ++i) {
@@ -168,14 +194,32 @@ void Measurement::find_zeros() {
 
 void Measurement::find_restore_interval() {
   const Clock::time_point begin = Clock::now();
-  bool searching = true;
+  bool searching = options_.restores;
+  restore_every_ = options_.restores ? 1 : 0;
+  restore_reason_ = options_.restores ? fmt::format(
+                                            "values stay healthy for {} iterations, and "
+                                            "longer is not looked at",
+                                            kMostBetweenRestores)
+                                      : "--no-restore";
   for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
+    tell(Phase::kValues, n - 1, kMostBetweenRestores);
     std::vector<std::uint8_t> health(health_.size());
     std::vector<et_schema::ValueFinding> findings;
-    const bool healthy = !any_rank(scan_once(health, findings));
-    restore_every_ = healthy ? n : restore_every_;
+    const bool healthy = !stop_->any_rank(scan_once(health, findings));
     const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
-    searching = healthy && !any_rank(spent_s > kProbeSeconds);
+    const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
+    restore_every_ = healthy ? n : restore_every_;
+    searching = healthy && !is_late;
+    const char* plural = n == 1 ? "" : "s";
+    if (!healthy) {
+      restore_reason_ =
+          fmt::format("NaN, infinite or subnormal numbers after {} iteration{}", n, plural);
+    } else if (is_late && n < kMostBetweenRestores) {
+      restore_reason_ = fmt::format(
+          "values stay healthy for {} iteration{}, which took the {:.0f} "
+          "s that are looked for",
+          n, plural, kProbeSeconds);
+    }
   }
   externals_.restore();
   since_restore_ = 0;
@@ -183,7 +227,7 @@ void Measurement::find_restore_interval() {
 
 /// One iteration in which the heap sees which blocks hold what; ranks without one go along.
 void Measurement::learn_heap() {
-  if (!any_rank(heap_.has_value())) {
+  if (!stop_->any_rank(heap_.has_value())) {
     return;
   }
   advance();
@@ -199,9 +243,10 @@ void Measurement::learn_heap() {
 
 /// To be called before each iteration.
 void Measurement::advance() {
-  if (since_restore_ == restore_every_) {
+  if (restore_every_ != 0 && since_restore_ == restore_every_) {
     externals_.restore();
     since_restore_ = 0;
+    ++restores_;
   }
   ++since_restore_;
   externals_.vary(iterations_++);
@@ -259,12 +304,6 @@ void Measurement::run_iteration() {
 }
 
 void Measurement::measure_iterations(RankReport& report) {
-  reset_cpu_peak();
-  reset_device_peak(options_.device);
-  std::vector<double> samples;
-  double spent_ms = 0;
-  std::uint64_t peak = 0;
-  bool last = options_.iterations == 0;
   if (issue_ != nullptr) {
     issue_->begin_measuring();
   }
@@ -276,28 +315,27 @@ void Measurement::measure_iterations(RankReport& report) {
       hook->begin_measuring();
     }
   }
+  if (backend_.world_size() == 1) {
+    machine_.set_stop_signal(options_.monitor.stop_signal);
+  }
+  std::vector<double> samples;
+  std::uint64_t peak = 0;
   GpuObservation gpu(options_.device);
   gpu.begin();
-  while (!last) {
-    if (options_.device.is_cpu()) {
-      report.iteration_yardstick_samples_ms.push_back(yardstick_ms());
-    }
-    counting_->begin();
-    samples.push_back(iterate());
-    counting_->end();
-    spent_ms += samples.back();
-    peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
-    gpu.note_iteration();
-    last = is_last(samples.size(), spent_ms / kMilli);
-    if (last || is_power_of_two(samples.size())) {
-      scan_values(report);
-    }
-    reset_cpu_peak();
-    reset_device_peak(options_.device);
+  const HostLoadMeter host;
+  try {
+    sample_iterations(report, samples, peak, gpu);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    report.iteration_yardstick_samples_ms.resize(
+        std::min(samples.size(), report.iteration_yardstick_samples_ms.size()));
   }
-  watch_gpu(gpu, samples);
+  report.host_load = host.load();
+  if (!stop_->is_interrupted()) {
+    watch_gpu(gpu, samples);
+  }
   gpu.report(report.gpu);
-  if (options_.require_steady_clocks && report.gpu) {
+  if (options_.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
     require_steady_clocks(*report.gpu);
   }
   report.counters = counting_->mean();
@@ -311,7 +349,7 @@ void Measurement::measure_iterations(RankReport& report) {
 /// Iterations that follow each other without a restore, a scan or a barrier, so that the GPU's
 /// energy and clocks between two readings are the step's alone. As many on all ranks.
 void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
-  if (!any_rank(gpu.reads_health())) {
+  if (!stop_->any_rank(gpu.reads_health())) {
     return;
   }
   const std::size_t iterations = most_of_ranks(window_iterations(median(samples_ms)));
@@ -330,16 +368,6 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
   externals_.restore();
 }
 
-void Measurement::time_on_device(RankReport& report) {
-  DeviceTimeHook on_device(bound_, options_.device);
-  for (int pass = 0; pass < kDevicePasses; ++pass) {
-    advance();
-    guarded([&] { machine_.run(bound_, on_device); });
-    on_device.end_pass();
-  }
-  on_device.report(report.operators);
-}
-
 std::size_t Measurement::most_of_ranks(std::size_t mine) {
   std::size_t most = mine;
   for (const std::string& number : backend_.all_gather_text(std::to_string(mine))) {
@@ -348,11 +376,31 @@ std::size_t Measurement::most_of_ranks(std::size_t mine) {
   return most;
 }
 
-bool Measurement::is_last(std::size_t done, double spent_s) {
-  if (options_.iterations && done >= static_cast<std::size_t>(*options_.iterations)) {
-    return true;
+void Measurement::sample_iterations(RankReport& report, std::vector<double>& samples,
+                                    std::uint64_t& peak, GpuObservation& gpu) {
+  const auto total = options_.iterations
+                         ? std::optional(static_cast<std::size_t>(*options_.iterations))
+                         : std::nullopt;
+  double spent_ms = 0;
+  for (bool last = options_.iterations == 0; !last;) {
+    tell(Phase::kIterations, samples.size(), total,
+         options_.seconds ? std::optional(*options_.seconds - spent_ms / kMilli) : std::nullopt);
+    reset_cpu_peak();
+    reset_device_peak(options_.device);
+    if (options_.device.is_cpu()) {
+      report.iteration_yardstick_samples_ms.push_back(yardstick_ms());
+    }
+    counting_->begin();
+    samples.push_back(iterate());
+    counting_->end();
+    spent_ms += samples.back();
+    peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
+    gpu.note_iteration();
+    last = stop_->is_last(samples, spent_ms / kMilli);
+    if (!stop_->is_interrupted() && (last || is_power_of_two(samples.size()))) {
+      scan_values(report, samples.size());
+    }
   }
-  return options_.seconds && any_rank(spent_s >= *options_.seconds);
 }
 
 /// One iteration in which every result is looked at as soon as it is there. True if any number is
@@ -370,9 +418,13 @@ bool Measurement::scan_once(std::vector<std::uint8_t>& health,
                      [](std::uint8_t flags) { return (flags & ScanHook::kUnhealthy) != 0; });
 }
 
-void Measurement::scan_values(RankReport& report) {
+void Measurement::scan_values(RankReport& report, std::size_t iterations) {
   advance();
+  const std::size_t known = report.value_findings.size();
   static_cast<void>(scan_once(health_, report.value_findings));
+  for (std::size_t i = known; i < report.value_findings.size(); ++i) {
+    report.value_findings[i].iteration = iterations;
+  }
   const auto count = [&](std::uint8_t flag) {
     return static_cast<std::uint64_t>(std::count_if(
         health_.begin(), health_.end(), [&](std::uint8_t flags) { return (flags & flag) != 0; }));
@@ -400,30 +452,35 @@ Measurement::ProfilePasses Measurement::profile_passes(
   return {std::max<std::size_t>(measured_ms.size(), 1), spent_ms};
 }
 
-void Measurement::profile(RankReport& report) {
+/// The number of passes that were finished.
+std::size_t Measurement::profile(RankReport& report) {
+  static_cast<void>(stop_->any_rank(false));
+  if (stop_->is_interrupted()) {
+    return 0;
+  }
   ProfileHook hook(bound_, options_.device, issue_.get());
   machine_.set_blocking(true);
-  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
   std::vector<double> iterations_ms;
-  double spent_ms = 0;
-  for (std::size_t pass = 0;
-       pass < passes.most && (pass == 0 || !any_rank(spent_ms > passes.budget_ms)); ++pass) {
-    if (options_.device.is_cpu()) {
-      report.yardstick_samples_ms.push_back(yardstick_ms());
-    }
-    iterations_ms.push_back(profile_once(hook, false));
-    spent_ms += iterations_ms.back();
-    if (pass < kBarePasses) {
-      profile_once(hook, true);
-    }
+  std::size_t bare_passes = 0;
+  try {
+    run_passes(hook, report, iterations_ms, bare_passes);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    hook.keep(iterations_ms.size());
+    report.yardstick_samples_ms.resize(
+        std::min(iterations_ms.size(), report.yardstick_samples_ms.size()));
   }
   machine_.set_blocking(false);
-
-  const LoopOverhead overhead = hook.overhead();
-  report.host_overhead_ns_per_operator = overhead.ns_per_operator;
-  report.host_overhead_resolution_ns = overhead.resolution_ns;
+  if (iterations_ms.empty()) {
+    return 0;
+  }
+  if (bare_passes > 0) {
+    const LoopOverhead overhead = hook.overhead();
+    report.host_overhead_ns_per_operator = overhead.ns_per_operator;
+    report.host_overhead_resolution_ns = overhead.resolution_ns;
+  }
   report_operator_times(bound_, hook.calls(), iterations_ms, report);
-  if (!options_.device.is_cpu()) {
+  if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
     time_on_device(report);
   }
   if (backend_.world_size() == 1) {
@@ -432,14 +489,41 @@ void Measurement::profile(RankReport& report) {
       row.busbw_gb_per_s.reset();
     }
   }
+  return iterations_ms.size();
 }
 
-bool Measurement::any_rank(bool mine) {
-  if (backend_.world_size() == 1) {
-    return mine;
+void Measurement::run_passes(ProfileHook& hook, RankReport& report,
+                             std::vector<double>& iterations_ms, std::size_t& bare_passes) {
+  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
+  double spent_ms = 0;
+  for (std::size_t pass = 0; pass < passes.most; ++pass) {
+    const bool is_over = stop_->any_rank(spent_ms > passes.budget_ms);
+    if ((pass > 0 && is_over) || stop_->is_interrupted()) {
+      return;
+    }
+    tell(Phase::kTimingPasses, pass, passes.most,
+         std::isfinite(passes.budget_ms) ? std::optional((passes.budget_ms - spent_ms) / kMilli)
+                                         : std::nullopt);
+    if (options_.device.is_cpu()) {
+      report.yardstick_samples_ms.push_back(yardstick_ms());
+    }
+    iterations_ms.push_back(profile_once(hook, false));
+    spent_ms += iterations_ms.back();
+    if (pass < kBarePasses) {
+      profile_once(hook, true);
+      ++bare_passes;
+    }
   }
-  const std::vector<std::string> all = backend_.all_gather_text(mine ? "yes" : "no");
-  return std::find(all.begin(), all.end(), "yes") != all.end();
+}
+
+void Measurement::time_on_device(RankReport& report) {
+  DeviceTimeHook on_device(bound_, options_.device);
+  for (int pass = 0; pass < kDevicePasses; ++pass) {
+    advance();
+    guarded([&] { machine_.run(bound_, on_device); });
+    on_device.end_pass();
+  }
+  on_device.report(report.operators);
 }
 
 }  // namespace understudy::replayer

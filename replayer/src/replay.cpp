@@ -82,8 +82,13 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
                          options.pace,
                          options.slow,
                          wanted_faults(program, options),
-                         options.require_steady_clocks};
-  if (!options.iterations && !options.seconds) {
+                         options.require_steady_clocks,
+                         options.until_percent,
+                         options.restores,
+                         options.monitor};
+  if (options.until_percent) {
+    measure.seconds = options.seconds.value_or(kUntilSeconds);
+  } else if (!options.iterations && !options.seconds) {
     measure.iterations = kDefaultIterations;
     measure.seconds = kDefaultSeconds;
   }
@@ -165,7 +170,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const std::vector<BoundGroup> groups = make_groups(bench, comms);
   Machine machine(program, comms);
   Externals externals(program, device, options.seed);
-  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error, device);
+  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error, device,
+              options.monitor);
 
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);

@@ -64,14 +64,15 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals,
              backends::Backend& backend, const std::vector<BoundGroup>& groups,
-             bool continue_on_error, c10::Device device)
+             bool continue_on_error, c10::Device device, Monitor monitor)
     : decisions_(decisions),
       machine_(machine),
       externals_(externals),
       backend_(backend),
       groups_(groups),
       continue_on_error_(continue_on_error),
-      device_(device) {}
+      device_(device),
+      monitor_(std::move(monitor)) {}
 
 TrialResult Trial::run() {
   bool again = true;
@@ -80,6 +81,7 @@ TrialResult Trial::run() {
     result_ = {};
     changed_ = false;
     result_.program = bind_program(decisions_, groups_);
+    monitor_.progress({Phase::kTensors});
     externals_.ensure(result_.program);
     if (first) {
       externals_.restore();
@@ -101,6 +103,10 @@ TrialResult Trial::run() {
 
 void Trial::run_steps(BoundProgram& bound) {
   for (const Step& step : bound.steps) {
+    if (&bound == &result_.program) {  // and no body in an operator's place
+      monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
+                         bound.steps.size()});
+    }
     if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
       // The original's optimizers made them here in its first step: they lie in memory as there.
       externals_.ensure_states(bound);

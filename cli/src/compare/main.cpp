@@ -43,7 +43,11 @@ int compare(const CompareArguments& arguments) {
     inputs.insert(inputs.end(), arguments.b.begin(), arguments.b.end());
     refuse_output(arguments.output, inputs, "--output");
   }
-  Progress progress(arguments.quiet);
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
   progress.show("reading");
   const ComparedRuns runs = read_runs(arguments.a, arguments.b);
   if (!arguments.different_benchmarks) {

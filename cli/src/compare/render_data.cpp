@@ -37,6 +37,7 @@ Json json_of(const std::vector<Run>& runs) {
                     {"benchmark", run.environment.benchmark},
                     {"benchmark_hash", run.environment.benchmark_hash},
                     {"date_utc", run.environment.date_utc},
+                    {"complete", run.interrupted_by.empty()},
                     {"world_size", run.world_size}});
   }
   return list;
@@ -89,6 +90,7 @@ Json head_of(const Comparison& comparison, const ComparedRuns& runs) {
           {"environment_differences", std::move(differences)},
           {"is_alike", comparison.is_alike},
           {"switches_per_s", json_of(comparison.switches_per_s)},
+          {"was_busy", comparison.was_busy},
           {"yardstick", json_of(comparison.yardstick)},
           {"samples_left_out", comparison.samples_left_out}};
 }

@@ -111,7 +111,8 @@ std::string run_text(const Run& run) {
   }
   std::string text = fmt::format("{}, {}", run.environment.benchmark, steps);
   for (const std::string& part :
-       {run.pace == "asap" ? std::string() : "pace " + run.pace,
+       {run.interrupted_by.empty() ? std::string() : "INCOMPLETE: ended by " + run.interrupted_by,
+        run.pace == "asap" ? std::string() : "pace " + run.pace,
         run.filters.empty() ? std::string() : fmt::format("{}", fmt::join(run.filters, ", ")),
         run.environment.date_utc}) {
     text += part.empty() ? "" : ", " + part;
@@ -190,11 +191,12 @@ std::string verdict_sentence(const Comparison& comparison) {
 
 /// What others on the machine did to the runs.
 std::string busy_text(const Comparison& comparison) {
-  if (comparison.switches_per_s.value_or(0) <= comparer::kIdleSwitchesPerS) {
+  if (!comparison.was_busy) {
     return "";
   }
   return fmt::format(
-      "\nTHE MACHINE WAS BUSY: {:.0f} involuntary context switches a second; little can be shown\n",
+      "\nTHE MACHINE WAS BUSY: {:.0f} involuntary context switches a second; no change can be "
+      "shown\n",
       *comparison.switches_per_s);
 }
 
@@ -213,6 +215,9 @@ std::string advice(const Comparison& comparison, const ComparedRuns& runs) {
       std::ranges::any_of(comparison.rows, [](const Row& row) { return row.why == "few samples"; });
   if (has_few_samples) {
     return "Few samples tell little: replay with more --iterations.\n";
+  }
+  if (comparison.was_busy) {
+    return "Measure again when nothing else runs, or give the ranks fewer threads.\n";
   }
   const bool are_single = runs.a.size() == 1 || runs.b.size() == 1;
   const bool is_unsure = std::ranges::any_of(comparison.rows, [](const Row& row) {

@@ -1,7 +1,5 @@
 #include "compile/profiles.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "et_schema/error.h"
@@ -116,7 +114,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
     refuse_gaps(set.traces);
     links.resize(set.traces.size());
     const auto link_rank = [&](int rank, Profile&& profile) {
-      progress.show(fmt::format("linking rank {}", rank));
+      progress.show({"linking ranks", static_cast<std::size_t>(rank), set.traces.size()});
       Trace& trace = set.traces[static_cast<std::size_t>(rank)];
       generator::repair_parents(trace, profile);
       Link& link = links[static_cast<std::size_t>(rank)];
@@ -130,7 +128,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
   }
   const auto captures = et_schema::find_captures(paths, set);
   for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
-    progress.show(fmt::format("linking rank {}", rank));
+    progress.show({"linking ranks", rank, set.traces.size()});
     links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;

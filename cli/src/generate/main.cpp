@@ -102,7 +102,11 @@ Arguments read_arguments(int argc, char** argv) {
 
 int generate(const Arguments& arguments) {
   refuse_output(arguments.output, arguments.paths, "--output");
-  Progress progress(arguments.quiet);
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
   const auto [bench, unlinked] =
       compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
   progress.show("writing");

@@ -176,7 +176,11 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
 }
 
 int inspect(const Arguments& arguments) {
-  Progress progress(arguments.quiet);
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
   progress.show("reading");
   const std::string output = inspect_input(arguments, progress);
   progress.clear();

@@ -20,7 +20,15 @@ constexpr const char* kExamples =
     "  replay bench.et --pace recorded            with the gaps of the original's host\n"
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
-    "  replay bench.et --op-library LIB.so        with custom operators\n";
+    "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
+    "  replay bench.et --op-library LIB.so        with custom operators\n"
+    "\n"
+    "EXIT STATUS\n"
+    "  0 ok, 1 a check or the run failed, 2 usage, 65 an input that is not right, 70 a bug of "
+    "ours,\n"
+    "  130 and 143 SIGINT and SIGTERM: the first one ends the measurement and the report holds "
+    "what\n"
+    "  there is, marked as not complete; the second one ends it at once\n";
 
 /// A range that --help does not spell out.
 template <typename Number>
@@ -33,6 +41,7 @@ constexpr double kMostSeconds = 1e6;
 constexpr int kMostThreads = 4096;
 constexpr int kMostRanks = 1'000'000;
 constexpr double kMostPercent = 1e6;
+constexpr double kWidestInterval = 100;  // per cent of the median
 
 void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--device", options.device,
@@ -60,7 +69,7 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option(
          "--passes", options.passes,
          "Iterations more in which each operator is timed; else as many as measured, and of 20 or "
-         "more up to 200 in 10 seconds")
+         "more up to 200 in 2 seconds or as long as these took")
       ->check(between(1, kMostIterations))
       ->type_name("N");
   app.add_option("--threads", options.threads,
@@ -147,6 +156,25 @@ void add_memory_option(CLI::App& app, replayer::ReplayOptions& options) {
                "Fail if a GPU held its clocks down, or moved them, while it was measured");
 }
 
+void add_until_option(CLI::App& app, replayer::ReplayOptions& options) {
+  app.add_option_function<std::string>(
+         "--until",
+         [&options](const std::string& text) {
+           const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+           double percent = 0;
+           if (!CLI::detail::lexical_cast(number, percent) ||
+               !(percent > 0 && percent <= kWidestInterval)) {
+             throw CLI::ValidationError(
+                 "--until", fmt::format("{} is no percentage above 0, as 1 or 0.5%", text));
+           }
+           options.until_percent = percent;
+         },
+         "Measure until the median is known to ± this much, or the limit of --seconds (then 120) "
+         "or "
+         "--iterations is met")
+      ->type_name("X%");
+}
+
 void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option_function<std::string>(
          "--slow",
@@ -183,6 +211,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_faults_option(*app, arguments.options);
   add_memory_option(*app, arguments.options);
   add_slow_option(*app, arguments.options);
+  add_until_option(*app, arguments.options);
+  app->add_flag_callback(
+      "--no-restore", [&arguments] { arguments.options.restores = false; },
+      "Never give tensors their first content back while iterations are measured");
   add_only_option(*app, arguments);
   app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
       ->check(between(0, kMostRanks))

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "backends/launcher.h"
 #include "common/output.h"
 #include "common/output_path.h"
-#include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
 #include "et_schema/error.h"
@@ -74,6 +74,12 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   if (options.seconds) {
     settings["seconds"] = fmt::format("{}", *options.seconds);
   }
+  if (options.until_percent) {
+    settings["until_percent"] = fmt::format("{}", *options.until_percent);
+  }
+  if (!options.restores) {
+    settings["restores"] = "off";
+  }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
@@ -83,28 +89,45 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   return settings;
 }
 
+/// Wipes the line of progress however a scope is left, so that an error can follow.
+class WipeAtEnd {
+ public:
+  explicit WipeAtEnd(Progress& progress) : progress_(progress) {}
+  WipeAtEnd(const WipeAtEnd&) = delete;
+  WipeAtEnd& operator=(const WipeAtEnd&) = delete;
+  ~WipeAtEnd() { progress_.clear(); }
+
+ private:
+  Progress& progress_;
+};
+
 }  // namespace
 
 int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
+  const WipeAtEnd wipe(progress_);
   join_launcher();
   together([&] {
     arguments_ = read_arguments();
     check_rank();
   });
   check_alike();
+  if (arguments_.quiet || (!is_alone() && !is_first())) {
+    progress_.silence();
+  }
   together([&] { load(); });
   try {
-    run_ranks();
+    const int status = run_ranks();
+    has_ended_ = true;
+    return status;
   } catch (const Error& error) {
     throw is_alone() && !arguments_.rank
         ? error
         : error.with_rank(bench_.recorded_rank(static_cast<std::size_t>(bench_rank())));
   }
-  return kStatusOk;
 }
 
 void ReplayJob::end_others(int status) {
-  if (!is_alone()) {
+  if (!is_alone() && !has_ended_) {
     backend_->abort(status);
   }
 }
@@ -162,9 +185,8 @@ void ReplayJob::load() {
   if (!arguments_.report_path.empty()) {
     refuse_output(arguments_.report_path, {arguments_.input}, "--report");
   }
-  Progress progress(arguments_.quiet);
-  bench_ = load_bench(arguments_.input, arguments_.options.only, progress);
-  progress.clear();
+  progress_.show("reading");
+  bench_ = load_bench(arguments_.input, arguments_.options.only, progress_);
   check_world_size();
   if (backend_ == nullptr) {
     backends::BackendOptions options;
@@ -263,11 +285,28 @@ int ReplayJob::bench_rank() const {
   return backend_ == nullptr ? 0 : backend_->rank();
 }
 
-void ReplayJob::run_ranks() {
+int ReplayJob::run_ranks() {
+  match_ranks();
+  const replayer::RankRun run = measure();
+  const Report report = merged(run);
+  if (is_first()) {
+    print(report);
+  }
+  if (!report.total.complete) {
+    return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
+  }
+  if (is_first()) {
+    check_coverage(report);
+  }
+  return kStatusOk;
+}
+
+void ReplayJob::match_ranks() {
   const int rank = bench_rank();
   const auto& program = bench_.programs[static_cast<std::size_t>(rank)];
   const bool communicates = arguments_.options.only != replayer::Only::kCompute;
   if (!is_alone() && communicates) {
+    progress_.show("matching");
     std::vector<matching::RankComms> comms;
     const std::string mine =
         matching::to_text(matching::comms_of(program, rank, bench_.groups, bench_.world_size()));
@@ -276,13 +315,24 @@ void ReplayJob::run_ranks() {
     }
     together([&] { matching::match_programs(comms, bench_.groups); });
   }
-  Progress progress(arguments_.quiet);
-  if (is_first()) {
-    progress.show("replaying");
-  }
-  const replayer::RankRun run = replayer::replay_rank(bench_, rank, *backend_, arguments_.options);
-  progress.clear();
+}
 
+replayer::RankRun ReplayJob::measure() {
+  replayer::ReplayOptions options = arguments_.options;
+  options.monitor.stop_signal = &StopSignals::signal();
+  options.monitor.progress = [this](const replayer::PhaseProgress& at) {
+    if (at.phase == replayer::Phase::kIterations) {
+      signals_.listen(is_first());  // before, there is nothing to be kept
+    }
+    progress_.show({replayer::to_string(at.phase), at.done, at.total, at.left_s});
+  };
+  replayer::RankRun run = replayer::replay_rank(bench_, bench_rank(), *backend_, options);
+  progress_.clear();
+  return run;
+}
+
+/// The report of the whole job, on every rank.
+Report ReplayJob::merged(const replayer::RankRun& run) {
   std::vector<et_schema::RankReport> ranks;
   for (const std::string& text : backend_->all_gather_text(et_schema::to_json(run.report))) {
     ranks.push_back(et_schema::parse_rank_report(text, "a rank's report"));
@@ -301,13 +351,10 @@ void ReplayJob::run_ranks() {
     environment.versions[std::filesystem::path(arguments_.op_libraries[i]).filename().string()] =
         libraries_[i];
   }
+  const auto& program = bench_.programs[static_cast<std::size_t>(bench_rank())];
   std::vector<std::string> filters = program.selection.filters;
   filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
-  const Report report = et_schema::merge(std::move(ranks), filters, std::move(environment));
-  if (is_first()) {
-    print(report);
-    check_coverage(report);
-  }
+  return et_schema::merge(std::move(ranks), filters, std::move(environment));
 }
 
 void ReplayJob::print(const Report& report) const {

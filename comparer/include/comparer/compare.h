@@ -11,9 +11,6 @@
 
 namespace understudy::comparer {
 
-/// Involuntary context switches a second that an idle machine has at most; more are others at work.
-inline constexpr double kIdleSwitchesPerS = 50;
-
 enum class Verdict : std::uint8_t {
   kSame,    ///< shown equal within the margin
   kFaster,  ///< B takes less time than A
@@ -59,6 +56,8 @@ struct Comparison {
   bool is_alike = true;
   /// Of the most interrupted run; see Run. Many widen all intervals.
   std::optional<double> switches_per_s;
+  /// So many that no row is SLOWER or FASTER: what others do to a row may be all that it shows.
+  bool was_busy = false;
   /// Time of a fixed piece of work: the cores' clock. Absent where a run has not measured it.
   std::optional<Ratio> yardstick;
   std::uint64_t samples_left_out = 0;  ///< figures in the inputs that were not finite

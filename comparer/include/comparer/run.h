@@ -39,6 +39,7 @@ struct Run {
   int world_size = 1;
   std::string pace = "asap";           ///< "recorded", …: how operators were issued
   std::vector<std::string> filters;    ///< of a report: what narrowed the replay
+  std::string interrupted_by;          ///< of a report that is not complete: the signal
   et_schema::Environment environment;  ///< of a report
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
   /// Involuntary context switches a second and rank: others ran on our cores.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/gpu_use.h"
+#include "et_schema/measurement.h"
 
 namespace understudy::et_schema {
 
@@ -17,7 +18,8 @@ inline constexpr int kReportVersion = 1;
 /// samples.
 struct IterationStats {
   std::optional<double> min, median, p10, p90, p99;
-  std::vector<double> samples;  ///< in order of iteration
+  std::optional<double> median_low, median_high;  ///< see median_interval()
+  std::vector<double> samples;                    ///< in order of iteration
 };
 [[nodiscard]] IterationStats iteration_stats(std::vector<double> samples_ms);
 /// Linear interpolation on sorted samples; q in [0, 1]. Null for none.
@@ -86,6 +88,11 @@ struct CollectiveTime {
   std::optional<double> algbw_gb_per_s;
   std::optional<double> busbw_gb_per_s;
   std::vector<double> samples_us = {};  ///< all passes of the first call, then of the next
+  /// Of a job, where a collective cannot end before its last rank has come: what that rank's call
+  /// took, and how much longer the longest took, which is waiting. Medians over the calls.
+  std::optional<double> moving_us = {};
+  std::optional<double> waiting_us = {};
+  std::vector<double> moving_samples_us = {};  ///< in the order of samples_us
 };
 
 /// How operators were issued in the measured iterations, and how well that was kept.
@@ -144,11 +151,13 @@ struct OutputMismatch {
 struct ValueFinding {
   std::uint64_t node = 0;
   std::string name;
-  std::string kind;  ///< "nan", "inf", "subnormal"
+  std::string kind;             ///< "nan", "inf", "subnormal"
+  std::uint64_t iteration = 0;  ///< measured iterations before it was found
 };
 
 struct RankReport {
   int rank = 0;
+  bool complete = true;  ///< false: a signal ended the measurement
   IterationStats iteration_ms;
   Coverage coverage;
   std::uint64_t output_mismatches = 0;
@@ -161,6 +170,8 @@ struct RankReport {
   std::optional<GpuUse> gpu;  ///< absent on the CPU and of a whole job
   PaceUse pace;
   SystemCounters counters;
+  MeasurementUse measurement;
+  std::optional<HostLoad> host_load;  ///< absent of a whole job, and where the system does not tell
   OriginalStep original;
   std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
   /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
@@ -198,6 +209,7 @@ struct Report {
   RankReport total;  ///< sums over ranks; times: the slowest rank; memory: the largest
   std::vector<RankReport> ranks;
   std::vector<std::string> filters;
+  std::vector<MeasurementWarning> warnings;  ///< see measurement_warnings()
   Environment environment;
 };
 

@@ -13,6 +13,7 @@
 #include "replayer/bound.h"
 #include "replayer/externals.h"
 #include "replayer/heap.h"
+#include "replayer/monitor.h"
 #include "replayer/pace.h"
 #include "replayer/run.h"
 
@@ -23,6 +24,7 @@ class GpuObservation;
 class IssueHook;
 class OwnThreads;
 class ProfileHook;
+class StopRule;
 class SystemCounting;
 
 /// A slowdown of known size: operators of one class take so much longer.
@@ -41,10 +43,14 @@ struct MeasureOptions {
   std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
   bool require_steady_clocks = false;        ///< of a GPU: fail if they were not
+  std::optional<double> until_percent;       ///< half width of the median's interval that ends it
+  bool restores = true;                      ///< of the externals, between iterations
+  Monitor monitor;
 };
 
 /// Measures iterations of a program that the trial has made fit: samples, value health, memory,
-/// time by operator and collective, the loop's own cost. All ranks measure the same iterations.
+/// time by operator and collective, the loop's own cost. All ranks measure the same iterations. A
+/// signal ends it where it is, and the report holds what was measured by then.
 class Measurement {
  public:
   Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
@@ -75,17 +81,23 @@ class Measurement {
   [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
                                std::vector<et_schema::ValueFinding>& findings);
   void measure_iterations(et_schema::RankReport& report);
-  [[nodiscard]] bool is_last(std::size_t done, double spent_s);
-  void scan_values(et_schema::RankReport& report);
+  void sample_iterations(et_schema::RankReport& report, std::vector<double>& samples,
+                         std::uint64_t& peak, GpuObservation& gpu);
+  /// `iterations`: so many were measured before.
+  void scan_values(et_schema::RankReport& report, std::size_t iterations);
   struct ProfilePasses {
     std::size_t most = 1;
     double budget_ms = 0;
   };
   [[nodiscard]] ProfilePasses profile_passes(const std::vector<double>& measured_ms) const;
-  void profile(et_schema::RankReport& report);
+  [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
+  void run_passes(ProfileHook& hook, et_schema::RankReport& report,
+                  std::vector<double>& iterations_ms, std::size_t& bare_passes);
   double profile_once(ProfileHook& hook, bool bare);
-  [[nodiscard]] bool any_rank(bool mine);
   [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
+  void tell(Phase phase, std::size_t done = 0, std::optional<std::size_t> total = {},
+            std::optional<double> left_s = {}) const;
+  void report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const;
 
   const et_schema::Program& program_;
   BoundProgram& bound_;
@@ -98,8 +110,11 @@ class Measurement {
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
   std::unique_ptr<SystemCounting> counting_;
   std::optional<HeapPages> heap_;
-  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals
+  std::unique_ptr<StopRule> stop_;
+  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
+  std::string restore_reason_;
   std::size_t since_restore_ = 0;
+  std::uint64_t restores_ = 0;
   std::size_t iterations_ = 0;        ///< of all kinds
   std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
 };

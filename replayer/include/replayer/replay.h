@@ -11,6 +11,7 @@
 #include "et_schema/bench.h"
 #include "et_schema/report.h"
 #include "replayer/measure.h"
+#include "replayer/monitor.h"
 #include "replayer/pace.h"
 #include "replayer/placement.h"
 
@@ -29,9 +30,11 @@ struct ReplayOptions {
   int warmup = 2;              ///< iterations that are not measured, besides the checked first one
   std::optional<int> iterations;  ///< none: kDefaultIterations, or as many as `seconds` hold
   std::optional<double> seconds;  ///< of measured iterations; none: kDefaultSeconds, unless
-                                  ///< `iterations` is given
-  std::optional<int> passes;      ///< that time each operator; none: by the measured iterations
-  int threads = 0;                ///< 0: the cores of this host, shared by its ranks
+                                  ///< `iterations` is given; with `until_percent` kUntilSeconds
+  /// Measure until the 95 % interval of the median is ± so many per cent, or a limit passes.
+  std::optional<double> until_percent;
+  std::optional<int> passes;  ///< that time each operator; none: by the measured iterations
+  int threads = 0;            ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
   Only only = Only::kAll;
   std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
@@ -46,12 +49,15 @@ struct ReplayOptions {
   bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
   bool leaves = false;
   bool continue_on_error = false;
+  bool restores = true;  ///< of the tensors' first content, between iterations
+  Monitor monitor;
   /// When the program started, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
 inline constexpr int kDefaultIterations = 20;
 inline constexpr double kDefaultSeconds = 30;
+inline constexpr double kUntilSeconds = 120;
 
 /// One rank's share of a replay.
 struct RankRun {

@@ -4,6 +4,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "backends/backend.h"
 #include "et_schema/program.h"
 #include "replayer/bound.h"
+#include "replayer/monitor.h"
 
 namespace understudy::replayer {
 
@@ -51,6 +53,9 @@ class Machine {
   /// The step that was under way when run() threw.
   [[nodiscard]] const Step* failed_step() const { return current_; }
   void set_failed_step(const Step* step) { current_ = step; }
+  /// From here on a step that meets another number than 0 there throws Interrupted instead; what
+  /// it leaves in the slots is not to be run on. Null: none does.
+  void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
 
   /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
   /// given away where they are; drop_kept() then drops them.
@@ -89,6 +94,7 @@ class Machine {
   torch::jit::Stack stack_;
   bool blocking_ = false;
   const Step* current_ = nullptr;
+  const std::atomic<int>* stop_signal_ = nullptr;
 };
 
 template <bool kKeep>
@@ -154,6 +160,9 @@ inline void Machine::drop(const BoundProgram& program, const Step& step) {
 template <typename Hook>
 inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hook) {
   current_ = &step;
+  if (stop_signal_ != nullptr && stop_signal_->load(std::memory_order_relaxed) != 0) {
+    throw Interrupted();
+  }
   if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
     build<false>(program, step);
     hook.built(step);

@@ -12,6 +12,7 @@
 #include "replayer/bound.h"
 #include "replayer/decisions.h"
 #include "replayer/externals.h"
+#include "replayer/monitor.h"
 #include "replayer/run.h"
 
 namespace understudy::replayer {
@@ -35,7 +36,7 @@ class Trial {
 
   Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
         const std::vector<BoundGroup>& groups, bool continue_on_error,
-        c10::Device device = c10::Device(c10::kCPU));
+        c10::Device device = c10::Device(c10::kCPU), Monitor monitor = {});
 
   /// Throws Error: failed (an operator that throws and has no further rung, unless
   /// `continue_on_error`; out of memory; a device that is lost), bad input (tensors that do not fit
@@ -66,6 +67,7 @@ class Trial {
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
   c10::Device device_;
+  Monitor monitor_;
   bool changed_ = false;           ///< a decision changed in this pass
   bool differs_in_kind_ = false;   ///< the operator at hand: another dtype, or a tensor of none
   bool differs_in_shape_ = false;  ///< the operator at hand

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "et_schema/measurement.h"
 #include "synthetic.h"
 
 namespace understudy::comparer {
@@ -199,6 +200,22 @@ TEST(Compare, ABusyMachineMakesUnsure) {
   const Row& slow = row_of(comparison, RowKind::kClass, "optimizer");
   EXPECT_EQ(slow.verdict, Verdict::kUnsure);
   EXPECT_EQ(slow.why, "noise");
+}
+
+// Large enough to be seen through the widened intervals, and a disturbance all the same.
+TEST(Compare, ABusyMachineVetoesEveryChange) {
+  for (const double factor : {1.8, 1 / 1.8}) {
+    comparer::Run busy = run(2, kQuiet, "optimizer", factor);
+    busy.switches_per_s = et_schema::kIdleSwitchesPerS;
+    EXPECT_GT(verdicts(compare({run(1, kQuiet)}, {busy})), 0);
+    busy.switches_per_s = et_schema::kIdleSwitchesPerS + 10;
+    const Comparison comparison = compare({run(1, kQuiet)}, {busy});
+    EXPECT_TRUE(comparison.was_busy);
+    EXPECT_EQ(verdicts(comparison), 0);
+    const Row& row = row_of(comparison, RowKind::kClass, "optimizer");
+    EXPECT_EQ(row.verdict, Verdict::kUnsure);
+    EXPECT_EQ(row.why, "busy");
+  }
 }
 
 TEST(Compare, FewSamplesMakeUnsure) {

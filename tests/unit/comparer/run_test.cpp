@@ -70,6 +70,32 @@ TEST(ReportRun, CollectivesAreSummedByIteration) {
   EXPECT_EQ(find(run, RowKind::kCollective, "barrier").samples_ms, (Samples{0.05}));
 }
 
+TEST(ReportRun, MovingBytesIsARowOfItsOwnWhereItIsToldFromWaiting) {
+  et_schema::RankReport rank;
+  rank.operators = {{"allreduce", "communication", 1, 1, {1, 1}}};
+  rank.collectives = {{"allreduce", "world", 1, 8, 2, 250.0, 1.0, 1.0, {900, 800}}};
+  rank.collectives[0].moving_samples_us = {100, 200};
+  et_schema::Report report = report_of(rank);
+  report.total.collectives = rank.collectives;
+  const comparer::Run run = run_of(report, "a.json");
+  ASSERT_GE(run.rows.size(), 2U);
+  const Series& whole = run.rows[run.rows.size() - 2];
+  const Series& moving = run.rows.back();
+  EXPECT_EQ(whole.detail, "world of 2, 8 bytes");
+  EXPECT_EQ(whole.samples_ms, (Samples{0.9, 0.8}));
+  EXPECT_EQ(moving.name, "allreduce");
+  EXPECT_EQ(moving.detail, "world of 2, 8 bytes, moving");
+  EXPECT_EQ(moving.samples_ms, (Samples{0.1, 0.2}));
+}
+
+TEST(ReportRun, SaysWhatEndedIt) {
+  et_schema::RankReport rank;
+  EXPECT_EQ(run_of(report_of(rank), "a.json").interrupted_by, "");
+  rank.complete = false;
+  rank.measurement.ended_by = "SIGTERM";
+  EXPECT_EQ(run_of(report_of(rank), "a.json").interrupted_by, "SIGTERM");
+}
+
 TEST(ReportRun, FiguresThatAreNotFiniteAreCounted) {
   et_schema::RankReport rank;
   rank.iteration_ms = et_schema::iteration_stats({1, std::numeric_limits<double>::quiet_NaN(), 2});

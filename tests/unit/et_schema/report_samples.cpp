@@ -53,6 +53,9 @@ RankReport sample_rank_report(int rank) {
                      std::nullopt,
                      std::nullopt,
                      "this machine has no hardware counters (ENOENT)"};
+  report.measurement = {
+      "iterations", std::nullopt, 2, 1, 16, "values stay healthy for 16 iterations"};
+  report.host_load = HostLoad{1000, 16, 800, 5000};
   report.original = {11.0, 8.25, 10.75};
   report.gap_samples_ms = {1.5, 2.5 * slower};
   report.yardstick_samples_ms = {0.125, 0.25 * slower};

@@ -199,6 +199,7 @@ TEST(ReportJson, HasTheKeysOfTheContract) {
     for (const char* key : {"min", "median", "p10", "p90", "p99"}) {
       EXPECT_TRUE(part["iteration_ms"][key].is_number()) << key;
     }
+    EXPECT_TRUE(part["iteration_ms"]["median_low"].is_null());  // of three samples
     EXPECT_EQ(part["iteration_ms"]["samples"].size(), 3U);
     const nlohmann::json& coverage = part["coverage"];
     EXPECT_TRUE(coverage["count"].is_number());
@@ -221,6 +222,8 @@ TEST(ReportJson, HasTheKeysOfTheContract) {
       EXPECT_TRUE(part["values"][key].is_number_unsigned()) << key;
     }
     EXPECT_EQ(part["memory"].size(), 3U);
+    EXPECT_TRUE(part["complete"].is_boolean());
+    EXPECT_TRUE(part["measurement"]["restores"].is_number_unsigned());
     EXPECT_TRUE(part["host_overhead_ns_per_operator"].is_number());
     EXPECT_TRUE(part["losses"]["aliases"].is_number_unsigned());
   }

@@ -9,6 +9,7 @@
 #include "et_schema/losses.h"
 #include "figures.h"
 #include "gpu_section.h"
+#include "measurement_section.h"
 #include "run_sections.h"
 
 namespace understudy::cli {
@@ -19,18 +20,6 @@ using et_schema::RankReport;
 using et_schema::Report;
 
 constexpr Alignment kRight = Alignment::kRight;
-
-Section iteration_section(const Report& report) {
-  const et_schema::IterationStats& stats = report.total.iteration_ms;
-  TextTable table(
-      {{"min", kRight}, {"p10", kRight}, {"median", kRight}, {"p90", kRight}, {"p99", kRight}});
-  table.add({figure_text(stats.min), figure_text(stats.p10), figure_text(stats.median),
-             figure_text(stats.p90), figure_text(stats.p99)});
-  const std::string of_ranks = report.world_size > 1 ? ", the slowest rank of each" : "";
-  return {fmt::format("Iteration time, ms ({} iterations{})", with_commas(stats.samples.size()),
-                      of_ranks),
-          table.to_text()};
-}
 
 std::uint64_t sum(const std::vector<NamedCount>& rows) {
   std::uint64_t total = 0;
@@ -113,7 +102,7 @@ Section classes_section(const Report& report) {
     table.add({figure_text(row.ms), share_text(row.ms / all_ms), with_commas(row.count), row.name});
   }
   return {"Time by class of operator, " + of_iteration(report),
-          table.empty() ? "" : table.to_text()};
+          table.empty() ? "" : table.to_text() + warnings_text(report, "operators")};
 }
 
 Section operators_section(const Report& report, std::size_t top) {
@@ -136,22 +125,25 @@ Section operators_section(const Report& report, std::size_t top) {
   return {title, table.empty() ? "" : table.to_text()};
 }
 
-Section collectives_section(const RankReport& total) {
+Section collectives_section(const Report& report) {
   TextTable table({{"calls", kRight},
                    {"collective"},
                    {"group"},
                    {"ranks", kRight},
                    {"bytes", kRight},
                    {"median us", kRight},
+                   {"moving us", kRight},
+                   {"waiting us", kRight},
                    {"algbw GB/s", kRight},
                    {"busbw GB/s", kRight}});
-  for (const et_schema::CollectiveTime& row : total.collectives) {
+  for (const et_schema::CollectiveTime& row : report.total.collectives) {
     table.add({with_commas(row.count), row.name, row.group, std::to_string(row.group_size),
-               with_bytes(row.bytes), figure_text(row.median_us), figure_text(row.algbw_gb_per_s),
+               with_bytes(row.bytes), figure_text(row.median_us), figure_text(row.moving_us),
+               figure_text(row.waiting_us), figure_text(row.algbw_gb_per_s),
                figure_text(row.busbw_gb_per_s)});
   }
   return {"Collectives, an iteration (bytes of one call, bandwidths as in nccl-tests)",
-          table.empty() ? "" : table.to_text()};
+          table.empty() ? "" : table.to_text() + warnings_text(report, "collectives")};
 }
 
 Section memory_section(const Report& report) {
@@ -190,9 +182,11 @@ Section mismatches_section(const RankReport& total) {
 }
 
 Section findings_section(const RankReport& total) {
-  TextTable table({{"node", kRight}, {"operator"}, {"first result with"}});
+  TextTable table(
+      {{"node", kRight}, {"operator"}, {"first result with"}, {"after iterations", kRight}});
   for (const et_schema::ValueFinding& finding : total.value_findings) {
-    table.add({std::to_string(finding.node), finding.name, finding.kind});
+    table.add(
+        {std::to_string(finding.node), finding.name, finding.kind, with_commas(finding.iteration)});
   }
   return {"Where such numbers were found first", table.empty() ? "" : table.to_text()};
 }
@@ -297,7 +291,7 @@ std::vector<Section> report_sections(const Report& report, const ReportTextOptio
                        coverage.pinned_outputs, "reason"),
           classes_section(report),
           operators_section(report, options.top_operators),
-          collectives_section(report.total),
+          collectives_section(report),
           memory_section(report),
           gpu_section(report),
           counters_section(report.total),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "measurement_section.h"
 #include "report_sections.h"
 
 namespace understudy::cli {
@@ -27,7 +28,7 @@ std::string title(const et_schema::Report& report) {
 }  // namespace
 
 std::string report_to_text(const et_schema::Report& report, const ReportTextOptions& options) {
-  std::string out = heading(title(report), options.colour) + "\n";
+  std::string out = heading(title(report), options.colour) + "\n" + incomplete_text(report);
   for (const Section& section : report_sections(report, options)) {
     if (!section.body.empty()) {
       out += "\n" + heading(section.title, options.colour) + "\n" + section.body;

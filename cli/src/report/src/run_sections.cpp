@@ -116,6 +116,9 @@ Section counters_section(const RankReport& total) {
   table.add({figure_text(counters.minor_faults), "minor page faults"});
   table.add({figure_text(counters.major_faults), "major page faults"});
   table.add({figure_text(counters.involuntary_switches), "involuntary context switches"});
+  if (total.measurement.foreign_cpus) {
+    table.add({figure_text(total.measurement.foreign_cpus), "CPUs used by others meanwhile"});
+  }
   if (counters.instructions) {
     table.add({figure_text(counters.instructions), "instructions"});
     table.add({figure_text(counters.cycles), "cycles"});

@@ -1,0 +1,96 @@
+#include "report_collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+namespace understudy::et_schema {
+namespace {
+
+// Collectives whose sizes differ from rank to rank by their nature.
+bool has_uneven_parts(const std::string& name) {
+  return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
+}
+
+// Collectives that end on no rank before the last one has come: each needs a part of every other.
+// The root of a broadcast may leave before anyone has come, and who sends to a root, too.
+bool ends_together(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames = {"allreduce",
+                                                       "allreduce_coalesced",
+                                                       "all_gather",
+                                                       "_allgather_base",
+                                                       "allgather_into_tensor_coalesced",
+                                                       "reduce_scatter",
+                                                       "_reduce_scatter_base",
+                                                       "reduce_scatter_tensor_coalesced",
+                                                       "all_to_all",
+                                                       "barrier"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// One collective's rows, one a rank.
+using RankRows = std::vector<const CollectiveTime*>;
+
+// Sample i of each rank is the same call in the same pass.
+bool has_the_same_calls(const RankRows& rows) {
+  const CollectiveTime& first = *rows.front();
+  return rows.size() == static_cast<std::size_t>(first.group_size) && rows.size() > 1 &&
+         !first.samples_us.empty() && std::ranges::all_of(rows, [&](const CollectiveTime* row) {
+           return row->samples_us.size() == first.samples_us.size();
+         });
+}
+
+// The last rank to come waits for nobody: its call is the shortest, and all of it moves bytes.
+void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
+  if (!ends_together(merged.name) || !has_the_same_calls(rows)) {
+    return;
+  }
+  std::vector<double> waiting_us;
+  for (std::size_t i = 0; i < rows.front()->samples_us.size(); ++i) {
+    const auto [last, first] = std::ranges::minmax(
+        rows, {}, [i](const CollectiveTime* row) { return row->samples_us[i]; });
+    merged.moving_samples_us.push_back(last->samples_us[i]);
+    waiting_us.push_back(first->samples_us[i] - last->samples_us[i]);
+  }
+  merged.moving_us = iteration_stats(merged.moving_samples_us).median;
+  merged.waiting_us = iteration_stats(std::move(waiting_us)).median;
+}
+
+CollectiveTime merge_rows(const RankRows& rows) {
+  CollectiveTime merged = *rows.front();
+  merged.count = 0;
+  for (const CollectiveTime* row : rows) {
+    merged.count += row->count;
+    merged.bytes = std::max(merged.bytes, row->bytes);
+    if (row->median_us && (!merged.median_us || *row->median_us > *merged.median_us)) {
+      merged.median_us = row->median_us;
+      merged.algbw_gb_per_s = row->algbw_gb_per_s;
+      merged.busbw_gb_per_s = row->busbw_gb_per_s;
+      merged.samples_us = row->samples_us;
+    }
+  }
+  tell_waiting_apart(rows, merged);
+  return merged;
+}
+
+}  // namespace
+
+std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
+  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, RankRows> rows;
+  for (const RankReport& rank : ranks) {
+    for (const CollectiveTime& row : rank.collectives) {
+      const std::uint64_t size = has_uneven_parts(row.name) ? 0 : row.bytes;
+      rows[{row.name, row.group, size, row.group_size}].push_back(&row);
+    }
+  }
+  std::vector<CollectiveTime> merged;
+  merged.reserve(rows.size());
+  for (const auto& [key, of_ranks] : rows) {
+    merged.push_back(merge_rows(of_ranks));
+  }
+  return merged;
+}
+
+}  // namespace understudy::et_schema
