@@ -72,6 +72,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   if (options.seconds) {
     settings["seconds"] = fmt::format("{}", *options.seconds);
   }
+  if (options.timeout_s) {
+    settings["timeout"] = fmt::format("{}", *options.timeout_s);
+  }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
@@ -90,6 +93,9 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
     check_rank();
   });
   check_alike();
+  if (!is_alone() && arguments_.options.timeout_s) {
+    backend_->set_time_limit(*arguments_.options.timeout_s);
+  }
   together([&] { load(); });
   try {
     run_ranks();
@@ -247,7 +253,10 @@ void ReplayJob::run_ranks() {
     for (const std::string& text : backend_->all_gather_text(mine)) {
       comms.push_back(matching::parse_rank_comms(text));
     }
-    together([&] { matching::match_programs(comms, bench_.groups); });
+    together([&] {
+      arguments_.options.comm_order =
+          matching::match_programs(comms, bench_.groups)[static_cast<std::size_t>(rank)];
+    });
   }
   Progress progress;
   if (is_first()) {

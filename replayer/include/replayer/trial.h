@@ -34,7 +34,8 @@ class Trial {
   static constexpr std::size_t kMostMismatches = 100;
 
   Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
-        const std::vector<BoundGroup>& groups, bool continue_on_error);
+        const std::vector<BoundGroup>& groups, bool continue_on_error,
+        et_schema::CommOrder order = {});
 
   /// Throws Error: failed (an operator that throws and has no further rung, unless
   /// `continue_on_error`; out of memory), bad input (tensors that do not fit a communication).
@@ -61,6 +62,7 @@ class Trial {
   backends::Backend& backend_;
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
+  et_schema::CommOrder order_;
   bool changed_ = false;  ///< a decision changed in this pass
   bool differs_ = false;  ///< the operator at hand: another dtype or shape
   std::chrono::steady_clock::time_point first_start_;

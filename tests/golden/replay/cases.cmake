@@ -1,5 +1,5 @@
 understudy_golden(replay
-  bad_device coverage_by_time substituted_by_time bad_pace bad_page_faults bad_slow dropped help memory_limit memory_limit_bad min_coverage no_iterations no_memory no_room_for_report no_such_library no_such_rank
+  bad_device coverage_by_time substituted_by_time bad_pace bad_page_faults bad_slow bad_timeout dropped help memory_limit memory_limit_bad min_coverage no_iterations no_memory no_room_for_report no_such_library no_such_rank
   one_of_eight operator_throws operator_throws_continued out_of_memory out_of_memory_before
   output_is_full pace_without_profile report_json slow_no_such_class unknown_flag world_size world_size_json)
 if(TARGET understudy_backend_mpi)
