@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "comm_names.h"
 #include "et_schema/error.h"
 #include "quote.h"
@@ -45,6 +47,9 @@ void read_tensors(CommCall& call, const Node& node, C10dLayout layout) {
         add_tensors(call.inputs, inputs.first(1));
       }
       add_tensors(call.outputs, node.outputs);
+      break;
+    case C10dLayout::kWaited:
+      add_tensors(call.inputs, inputs.first(std::min<std::size_t>(inputs.size(), 1)));
       break;
     case C10dLayout::kNoTensors:
       break;
@@ -138,6 +143,16 @@ std::string name_from_surroundings(const Trace& trace, const Node& node) {
   return {};
 }
 
+void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node) {
+  for (NodeIndex index = node.parent; index != kNoNode; index = trace.nodes[index].parent) {
+    const C10dName* known = find_c10d_name(trace.nodes[index].name);
+    if (known != nullptr && known->kind == CommKind::kWait) {
+      read_tensors(call, trace.nodes[index], known->layout);
+      return;
+    }
+  }
+}
+
 CommCall read_c10d_call(const Trace& trace, const Node& node) {
   const C10dName* known = find_c10d_name(node.name);
   if (known == nullptr) {
@@ -172,7 +187,9 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
       call.pg_name = value.text();
     }
   }
-  call.is_p2p = call.kind == CommKind::kSend || call.kind == CommKind::kRecv;
+  if (call.kind != CommKind::kWait) {
+    call.is_p2p = is_message(call.kind);
+  }
   call.is_async = recorded_async(node);
   return call;
 }

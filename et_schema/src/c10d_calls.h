@@ -18,6 +18,9 @@ namespace understudy::et_schema {
 /// the "nccl:" label around it; empty if there is none.
 [[nodiscard]] std::string name_from_surroundings(const Trace& trace, const Node& node);
 
+/// Adds the tensor of the wait_tensor that a recorded wait was made by, where there is one.
+void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node);
+
 /// The argument asyncOp or async_op of a c10d node; nothing if its schema has none.
 [[nodiscard]] std::optional<bool> recorded_async(const Node& c10d_node);
 

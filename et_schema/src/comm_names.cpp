@@ -83,7 +83,7 @@ constexpr std::array kC10dNames = {
     C10dName{"reduce_scatter_tensor_out", "_reduce_scatter_base", CommKind::kReduceScatterBase,
              C10dLayout::kInputOnly},
     C10dName{"all_to_all_single", "all_to_all", CommKind::kAllToAll, C10dLayout::kInputOnly},
-    C10dName{"wait_tensor", "wait", CommKind::kWait, C10dLayout::kNoTensors},
+    C10dName{"wait_tensor", "wait", CommKind::kWait, C10dLayout::kWaited},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ enum class C10dLayout : std::uint8_t {
   kInPlace,      ///< the first argument is input and output
   kOutputInput,  ///< the first argument is the output, the second the input
   kInputOnly,    ///< functional: the first argument is the input, the node's results the output
+  kWaited,       ///< the first argument is waited for
   kNoTensors
 };
 

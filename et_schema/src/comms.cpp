@@ -150,7 +150,11 @@ CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroup
          call.name.empty() ? "none" : fmt::format("\"{}\"", quote(call.name)));
   }
   call.kind = *kind;
-  call.is_p2p = call.is_p2p || call.kind == CommKind::kSend || call.kind == CommKind::kRecv;
+  if (call.kind == CommKind::kWait) {
+    add_waited_tensor(call, trace, node);
+  } else {
+    call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
+  }
   if (!call.is_async && node.parent != kNoNode) {
     call.is_async = recorded_async(trace.nodes[node.parent]);
   }

@@ -284,6 +284,10 @@ class ProgramReader {
         comm.out_splits = lines_.to_ints("comm.out_splits", value);
       } else if (key == "seq") {
         comm.seq = lines_.to_int("comm.seq", value);
+      } else if (key == "names_group") {
+        comm.names_group = lines_.to_bool("comm.names_group", value);
+      } else if (key == "is_p2p") {
+        comm.is_p2p = lines_.to_bool("comm.is_p2p", value);
       }
     }
     return comm;

@@ -211,6 +211,14 @@ class ProgramWriter {
       key("is_async");
       out_ += *comm.is_async ? "true" : "false";
     }
+    if (comm.names_group) {
+      key("names_group");
+      out_ += "true";
+    }
+    if (comm.is_p2p) {
+      key("is_p2p");
+      out_ += *comm.is_p2p ? "true" : "false";
+    }
     if (personal_) {
       uint_field("group", comm.group);
       int_field("root_or_peer", comm.root_or_peer);

@@ -10,7 +10,8 @@
 
 namespace understudy::generator {
 
-/// The process groups of a job, gathered from all ranks. Group 0 is the world.
+/// The process groups of a job, gathered from all ranks. Group 0 is the world, torch's default
+/// group. Others of the same ranks are groups of their own: each has a communicator.
 class Groups {
  public:
   /// `world_size`: ranks of the job that was traced.
@@ -25,7 +26,10 @@ class Groups {
  private:
   /// Whether the call says its group as first rank, stride and size, and the world has these ranks.
   [[nodiscard]] bool is_strided_group(const et_schema::CommCall& call) const;
+  /// The group that entry `index` of the trace's list is.
+  [[nodiscard]] et_schema::GroupId add_listed(const et_schema::Trace& trace, std::size_t index);
   [[nodiscard]] et_schema::GroupId add(et_schema::ProcessGroup group);
+  [[nodiscard]] bool is_whole_world(const et_schema::ProcessGroup& group) const;
 
   std::int64_t world_size_ = 1;
   std::vector<et_schema::ProcessGroup> groups_;

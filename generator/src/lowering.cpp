@@ -8,6 +8,7 @@
 
 #include "below.h"
 #include "et_schema/assert.h"
+#include "et_schema/open_comms.h"
 #include "et_schema/schema_text.h"
 #include "slots.h"
 
@@ -211,18 +212,23 @@ class Lowering {
     info.out_splits = call.out_splits;
     info.seq = call.seq;
     info.is_async = call.is_async;
-    count_assumptions(call);
     LifetimeCursor reads(flow_.reads[index]);
-    if (call.kind != CommKind::kWait && call.kind != CommKind::kBarrier) {
+    if (call.kind == CommKind::kWait) {
+      info.names_group = !call.pg_name.empty();
+      info.is_p2p = call.is_p2p;
+      instruction.args = read_tensors(call.inputs, reads, into);
+    } else if (call.kind != CommKind::kBarrier) {
       Argument::List inputs = read_tensors(call.inputs, reads, into);
       Argument::List outputs = read_tensors(call.outputs, reads, into);
       instruction.args = {Argument{std::move(inputs)}, Argument{std::move(outputs)}};
     }
     instruction.comm = std::move(info);
+    count_assumptions(instruction);
     into.push_back(std::move(instruction));
   }
 
-  void count_assumptions(const CommCall& call) {
+  void count_assumptions(const Instruction& instruction) {
+    const et_schema::CommInfo& call = *instruction.comm;
     switch (call.kind) {
       case CommKind::kAllReduce:
       case CommKind::kReduce:
@@ -231,14 +237,32 @@ class Lowering {
         program_.losses.add(Loss::kAssumedReduceOps);
         break;
       case CommKind::kWait:
-        program_.losses.add(Loss::kUnmatchedWaits, call.seq && issued_.contains(*call.seq) ? 0 : 1);
+        program_.losses.add(Loss::kUnmatchedWaits, is_issued(instruction) ? 0 : 1);
         return;
       default:
         break;
     }
     if (call.seq) {
-      issued_.insert(*call.seq);
+      issued_.emplace(*call.seq, call);
     }
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      communicated_.insert(program_.slots[slot].storage);
+    });
+  }
+
+  /// Whether the communication that a wait joins was issued in this program.
+  [[nodiscard]] bool is_issued(const Instruction& wait) const {
+    bool issued = false;
+    et_schema::for_each_slot(wait.args, [&](et_schema::SlotId slot) {
+      issued = issued || communicated_.contains(program_.slots[slot].storage);
+    });
+    if (wait.comm->seq) {
+      const auto [begin, end] = issued_.equal_range(*wait.comm->seq);
+      issued = issued || std::any_of(begin, end, [&](const auto& entry) {
+                 return et_schema::can_be_wait_of(*wait.comm, entry.second);
+               });
+    }
+    return issued;
   }
 
   Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,
@@ -415,7 +439,8 @@ class Lowering {
   SlotTable slots_;
   std::uint64_t aliases_ = 0;
   std::unordered_set<LifetimeId> began_outside_;
-  std::unordered_set<std::int64_t> issued_;  ///< sequence numbers of collectives so far
+  std::unordered_multimap<std::int64_t, et_schema::CommInfo> issued_;  ///< by sequence number
+  std::unordered_set<et_schema::StorageId> communicated_;   ///< that a communication has worked on
   std::unordered_map<std::int64_t, LifetimeId> last_seen_;  ///< by storage id
   std::unordered_map<std::string_view, et_schema::SchemaId> schema_ids_;
 };

@@ -5,13 +5,17 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
 #include "bind_comms.h"
+#include "et_schema/assert.h"
+#include "et_schema/open_comms.h"
 #include "liveness.h"
 #include "operator_plan.h"
 #include "replayer/arguments.h"
+#include "replayer/layout.h"
 
 namespace understudy::replayer {
 namespace {
@@ -33,10 +37,12 @@ std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
 /// Binds instructions in order; see bind_program().
 class Binder {
  public:
-  Binder(Decisions& decisions, const BindScope& scope, const std::vector<BoundGroup>& groups)
+  Binder(Decisions& decisions, const BindScope& scope, const std::vector<BoundGroup>& groups,
+         const et_schema::CommOrder& order)
       : decisions_(decisions),
         program_(decisions.program()),
         groups_(groups),
+        order_(order),
         open_(program_),
         available_(scope.available),
         holder_(program_.storages.size()) {
@@ -61,6 +67,7 @@ class Binder {
       add(instruction);
     }
     add_joins(open_.take_all());
+    sort_turns();
     if (is_whole) {
       find_states();
     }
@@ -336,11 +343,15 @@ class Binder {
 
   void add_communication(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kWait) {
-      add_joins(open_.take_waited(*instruction.comm));
-      add_joins(open_.take_touched(slots_of(instruction.args)));
+      add_joins(open_.take_waited(instruction));
       return;
     }
     BoundComm comm = bind_comm(program_, instruction, groups_);
+    if (const std::optional<std::size_t> number = number_of(instruction)) {
+      comm.turn = order_.turns[*number];
+      comm.kept_apart = order_.kept_apart[*number];
+      comm.blocking = comm.blocking && !comm.kept_apart;
+    }
     SlotUse use;
     use.reads = comm.inputs;
     std::vector<SlotId> touched = comm.inputs;
@@ -350,7 +361,8 @@ class Binder {
     for (const SlotId slot : comm.outputs) {
       (available_[slot] ? use.reads : use.makes).push_back(slot);
       if (!available_[slot]) {
-        comm.fresh.push_back(slot);
+        const et_schema::Storage& recorded = program_.storages[program_.slots[slot].storage];
+        comm.fresh.push_back({slot, map_device(recorded.device, decisions_.options().device)});
       }
     }
     Step step;
@@ -359,9 +371,39 @@ class Binder {
     step.source = &instruction;
     bound_.comms.push_back(std::move(comm));
     add_step(std::move(step), std::move(use));
-    if (!bound_.comms.back().blocking) {
-      open_.start(last_index(bound_.comms), instruction, bound_.comms.back());
+    if (bound_.comms.back().kept_apart) {
+      open_.start_detached(last_index(bound_.comms));
+    } else if (!bound_.comms.back().blocking) {
+      open_.start(last_index(bound_.comms), instruction);
     }
+  }
+
+  /// Its place among the program's communications; none in a body, and where there is no order.
+  [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
+    if (order_.turns.empty()) {
+      return std::nullopt;
+    }
+    if (numbers_.empty()) {
+      for (const Instruction& each : program_.instructions) {
+        if (each.kind == InstructionKind::kCollective || each.kind == InstructionKind::kP2p) {
+          numbers_.emplace(&each, numbers_.size());
+        }
+      }
+      UNDERSTUDY_ASSERT(numbers_.size() == order_.turns.size());
+    }
+    const auto found = numbers_.find(&instruction);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void sort_turns() {
+    for (std::uint32_t i = 0; i < bound_.comms.size(); ++i) {
+      if (bound_.comms[i].turn) {
+        bound_.turns.push_back(i);
+      }
+    }
+    std::sort(bound_.turns.begin(), bound_.turns.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return *bound_.comms[a].turn < *bound_.comms[b].turn;
+    });
   }
 
   void add_joins(const std::vector<std::uint32_t>& comms) {
@@ -376,7 +418,9 @@ class Binder {
   Decisions& decisions_;
   const Program& program_;
   const std::vector<BoundGroup>& groups_;
-  OpenComms open_;
+  const et_schema::CommOrder& order_;
+  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< of communications
+  et_schema::OpenComms open_;
   std::vector<bool> available_;                ///< by slot: holds a tensor at this point
   std::vector<std::optional<SlotId>> holder_;  ///< by storage: a slot that holds it, the latest
   BoundProgram bound_;
@@ -391,12 +435,14 @@ class Binder {
 }  // namespace
 
 BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
-                          const std::vector<BoundGroup>& groups) {
-  return Binder(decisions, scope, groups).bind_all(scope);
+                          const std::vector<BoundGroup>& groups,
+                          const et_schema::CommOrder& order) {
+  return Binder(decisions, scope, groups, order).bind_all(scope);
 }
 
-BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups) {
-  return bind_program(decisions, {decisions.program().instructions, {}, {}}, groups);
+BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups,
+                          const et_schema::CommOrder& order) {
+  return bind_program(decisions, {decisions.program().instructions, {}, {}}, groups, order);
 }
 
 }  // namespace understudy::replayer

@@ -154,49 +154,4 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   return bound;
 }
 
-void OpenComms::start(std::uint32_t comm, const Instruction& instruction, const BoundComm& bound) {
-  Open open{comm, instruction.comm->seq, {}};
-  for (const SlotId slot : bound.inputs) {
-    open.storages.insert(program_.slots[slot].storage);
-  }
-  for (const SlotId slot : bound.outputs) {
-    open.storages.insert(program_.slots[slot].storage);
-  }
-  open_.push_back(std::move(open));
-}
-
-template <typename Matches>
-std::vector<std::uint32_t> OpenComms::take_if(Matches matches) {
-  std::vector<std::uint32_t> taken;
-  std::vector<Open> rest;
-  for (Open& open : open_) {
-    if (matches(open)) {
-      taken.push_back(open.comm);
-    } else {
-      rest.push_back(std::move(open));
-    }
-  }
-  open_ = std::move(rest);
-  return taken;
-}
-
-std::vector<std::uint32_t> OpenComms::take_touched(const std::vector<SlotId>& slots) {
-  if (open_.empty()) {
-    return {};
-  }
-  return take_if([&](const Open& open) {
-    return std::any_of(slots.begin(), slots.end(), [&](SlotId slot) {
-      return open.storages.count(program_.slots[slot].storage) > 0;
-    });
-  });
-}
-
-std::vector<std::uint32_t> OpenComms::take_waited(const et_schema::CommInfo& wait) {
-  return take_if([&](const Open& open) { return wait.seq && open.seq == wait.seq; });
-}
-
-std::vector<std::uint32_t> OpenComms::take_all() {
-  return take_if([](const Open&) { return true; });
-}
-
 }  // namespace understudy::replayer

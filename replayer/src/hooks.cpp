@@ -55,7 +55,8 @@ double clock_cost_ns() {
 }
 
 ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue)
-    : first_(program.steps.data()),
+    : program_(program),
+      first_(program.steps.data()),
       device_(device),
       issue_(issue),
       calls_(program.steps.size()),
@@ -107,9 +108,16 @@ void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
   }
   const Clock::time_point now = Clock::now();
   if (!bare_) {
-    calls_[index(step)].push_back(Seconds(now - last_).count());
+    calls_[index(step)].push_back(own_seconds(step, Seconds(now - last_).count()));
   }
   last_ = Clock::now();
+}
+
+double ProfileHook::own_seconds(const Step& step, double seconds) const {
+  if (step.kind == StepKind::kStart) {
+    return seconds - program_.comms[step.index].others_s;
+  }
+  return step.kind == StepKind::kJoin ? seconds + program_.comms[step.index].elsewhere_s : seconds;
 }
 
 void ProfileHook::stored(const Step& step) {

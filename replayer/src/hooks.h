@@ -126,6 +126,10 @@ class ProfileHook {
     return static_cast<std::size_t>(&step - first_);
   }
 
+  /// Seconds that a step took of its communication's, where others took their turns in between.
+  [[nodiscard]] double own_seconds(const Step& step, double seconds) const;
+
+  const BoundProgram& program_;
   const Step* first_;
   c10::Device device_;
   IssueHook* issue_;

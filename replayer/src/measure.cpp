@@ -269,6 +269,7 @@ double Measurement::timed(Run&& run) {
   if (heap_) {
     heap_->begin();
   }
+  backend_.note_progress();
   backend_.barrier();
   const Clock::time_point begin = Clock::now();
   if (issue_ != nullptr) {

@@ -249,8 +249,7 @@ void OwnThreads::serve(std::size_t thread) {
       run_thread(thread, *worker.machine, *worker.hook);
     } catch (const Stopped&) {
     } catch (...) {
-      worker.failure = std::current_exception();
-      failed_ = true;
+      fail(*worker.machine);
     }
     --running_;
     running_.notify_all();
@@ -262,34 +261,38 @@ void OwnThreads::run(IssueHook& issue) {
     progress_[thread].steps = 0;
   }
   failed_ = false;
+  failure_ = nullptr;
+  failed_step_ = nullptr;
   running_ = static_cast<std::uint32_t>(workers_.size());
   for (Worker& worker : workers_) {
-    worker.failure = nullptr;
     worker.hook->follow(issue);
   }
   ++iteration_;
   iteration_.notify_all();
-  std::exception_ptr failure;
   try {
     run_thread(0, machine_, issue);
   } catch (const Stopped&) {
   } catch (...) {
-    failure = std::current_exception();
-    failed_ = true;
+    fail(machine_);
   }
   for (std::uint32_t running = running_; running > 0; running = running_) {
     running_.wait(running);
   }
-  if (failure) {
-    std::rethrow_exception(failure);
+  machine_.set_failed_step(failed_step_);
+  if (failure_) {
+    std::rethrow_exception(failure_);
   }
-  for (const Worker& worker : workers_) {
-    if (worker.failure) {
-      machine_.set_failed_step(worker.machine->failed_step());
-      std::rethrow_exception(worker.failure);
-    }
+}
+
+void OwnThreads::fail(const Machine& machine) {
+  const std::lock_guard lock(failure_mutex_);
+  if (failure_) {
+    return;
   }
-  machine_.set_failed_step(nullptr);
+  failure_ = std::current_exception();
+  failed_step_ = machine.failed_step();
+  failed_ = true;
+  machine_.interrupt();
 }
 
 void OwnThreads::run_thread(std::size_t thread, Machine& machine, IssueHook& hook) {
@@ -297,6 +300,9 @@ void OwnThreads::run_thread(std::size_t thread, Machine& machine, IssueHook& hoo
   for (const ThreadPlan::Entry& entry : plan_.threads[thread]) {
     for (std::uint32_t i = entry.barriers_begin; i < entry.barriers_end; ++i) {
       wait_for(plan_.barriers[i]);
+    }
+    if (failed_.load(std::memory_order_relaxed)) {
+      throw Stopped();
     }
     machine.run_step(bound_, bound_.steps[entry.step], hook);
     done.store(done.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -51,8 +52,9 @@ class OwnThreads {
   OwnThreads(const OwnThreads&) = delete;
   OwnThreads& operator=(const OwnThreads&) = delete;
 
-  /// One iteration; `issue` is the caller's hook. What an operator throws comes out as it is, after
-  /// all threads have stopped; the machine's failed_step() is that operator's.
+  /// One iteration; `issue` is the caller's hook. What an operator throws first comes out as it is,
+  /// after all threads have stopped, a caller that waits in the backend too; the machine's
+  /// failed_step() is that operator's.
   void run(IssueHook& issue);
   /// The hooks of the threads beside the caller's.
   [[nodiscard]] std::vector<IssueHook*> hooks();
@@ -62,7 +64,6 @@ class OwnThreads {
     std::unique_ptr<Machine> machine;
     std::unique_ptr<IssueHook> hook;
     std::thread thread;
-    std::exception_ptr failure;
   };
   static constexpr std::size_t kCacheLine = 64;
   struct alignas(kCacheLine) Progress {
@@ -72,6 +73,8 @@ class OwnThreads {
   void serve(std::size_t thread);
   void run_thread(std::size_t thread, Machine& machine, IssueHook& hook);
   void wait_for(const StepBarrier& barrier) const;
+  /// Keeps the exception under way, if it is the first, as what ends the iteration.
+  void fail(const Machine& machine);
 
   BoundProgram& bound_;
   Machine& machine_;
@@ -81,6 +84,9 @@ class OwnThreads {
   std::atomic<std::uint64_t> iteration_{0};  ///< counts up to start the threads
   std::atomic<std::uint32_t> running_{0};    ///< threads beside the caller's that have not ended
   std::atomic<bool> failed_{false};
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;         ///< the first
+  const Step* failed_step_ = nullptr;  ///< whose it is
   std::atomic<bool> leaving_{false};
 };
 

@@ -4,9 +4,11 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -30,6 +32,8 @@ namespace {
 using et_schema::Bench;
 using et_schema::ProcessGroup;
 
+constexpr double kMilliOfNano = 1e-6;
+
 std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backend) {
   std::vector<BoundGroup> groups;
   for (std::size_t i = 0; i < bench.groups.size(); ++i) {
@@ -50,6 +54,32 @@ int share_of_cores(backends::Backend& backend) {
   const auto here = std::count(hosts.begin(), hosts.end(), backend.host());
   const auto cores = static_cast<long>(std::max(1U, std::thread::hardware_concurrency()));
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
+}
+
+/// What an iteration may take by the first one, and by what the options add to it.
+double expected_iteration_ms(const et_schema::Program& program, const ReplayOptions& options,
+                             double first_iteration_ms) {
+  constexpr double kPercent = 100;
+  double expected_ms =
+      first_iteration_ms * (1 + (options.slow ? options.slow->percent : 0) / kPercent);
+  if (options.pace.kind != Pace::Kind::kAsap && program.profile) {
+    const double factor = options.pace.kind == Pace::Kind::kScaled ? options.pace.factor : 1;
+    expected_ms += factor * static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  }
+  return expected_ms;
+}
+
+/// A rank that others wait for may take many iterations of the slowest rank; and in any case a
+/// minute, for what a machine does beside.
+double default_timeout_s(backends::Backend& backend, double iteration_ms) {
+  constexpr double kIterations = 20;
+  constexpr double kLeastSeconds = 60;
+  constexpr double kMilli = 1000;
+  double slowest_ms = 0;
+  for (const std::string& text : backend.all_gather_text(fmt::format("{}", iteration_ms))) {
+    slowest_ms = std::max(slowest_ms, std::stod(text));
+  }
+  return std::max(kLeastSeconds, std::ceil(kIterations * slowest_ms / kMilli));
 }
 
 /// Page faults that an iteration is to meet; none: as they come.
@@ -94,8 +124,6 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
   }
   return measure;
 }
-
-constexpr double kMilliOfNano = 1e-6;
 
 /// What the linked profile tells of the original step, and of those of its operators that are
 /// replayed.
@@ -170,12 +198,17 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const std::vector<BoundGroup> groups = make_groups(bench, comms);
   Machine machine(program, comms);
   Externals externals(program, device, options.seed);
-  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error, device,
+  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error,
+              options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
               options.monitor);
 
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);
   TrialResult first = trial.run();
+  if (!options.timeout_s) {
+    backend.set_time_limit(default_timeout_s(
+        backend, expected_iteration_ms(program, options, first.first_iteration_ms.value_or(0))));
+  }
   run.report.startup_ms =
       std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();
   run.report.first_iteration_ms = first.first_iteration_ms;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -117,7 +118,7 @@ void Machine::perform(BoundProgram& program, const Step& step) {
       slots_[step.index] = given_[step.index];
       break;
     case StepKind::kStart:
-      start(program.comms[step.index]);
+      start(program, program.comms[step.index]);
       break;
     case StepKind::kJoin:
       join(program.comms[step.index]);
@@ -150,17 +151,14 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   slots_[step.index] = std::move(view);
 }
 
-at::Tensor Machine::make_fresh(SlotId slot, const BoundComm& comm) const {
-  const Slot& layout = program_.slots[slot];
-  const c10::Device device =
-      comm.inputs.empty() ? c10::Device(c10::kCPU) : slots_[comm.inputs.front()].device();
-  return make_tensor(layout, device);
+at::Tensor Machine::make_fresh(const FreshOutput& output) const {
+  return make_tensor(program_.slots[output.slot], output.device);
 }
 
-void Machine::start(BoundComm& comm) {
+void Machine::prepare(BoundComm& comm) {
   OpenComm& open = comm.open;
-  for (const SlotId slot : comm.fresh) {
-    slots_[slot] = make_fresh(slot, comm);
+  for (const FreshOutput& output : comm.fresh) {
+    slots_[output.slot] = make_fresh(output);
   }
   for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
     const at::Tensor& output = slots_[comm.outputs[i]];
@@ -177,16 +175,54 @@ void Machine::start(BoundComm& comm) {
         same == comm.outputs.end()
             ? host_contiguous(slots_[comm.inputs[i]])
             : open.outputs[static_cast<std::size_t>(same - comm.outputs.begin())]);
+    if (comm.kept_apart) {
+      open.inputs.back() = open.inputs.back().clone();
+    }
     comm.call.inputs[i].data = open.inputs.back().data_ptr();
   }
-  // Two ranks that send to each other before they receive wait for ever where sends block.
-  const bool is_p2p =
-      comm.call.kind == et_schema::CommKind::kSend || comm.call.kind == et_schema::CommKind::kRecv;
-  if (comm.blocking || (blocking_ && !is_p2p)) {
+}
+
+void Machine::start(BoundProgram& program, BoundComm& comm) {
+  prepare(comm);
+  comm.others_s = 0;
+  comm.elsewhere_s = 0;
+  const bool is_message = et_schema::is_message(comm.call.kind);
+  const bool takes_turns = blocking_ && comm.turn;
+  if (!is_message && !takes_turns && (comm.blocking || blocking_)) {
     backend_.run(comm.call);
-    complete(open);
-  } else {
-    open.work = backend_.start(comm.call);
+    complete(comm.open);
+    return;
+  }
+  if (is_message || !takes_turns) {
+    comm.open.work = backend_.start(comm.call);
+  }
+  if (takes_turns) {
+    comm.is_due = true;
+    take_turns(program, comm);
+  }
+  if (comm.blocking) {
+    join(comm);
+  }
+}
+
+void Machine::take_turns(BoundProgram& program, BoundComm& here) {
+  using Clock = std::chrono::steady_clock;
+  while (next_turn_ < program.turns.size() && program.comms[program.turns[next_turn_]].is_due) {
+    BoundComm& comm = program.comms[program.turns[next_turn_++]];
+    comm.is_due = false;
+    if (et_schema::is_message(comm.call.kind)) {
+      continue;  // under way since it was started
+    }
+    const Clock::time_point begin = Clock::now();
+    backend_.run(comm.call);
+    complete(comm.open);
+    if (&comm != &here) {
+      comm.elsewhere_s = std::chrono::duration<double>(Clock::now() - begin).count();
+      here.others_s += comm.elsewhere_s;
+    }
+  }
+  if (next_turn_ == program.turns.size()) {
+    next_turn_ = 0;
   }
 }
 
@@ -195,6 +231,7 @@ void Machine::join(BoundComm& comm) {
     backend_.wait(std::move(comm.open.work));
     complete(comm.open);
   }
+  UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn has come
 }
 
 }  // namespace understudy::replayer

@@ -64,13 +64,15 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals,
              backends::Backend& backend, const std::vector<BoundGroup>& groups,
-             bool continue_on_error, c10::Device device, Monitor monitor)
+             bool continue_on_error, et_schema::CommOrder order, c10::Device device,
+             Monitor monitor)
     : decisions_(decisions),
       machine_(machine),
       externals_(externals),
       backend_(backend),
       groups_(groups),
       continue_on_error_(continue_on_error),
+      order_(std::move(order)),
       device_(device),
       monitor_(std::move(monitor)) {}
 
@@ -80,7 +82,7 @@ TrialResult Trial::run() {
     const std::optional<double> first = result_.first_iteration_ms;
     result_ = {};
     changed_ = false;
-    result_.program = bind_program(decisions_, groups_);
+    result_.program = bind_program(decisions_, groups_, order_);
     monitor_.progress({Phase::kTensors});
     externals_.ensure(result_.program);
     if (first) {
@@ -107,6 +109,7 @@ void Trial::run_steps(BoundProgram& bound) {
       monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
                          bound.steps.size()});
     }
+    backend_.note_progress();
     if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
       // The original's optimizers made them here in its first step: they lie in memory as there.
       externals_.ensure_states(bound);
@@ -190,7 +193,7 @@ void Trial::replace(const BoundProgram& bound, const Step& step) {
   }
   scope.needed = scope.available;
   for_each_slot(step.source->results, [&](SlotId slot) { scope.needed[slot] = true; });
-  BoundProgram body = bind_program(decisions_, scope, groups_);
+  BoundProgram body = bind_program(decisions_, scope, groups_, order_);
   externals_.ensure(body);
   externals_.place(machine_.slots(), machine_.given());
   machine_.prime(body);

@@ -17,9 +17,10 @@ struct Ended {
   std::string output;
 };
 
-Ended run(int ranks, const std::string& scenario) {
-  const std::string command = "\"" UNDERSTUDY_MPIRUN "\" -np " + std::to_string(ranks) +
-                              " \"" UNDERSTUDY_SCENARIO "\" " + scenario + " 2>&1";
+Ended run(int ranks, const std::string& scenario, const std::string& flags = "") {
+  const std::string command = "\"" UNDERSTUDY_MPIRUN "\" " + flags + " -np " +
+                              std::to_string(ranks) + " \"" UNDERSTUDY_SCENARIO "\" " + scenario +
+                              " 2>&1";
   Ended ended;
   FILE* pipe = popen(command.c_str(), "r");
   std::array<char, 4096> block{};
@@ -32,19 +33,20 @@ Ended run(int ranks, const std::string& scenario) {
 }
 
 constexpr const char* kLateHint =
-    "a rank that computes for longer than this needs a higher time limit; one that waits in "
-    "another call runs another program";
+    "a rank that computes for longer than this needs a higher time limit (--timeout); one that "
+    "waits in another call runs another program";
 
 std::string late(int rank, const std::string& field, const std::string& expected,
-                 const std::string& got) {
-  return et_schema::to_text(et_schema::run_failed("a communication did not complete within 3 s",
-                                                  {.file = "",
-                                                   .rank = rank,
-                                                   .node = {},
-                                                   .field = field,
-                                                   .expected = expected,
-                                                   .got = got,
-                                                   .hint = kLateHint})) +
+                 const std::string& got, int limit_s = 3) {
+  return et_schema::to_text(et_schema::run_failed(
+             "a communication did not complete within " + std::to_string(limit_s) + " s",
+             {.file = "",
+              .rank = rank,
+              .node = {},
+              .field = field,
+              .expected = expected,
+              .got = got,
+              .hint = kLateHint})) +
          "\n";
 }
 
@@ -113,6 +115,22 @@ TEST(TimeLimit, OfMakingAGroup) {
                                         "rank 1 has started 0 and is in no communication")}));
 }
 
+TEST(TimeLimit, NamesTheRankThatIsStopped) {
+  const Ended ended = run(3, "last_rank_is_stopped");
+  expect_end(ended, 1);
+  const auto text = [](int rank) {
+    return late(rank, "allreduce, call 2 of group 'world'", "every rank of the group in this call",
+                "rank 2 does not answer: its process is stopped", 3);
+  };
+  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+TEST(TimeLimit, IsNotForARankThatGetsOn) {
+  const Ended ended = run(3, "last_rank_is_slow_and_gets_on");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_NE(ended.output.find("through\n"), std::string::npos) << ended.output;
+}
+
 std::string failed(const std::string& summary, const std::string& expected,
                    const std::string& got) {
   return et_schema::to_text(et_schema::run_failed(summary, {.file = "",
@@ -143,6 +161,33 @@ TEST(Death, AKilledRankEndsTheJob) {
   const Ended ended = run(4, "last_rank_is_killed");
   EXPECT_NE(ended.status, 0);
   EXPECT_NE(ended.output.find("process rank 3"), std::string::npos) << ended.output;
+}
+
+// A launcher that lets the others go on, as some do; its exit status is its own then.
+TEST(Death, OfARankIsSeenByTheOthers) {
+  const Ended ended = run(3, "last_rank_is_killed", "--enable-recovery");
+  EXPECT_LT(ended.seconds, kWithinSeconds);
+  const auto text = [](int rank) {
+    return et_schema::to_text(et_schema::run_failed(
+               "a rank has died",
+               {.file = "",
+                .rank = rank,
+                .node = {},
+                .field = "allreduce, call 2 of group 'world'",
+                .expected = "every rank of the group in this call",
+                .got = "the process of rank 2 has ended",
+                .hint = "what ended it stands in its own output or in the system's log: memory, "
+                        "mostly"})) +
+           "\n";
+  };
+  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+TEST(Interrupt, EndsACallUnderWay) {
+  const Ended ended = run(3, "another_thread_gives_up");
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {failed("communication was given up: this rank has failed elsewhere", "", "")}));
 }
 
 TEST(Abort, EndsAllRanksWithItsStatus) {

@@ -25,6 +25,7 @@ using et_schema::DType;
 
 /// Ranks on cores that others use too come into their first call within it.
 constexpr double kShortLimitS = 3;
+constexpr double kStoppedLimitS = 3;
 constexpr std::int64_t kLarge = 100000;
 
 struct Scenario {
@@ -127,6 +128,41 @@ void last_rank_is_killed(Backend& backend) {
   backend.run(all_reduce(data));
 }
 
+void last_rank_is_stopped(Backend& backend) {
+  backend.set_time_limit(kStoppedLimitS);
+  std::vector<float> data(4);
+  backend.run(all_reduce(data));
+  if (is_last(backend)) {
+    std::raise(SIGSTOP);
+  }
+  backend.run(all_reduce(data));
+}
+
+void last_rank_is_slow_and_gets_on(Backend& backend) {
+  std::vector<float> data(4);
+  for (int piece = 0; is_last(backend) && piece < 8; ++piece) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    backend.note_progress();
+  }
+  backend.run(all_reduce(data));
+  backend.barrier();
+  std::fputs("through\n", stderr);
+}
+
+void another_thread_gives_up(Backend& backend) {
+  std::vector<float> data(4);
+  if (is_last(backend)) {
+    std::this_thread::sleep_for(kLongComputation);
+  }
+  const std::jthread other([&backend] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (backend.rank() == 0) {
+      backend.interrupt();
+    }
+  });
+  backend.run(all_reduce(data));
+}
+
 void last_rank_aborts(Backend& backend) {
   std::vector<float> data(kLarge);
   if (is_last(backend)) {
@@ -164,6 +200,9 @@ const std::map<std::string, Scenario>& scenarios() {
       {"message_is_smaller", {60, message_is_smaller}},
       {"message_is_larger", {60, message_is_larger}},
       {"last_rank_is_killed", {60, last_rank_is_killed}},
+      {"last_rank_is_stopped", {60, last_rank_is_stopped}},
+      {"last_rank_is_slow_and_gets_on", {kShortLimitS, last_rank_is_slow_and_gets_on}},
+      {"another_thread_gives_up", {60, another_thread_gives_up}},
       {"last_rank_aborts", {60, last_rank_aborts}},
       {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
       {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};

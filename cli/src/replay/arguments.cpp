@@ -38,6 +38,7 @@ CLI::Validator between(Number least, Number most) {
 
 constexpr int kMostIterations = 1'000'000'000;
 constexpr double kMostSeconds = 1e6;
+constexpr double kLeastTimeoutSeconds = 1;
 constexpr int kMostThreads = 4096;
 constexpr int kMostRanks = 1'000'000;
 constexpr double kMostPercent = 1e6;
@@ -72,6 +73,12 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
          "more up to 200 in 2 seconds or as long as these took")
       ->check(between(1, kMostIterations))
       ->type_name("N");
+  app.add_option("--timeout", options.timeout_s,
+                 "Seconds that a rank may make others wait without getting on; else 300 at first, "
+                 "then 20 of "
+                 "the slowest first iteration, 60 or more")
+      ->check(between(kLeastTimeoutSeconds, kMostSeconds))
+      ->type_name("S");
   app.add_option("--threads", options.threads,
                  "Threads of an operator; 0: this host's cores, shared by its ranks")
       ->check(between(0, kMostThreads))

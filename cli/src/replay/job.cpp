@@ -80,6 +80,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   if (!options.restores) {
     settings["restores"] = "off";
   }
+  if (options.timeout_s) {
+    settings["timeout"] = fmt::format("{}", *options.timeout_s);
+  }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
@@ -113,6 +116,9 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   check_alike();
   if (arguments_.quiet || (!is_alone() && !is_first())) {
     progress_.silence();
+  }
+  if (!is_alone() && arguments_.options.timeout_s) {
+    backend_->set_time_limit(*arguments_.options.timeout_s);
   }
   together([&] { load(); });
   try {
@@ -313,7 +319,10 @@ void ReplayJob::match_ranks() {
     for (const std::string& text : backend_->all_gather_text(mine)) {
       comms.push_back(matching::parse_rank_comms(text));
     }
-    together([&] { matching::match_programs(comms, bench_.groups); });
+    together([&] {
+      arguments_.options.comm_order =
+          matching::match_programs(comms, bench_.groups)[static_cast<std::size_t>(rank)];
+    });
   }
 }
 

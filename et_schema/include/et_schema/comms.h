@@ -31,6 +31,11 @@ enum class CommKind : std::uint8_t {
   kInit
 };
 
+/// Sends and receives: between two ranks, in an order of their own.
+[[nodiscard]] constexpr bool is_message(CommKind kind) {
+  return kind == CommKind::kSend || kind == CommKind::kRecv;
+}
+
 /// record_param_comms' own name for the kind: "allreduce", "_allgather_base", "all_to_allv".
 [[nodiscard]] std::string_view to_string(CommKind kind);
 
@@ -38,11 +43,12 @@ enum class CommKind : std::uint8_t {
 struct CommCall {
   CommKind kind = CommKind::kBarrier;
   std::string name;  ///< as recorded ("allreduce_coalesced"), by c10d's name mapped where none is
-  std::vector<const Tensor*> inputs;  ///< in order; empty for wait and barrier
+  std::vector<const Tensor*> inputs;  ///< in order; of a wait the tensor that it names, if any;
+                                      ///< empty for barrier
   std::vector<const Tensor*> outputs;
   std::optional<std::int64_t> seq;  ///< joins a wait with its collective
-  bool is_p2p = false;
-  std::string pg_name;  ///< empty: not recorded
+  std::optional<bool> is_p2p;       ///< none: a wait that does not say
+  std::string pg_name;              ///< empty: not recorded
   std::string pg_desc;
   std::int64_t rank =
       0;  ///< in the group; the root for rooted collectives, the peer for send and recv

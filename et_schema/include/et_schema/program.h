@@ -155,6 +155,8 @@ struct CommInfo {
   std::vector<std::int64_t> out_splits;
   std::optional<std::int64_t> seq;
   std::optional<bool> is_async;
+  bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
+  std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
   bool operator==(const CommInfo&) const = default;
 };
 
@@ -192,7 +194,7 @@ struct Timing {
 /// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
 ///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
 ///   is empty;
-/// - kWait: none (CommInfo::seq names the collective);
+/// - kWait: the tensor that it is recorded to wait for, if any (open_comms.h tells what it joins);
 /// - kNative: {list of the label's recorded inputs, list of the recorded arguments of the forward
 /// operator it
 ///   belongs to (empty if unknown), list of the tensors that operators below the label allocated}.

@@ -1,8 +1,5 @@
 #include "board.h"
 
-#include <chrono>
-#include <thread>
-
 #include "mpi_error.h"
 
 namespace understudy::backends {
@@ -11,7 +8,6 @@ namespace {
 
 constexpr int kQuestionTag = 1;
 constexpr int kAnswerTag = 2;
-constexpr std::chrono::milliseconds kLookInterval{1};
 
 }  // namespace
 
@@ -20,6 +16,12 @@ Board::Board(MPI_Comm comm, Answerer answerer) : comm_(comm), answerer_(std::mov
 }
 
 void Board::withdraw() {
+  for (auto& [rank, peer] : peers_) {
+    if (peer->heard.under_way) {
+      MPI_Cancel(&peer->receive);
+      MPI_Wait(&peer->receive, MPI_STATUS_IGNORE);
+    }
+  }
   MPI_Cancel(&listening_);
   MPI_Wait(&listening_, MPI_STATUS_IGNORE);
 }
@@ -31,6 +33,17 @@ void Board::listen() {
 }
 
 void Board::serve() {
+  for (auto& [rank, peer] : peers_) {
+    int arrived = 0;
+    if (peer->heard.under_way) {
+      check_mpi(MPI_Test(&peer->receive, &arrived, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+    if (arrived != 0) {
+      peer->heard.under_way = false;
+      peer->heard.answered = true;
+      peer->heard.answer = peer->arriving;
+    }
+  }
   for (;;) {
     int arrived = 0;
     MPI_Status status;
@@ -48,45 +61,33 @@ void Board::serve() {
   }
 }
 
-std::vector<Heard> Board::ask(const Question& question, const std::vector<int>& world_ranks,
-                              double patience_s) {
-  std::vector<MPI_Request> receives;
-  questions_.push_back(std::make_unique<Question>(question));
-  const std::size_t first = heard_.size();
-  for (const int rank : world_ranks) {
-    heard_.push_back(std::make_unique<Heard>());
-    heard_.back()->world_rank = rank;
-    check_mpi(MPI_Irecv(&heard_.back()->answer, sizeof(Answer), MPI_BYTE, rank, kAnswerTag, comm_,
-                        &receives.emplace_back(MPI_REQUEST_NULL)),
-              "MPI_Irecv");
-    MPI_Request sending = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(questions_.back().get(), sizeof(Question), MPI_BYTE, rank, kQuestionTag,
-                        comm_, &sending),
-              "MPI_Isend");
-    check_mpi(MPI_Request_free(&sending), "MPI_Request_free");
+void Board::ask(const Question& question, int world_rank) {
+  Peer& asked = peer(world_rank);
+  if (asked.heard.under_way) {
+    return;
   }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
-  std::size_t missing = receives.size();
-  while (missing > 0 && std::chrono::steady_clock::now() < end) {
-    serve();
-    for (std::size_t i = 0; i < receives.size(); ++i) {
-      Heard& from = *heard_[first + i];
-      int arrived = 0;
-      if (!from.answered) {
-        check_mpi(MPI_Test(&receives[i], &arrived, MPI_STATUS_IGNORE), "MPI_Test");
-      }
-      if (arrived != 0) {
-        from.answered = true;
-        --missing;
-      }
-    }
-    std::this_thread::sleep_for(kLookInterval);
+  asked.heard.answered = asked.heard.answered && asked.heard.question == question;
+  asked.heard.question = question;
+  asked.heard.asked = std::chrono::steady_clock::now();
+  asked.heard.under_way = true;
+  asked.sent = question;
+  check_mpi(MPI_Irecv(&asked.arriving, sizeof(Answer), MPI_BYTE, world_rank, kAnswerTag, comm_,
+                      &asked.receive),
+            "MPI_Irecv");
+  MPI_Request sending = MPI_REQUEST_NULL;
+  check_mpi(
+      MPI_Isend(&asked.sent, sizeof(Question), MPI_BYTE, world_rank, kQuestionTag, comm_, &sending),
+      "MPI_Isend");
+  check_mpi(MPI_Request_free(&sending), "MPI_Request_free");
+}
+
+Board::Peer& Board::peer(int world_rank) {
+  std::unique_ptr<Peer>& peer = peers_[world_rank];
+  if (peer == nullptr) {
+    peer = std::make_unique<Peer>();
+    peer->heard.world_rank = world_rank;
   }
-  std::vector<Heard> result;
-  for (std::size_t i = first; i < heard_.size(); ++i) {
-    result.push_back(*heard_[i]);
-  }
-  return result;
+  return *peer;
 }
 
 }  // namespace understudy::backends

@@ -17,18 +17,17 @@ namespace {
 constexpr std::chrono::milliseconds kIdleLook{100};
 /// Polls between two looks at the clock and at questions.
 constexpr unsigned kPollsBetweenLooks = 64;
-/// How long other ranks have to answer where they are.
-constexpr double kPatienceS = 2;
 
 }  // namespace
 
-Engine::Engine(int world_rank, int tag_limit, MPI_Comm board_comm, double time_limit_s,
-               GroupFinder find_group)
+Engine::Engine(int world_rank, int tag_limit, MPI_Comm board_comm, Processes processes,
+               double time_limit_s, GroupFinder find_group)
     : world_rank_(world_rank),
       tag_limit_(tag_limit),
-      time_limit_(time_limit_s),
+      time_limit_s_(time_limit_s),
       find_group_(std::move(find_group)),
       board_(board_comm, [this](const Question& question) { return answer(question); }),
+      watch_(board_, std::move(processes)),
       thread_([this] { work(); }) {}
 
 Engine::~Engine() {
@@ -96,6 +95,12 @@ void Engine::with_token_or_without(std::chrono::milliseconds patience,
                                    const std::function<void()>& action) {
   const std::unique_lock lock(token_, patience);
   action();
+}
+
+void Engine::interrupt() {
+  fail(std::make_exception_ptr(
+      et_schema::run_failed("communication was given up: this rank has failed elsewhere", {})
+          .with_rank(world_rank_)));
 }
 
 bool Engine::is_idle() {
@@ -228,18 +233,11 @@ void Engine::advance_all() {
 
 void Engine::look_around() {
   board_.serve();
-  const auto now = std::chrono::steady_clock::now();
-  for (const std::shared_ptr<Operation>& operation : active_) {
-    if (now - operation->started > time_limit_) {
-      fail_late(*operation);
-    }
+  if (!active_.empty()) {
+    const Operation& oldest = *active_.front();
+    watch_.look({oldest.call, *oldest.group, oldest.index, world_rank_, time_limit_s_.load()},
+                oldest.started, std::chrono::steady_clock::now());
   }
-}
-
-void Engine::fail_late(const Operation& operation) {
-  const LateCall late{operation.call, *operation.group, operation.index, world_rank_,
-                      time_limit_.count()};
-  throw late_call_error(late, board_.ask(question_of(late), ranks_to_ask(late), kPatienceS));
 }
 
 void Engine::fail(std::exception_ptr failure) {
@@ -252,6 +250,7 @@ void Engine::fail(std::exception_ptr failure) {
 
 Answer Engine::answer(const Question& question) const {
   Answer answer;
+  answer.progress = progress_.load();
   if (const Group* group = find_group_(question.group)) {
     const auto asker = static_cast<std::size_t>(question.asker);
     switch (question.about) {

@@ -18,6 +18,7 @@
 #include "group.h"
 #include "reductions.h"
 #include "schedule.h"
+#include "watch.h"
 
 namespace understudy::backends {
 
@@ -43,8 +44,8 @@ class Engine {
   /// Finds a group by its id, for questions of other ranks; null if there is none yet.
   using GroupFinder = std::function<const Group*(GroupId)>;
 
-  Engine(int world_rank, int tag_limit, MPI_Comm board_comm, double time_limit_s,
-         GroupFinder find_group);
+  Engine(int world_rank, int tag_limit, MPI_Comm board_comm, Processes processes,
+         double time_limit_s, GroupFinder find_group);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Stops the thread, whatever is under way.
@@ -64,6 +65,11 @@ class Engine {
   void with_token_or_without(std::chrono::milliseconds patience,
                              const std::function<void()>& action);
 
+  void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
+  void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
+  /// Any thread's: calls under way fail, and so do those that come.
+  void interrupt();
+
   /// True if nothing is under way and nothing has failed.
   [[nodiscard]] bool is_idle();
 
@@ -80,7 +86,6 @@ class Engine {
   void poll(bool look);
   void advance_all();
   void look_around();
-  [[noreturn]] void fail_late(const Operation& operation);
   void fail(std::exception_ptr failure);
   [[nodiscard]] Answer answer(const Question& question) const;
 
@@ -88,12 +93,14 @@ class Engine {
 
   const int world_rank_;
   const int tag_limit_;
-  const std::chrono::duration<double> time_limit_;
+  std::atomic<double> time_limit_s_;
+  std::atomic<std::uint64_t> progress_{0};
   const GroupFinder find_group_;
 
   std::timed_mutex token_;
   Reductions reductions_;
   Board board_;
+  Watch watch_;
   std::vector<std::shared_ptr<Operation>> active_;
   unsigned polls_ = 0;
 

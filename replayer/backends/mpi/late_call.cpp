@@ -10,17 +10,13 @@ using et_schema::CommKind;
 
 namespace {
 
-[[nodiscard]] bool is_message(const Call& call) {
-  return call.kind == CommKind::kSend || call.kind == CommKind::kRecv;
-}
-
 [[nodiscard]] std::string where_is(const Heard& heard) {
   const std::string doing(heard.answer.doing.data());
   return doing.empty() ? "is in no communication" : fmt::format("waits in {}", doing);
 }
 
 [[nodiscard]] std::string expected_of(const LateCall& late) {
-  if (!is_message(late.call)) {
+  if (!et_schema::is_message(late.call.kind)) {
     return "every rank of the group in this call";
   }
   const bool is_send = late.call.kind == CommKind::kSend;
@@ -36,7 +32,8 @@ namespace {
     }
     text += text.empty() ? "" : "; ";
     if (!other.answered) {
-      text += fmt::format("rank {} does not answer", other.world_rank);
+      text += fmt::format("rank {} does not answer{}", other.world_rank,
+                          other.is_stopped ? ": its process is stopped" : "");
     } else {
       text += fmt::format("rank {} has started {} and {}", other.world_rank, other.answer.started,
                           where_is(other));
@@ -50,7 +47,7 @@ namespace {
 std::string describe(const Call& call, const Group& group, std::uint64_t index) {
   const std::string_view kind = et_schema::to_string(call.kind);
   const std::string place = fmt::format("call {} of group '{}'", index, group.name);
-  if (!is_message(call)) {
+  if (!et_schema::is_message(call.kind)) {
     return fmt::format("{}, {}", kind, place);
   }
   const bool is_send = call.kind == CommKind::kSend;
@@ -72,13 +69,23 @@ Question question_of(const LateCall& late) {
 }
 
 std::vector<int> ranks_to_ask(const LateCall& late) {
-  if (is_message(late.call)) {
+  if (et_schema::is_message(late.call.kind)) {
     return {late.group.ranks[static_cast<std::size_t>(late.call.root_or_peer)]};
   }
   std::vector<int> others;
   std::copy_if(late.group.ranks.begin(), late.group.ranks.end(), std::back_inserter(others),
                [&](int rank) { return rank != late.world_rank; });
   return others;
+}
+
+et_schema::Error dead_rank_error(const LateCall& late, int world_rank) {
+  et_schema::ErrorContext context;
+  context.rank = late.world_rank;
+  context.field = describe(late.call, late.group, late.index);
+  context.expected = expected_of(late);
+  context.got = fmt::format("the process of rank {} has ended", world_rank);
+  context.hint = "what ended it stands in its own output or in the system's log: memory, mostly";
+  return et_schema::run_failed("a rank has died", std::move(context));
 }
 
 et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>& heard) {
@@ -88,8 +95,8 @@ et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>&
   context.expected = expected_of(late);
   context.got = got_of(late, heard);
   context.hint =
-      "a rank that computes for longer than this needs a higher time limit; one that waits in "
-      "another call runs another program";
+      "a rank that computes for longer than this needs a higher time limit (--timeout); one that "
+      "waits in another call runs another program";
   return et_schema::run_failed(
       fmt::format("a communication did not complete within {} s", late.time_limit_s),
       std::move(context));

@@ -24,6 +24,9 @@ struct LateCall {
 [[nodiscard]] Question question_of(const LateCall& late);
 [[nodiscard]] std::vector<int> ranks_to_ask(const LateCall& late);
 
+/// A rank of the call that has died, seen from its host.
+[[nodiscard]] et_schema::Error dead_rank_error(const LateCall& late, int world_rank);
+
 /// Who waits for whom, by what the others said.
 [[nodiscard]] et_schema::Error late_call_error(const LateCall& late,
                                                const std::vector<Heard>& heard);

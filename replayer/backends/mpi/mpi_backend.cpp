@@ -59,6 +59,15 @@ class MpiWork : public Work {
   return twin;
 }
 
+[[nodiscard]] std::vector<ProcessId> processes_of_ranks(int world_size) {
+  const ProcessId own = own_process();
+  std::vector<ProcessId> all(static_cast<std::size_t>(world_size));
+  check_mpi(MPI_Allgather(&own, sizeof(ProcessId), MPI_BYTE, all.data(), sizeof(ProcessId),
+                          MPI_BYTE, MPI_COMM_WORLD),
+            "MPI_Allgather");
+  return all;
+}
+
 [[nodiscard]] std::string to_text(const std::string& name, const std::vector<int>& ranks) {
   return fmt::format("group '{}' of ranks [{}]", name, fmt::join(ranks, ", "));
 }
@@ -101,8 +110,9 @@ MpiBackend::MpiBackend(const BackendOptions& options)
   groups_.push_back(whole_world(0, "world"));
   set_up_ = whole_world(kSetUpGroup, "set-up of the job");
   board_comm_ = duplicate(MPI_COMM_WORLD);
-  engine_ = std::make_shared<Engine>(rank_, tag_limit(), board_comm_, options.time_limit_s,
-                                     [this](GroupId id) { return find_group(id); });
+  engine_ = std::make_shared<Engine>(
+      rank_, tag_limit(), board_comm_, Processes(processes_of_ranks(world_size_)),
+      options.time_limit_s, [this](GroupId id) { return find_group(id); });
 }
 
 MpiBackend::~MpiBackend() {

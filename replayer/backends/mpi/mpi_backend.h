@@ -47,6 +47,9 @@ class MpiBackend : public Backend {
   void run(const Call& call) override;
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override;
   void barrier() override;
+  void set_time_limit(double seconds) override { engine_->set_time_limit(seconds); }
+  void note_progress() override { engine_->note_progress(); }
+  void interrupt() override { engine_->interrupt(); }
   [[noreturn]] void abort(int status) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "et_schema/comm_order.h"
 #include "et_schema/program.h"
 #include "replayer/bound.h"
 #include "replayer/decisions.h"
@@ -31,13 +32,15 @@ struct BindScope {
 
 /// Turns instructions into steps by the decisions; operators whose arguments cannot be boxed step
 /// down the ladder, or are dropped, on the way. Lifetimes are those of the instructions as they are
-/// bound, bodies in place of their operators. `groups` are the benchmark's, by GroupId. Throws
-/// Error (bad input): a communication whose tensors do not fit it.
+/// bound, bodies in place of their operators. `groups` are the benchmark's, by GroupId; `order` is
+/// the rank's, or empty where no other rank has a part in its communications. Throws Error (bad
+/// input): a communication whose tensors do not fit it.
 [[nodiscard]] BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
-                                        const std::vector<BoundGroup>& groups);
+                                        const std::vector<BoundGroup>& groups,
+                                        const et_schema::CommOrder& order = {});
 
 /// The program as a whole.
-[[nodiscard]] BoundProgram bind_program(Decisions& decisions,
-                                        const std::vector<BoundGroup>& groups);
+[[nodiscard]] BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups,
+                                        const et_schema::CommOrder& order = {});
 
 }  // namespace understudy::replayer

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 #include <memory>
@@ -78,16 +79,28 @@ struct OpenComm {
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;  ///< to, from: outputs with strides
 };
 
+/// An output that nothing made before the call.
+struct FreshOutput {
+  et_schema::SlotId slot = 0;
+  c10::Device device{c10::kCPU};
+};
+
 /// A communication with its buffers described; only their addresses are set for each call.
 struct BoundComm {
   backends::Call call;
   std::vector<et_schema::SlotId> inputs;
   std::vector<et_schema::SlotId> outputs;
-  std::vector<et_schema::SlotId> fresh;  ///< outputs that nothing made before the call
-  bool blocking = false;                 ///< done when its start step is done; it has no join
+  std::vector<FreshOutput> fresh;
+  bool blocking = false;              ///< done when its start step is done; it has no join
+  bool kept_apart = false;            ///< a send of a copy, which is joined at the program's end
+  std::optional<std::uint32_t> turn;  ///< et_schema::CommOrder's; none: when it is started
   std::string group_name;
   int group_size = 1;
   OpenComm open;
+  // Where communications complete one at a time:
+  bool is_due = false;     ///< started, and its turn has not come
+  double others_s = 0;     ///< what others' turns took in its start step
+  double elsewhere_s = 0;  ///< what its own turn took in another's start step
 };
 
 /// A program ready to run on one device: flat arrays, integers, prepared stacks. It refers to the
@@ -101,6 +114,7 @@ struct BoundProgram {
   std::vector<SlotList> lists;
   std::vector<Equivalent> equivalents;
   std::vector<BoundComm> comms;
+  std::vector<std::uint32_t> turns;          ///< comms that have a turn, in order of it
   std::vector<et_schema::SlotId> externals;  ///< that some step reads or writes, ascending
   std::vector<et_schema::SlotId> states;     ///< of the externals those of optimizers, ascending
   std::size_t states_at = 0;                 ///< the first step that reads one of them

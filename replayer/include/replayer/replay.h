@@ -9,6 +9,7 @@
 
 #include "backends/backend.h"
 #include "et_schema/bench.h"
+#include "et_schema/comm_order.h"
 #include "et_schema/report.h"
 #include "replayer/measure.h"
 #include "replayer/monitor.h"
@@ -46,6 +47,9 @@ struct ReplayOptions {
   struct AsTheyCome {};
   std::variant<AsRecorded, AsTheyCome, std::uint64_t> page_faults;
   std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
+  /// Seconds that a rank may make others wait without getting on; none: by the first iteration.
+  std::optional<double> timeout_s;
+  et_schema::CommOrder comm_order;     ///< of this rank among all; empty: it runs alone
   bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
   bool leaves = false;
   bool continue_on_error = false;

@@ -56,6 +56,8 @@ class Machine {
   /// From here on a step that meets another number than 0 there throws Interrupted instead; what
   /// it leaves in the slots is not to be run on. Null: none does.
   void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
+  /// Ends what another thread waits for in the backend.
+  void interrupt() { backend_.interrupt(); }
 
   /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
   /// given away where they are; drop_kept() then drops them.
@@ -71,19 +73,26 @@ class Machine {
   /// A step that is no operator.
   void perform(BoundProgram& program, const Step& step);
 
-  /// Collectives complete where they start, so that each can be timed alone.
-  void set_blocking(bool blocking) { blocking_ = blocking; }
+  /// Collectives complete one at a time, so that each can be timed alone: where they start, or
+  /// later where their turn comes later. Sends and receives stay as they are: two ranks that send
+  /// to each other before they receive would wait for ever where sends block.
+  void set_blocking(bool blocking) {
+    blocking_ = blocking;
+    next_turn_ = 0;
+  }
 
   /// Sets list elements that are the same in every call. After externals were placed.
   void prime(BoundProgram& program) const;
 
  private:
   void make_alias(const BoundProgram& program, const Step& step);
-  void start(BoundComm& comm);
+  void prepare(BoundComm& comm);
+  void start(BoundProgram& program, BoundComm& comm);
+  void take_turns(BoundProgram& program, BoundComm& here);
   void join(BoundComm& comm);
   void fill_list(BoundProgram& program, const StackEntry& entry);
   void empty_list(SlotList& list);
-  [[nodiscard]] at::Tensor make_fresh(et_schema::SlotId slot, const BoundComm& comm) const;
+  [[nodiscard]] at::Tensor make_fresh(const FreshOutput& output) const;
 
   const et_schema::Program& program_;
   backends::Backend& backend_;
@@ -93,6 +102,7 @@ class Machine {
   std::vector<at::Tensor>& given_;
   torch::jit::Stack stack_;
   bool blocking_ = false;
+  std::size_t next_turn_ = 0;
   const Step* current_ = nullptr;
   const std::atomic<int>* stop_signal_ = nullptr;
 };

@@ -36,7 +36,8 @@ class Trial {
 
   Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
         const std::vector<BoundGroup>& groups, bool continue_on_error,
-        c10::Device device = c10::Device(c10::kCPU), Monitor monitor = {});
+        et_schema::CommOrder order = {}, c10::Device device = c10::Device(c10::kCPU),
+        Monitor monitor = {});
 
   /// Throws Error: failed (an operator that throws and has no further rung, unless
   /// `continue_on_error`; out of memory; a device that is lost), bad input (tensors that do not fit
@@ -66,6 +67,7 @@ class Trial {
   backends::Backend& backend_;
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
+  et_schema::CommOrder order_;
   c10::Device device_;
   Monitor monitor_;
   bool changed_ = false;           ///< a decision changed in this pass

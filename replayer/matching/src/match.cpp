@@ -195,7 +195,7 @@ class Matcher {
   Matcher(const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups)
       : ranks_(ranks), groups_(groups) {}
 
-  void match() {
+  [[nodiscard]] std::vector<et_schema::CommOrder> match() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       UNDERSTUDY_ASSERT(ranks_[r].rank == static_cast<int>(r));
     }
@@ -211,7 +211,7 @@ class Matcher {
     for (const auto& [key, pair] : messages_) {
       match_messages(key.group, pair);
     }
-    check_order(ranks_, meetings_, groups_);
+    return find_order(ranks_, meetings_, groups_);
   }
 
  private:
@@ -249,7 +249,7 @@ class Matcher {
              fmt::format("ranks from 0 to {}", ranks_.size() - 1),
              fmt::format("ranks {}", text_of_members(members)));
       }
-      if (is_message(call.kind)) {
+      if (et_schema::is_message(call.kind)) {
         add_message(side, call, members);
       } else {
         auto [entry, is_new] = collectives_.try_emplace(call.group);
@@ -381,9 +381,9 @@ class Matcher {
 
 }  // namespace
 
-void match_programs(const std::vector<RankComms>& ranks,
-                    const std::vector<et_schema::ProcessGroup>& groups) {
-  Matcher(ranks, groups).match();
+std::vector<et_schema::CommOrder> match_programs(
+    const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups) {
+  return Matcher(ranks, groups).match();
 }
 
 }  // namespace understudy::matching

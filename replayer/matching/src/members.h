@@ -25,8 +25,4 @@ namespace understudy::matching {
   return members;
 }
 
-[[nodiscard]] inline bool is_message(et_schema::CommKind kind) {
-  return kind == et_schema::CommKind::kSend || kind == et_schema::CommKind::kRecv;
-}
-
 }  // namespace understudy::matching

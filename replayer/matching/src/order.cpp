@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <utility>
 
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
@@ -13,16 +15,23 @@ namespace understudy::matching {
 
 namespace {
 
-/// Plays the ranks against each other without time: a call starts when all that must be joined
-/// before it are complete; a communication is complete when all its sides have started. A send is
-/// complete at once, as small ones are.
+/// Plays the ranks against each other without time. A communication is complete when all its sides
+/// have started. A rank starts a call when all that must be joined before it are complete. It first
+/// holds back from calls behind an incomplete collective too, as if that blocked. Where all ranks
+/// are stuck, one goes on as its program does, past the collective that it has started; and where
+/// none can, one goes on past a send, whose data must then be kept apart.
 class Play {
  public:
   Play(const std::vector<RankComms>& ranks, const std::vector<Meeting>& meetings,
        const std::vector<et_schema::ProcessGroup>& groups)
-      : ranks_(ranks), meetings_(meetings), groups_(groups), next_(ranks.size(), 0) {
+      : ranks_(ranks),
+        meetings_(meetings),
+        groups_(groups),
+        next_(ranks.size(), 0),
+        open_collectives_(ranks.size(), 0) {
     for (const RankComms& rank : ranks) {
       meeting_of_.emplace_back(rank.calls.size(), 0);
+      kept_apart_.emplace_back(rank.calls.size(), false);
     }
     for (std::size_t i = 0; i < meetings.size(); ++i) {
       missing_.push_back(meetings[i].sides.size());
@@ -32,47 +41,124 @@ class Play {
     }
   }
 
-  void play() {
+  [[nodiscard]] std::vector<et_schema::CommOrder> play() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       ready_.push_back(rank);
     }
-    while (!ready_.empty()) {
-      const std::size_t rank = ready_.front();
-      ready_.pop_front();
-      advance(rank);
-    }
+    do {
+      while (!ready_.empty()) {
+        const std::size_t rank = ready_.front();
+        ready_.pop_front();
+        while (!is_done(rank) && open_collectives_[rank] == 0 && !is_blocked(rank)) {
+          start_next(rank);
+        }
+      }
+    } while (pass_collective() || pass_sends());
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (next_[rank] < ranks_[rank].calls.size()) {
+      if (!is_done(rank)) {
         fail(rank);
       }
     }
+    return orders();
   }
 
  private:
   [[nodiscard]] static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
-  void advance(std::size_t rank) {
-    const std::vector<CommRecord>& calls = ranks_[rank].calls;
-    while (next_[rank] < calls.size() && !blocker(rank)) {
-      const std::size_t meeting = meeting_of_[rank][next_[rank]++];
-      UNDERSTUDY_ASSERT(missing_[meeting] > 0);
-      if (--missing_[meeting] == 0) {
-        for (const Meeting::Side& side : meetings_[meeting].sides) {
-          ready_.push_back(index(side.rank));
-        }
-      }
+  [[nodiscard]] bool is_done(std::size_t rank) const {
+    return next_[rank] == ranks_[rank].calls.size();
+  }
+  [[nodiscard]] bool is_send(std::size_t rank, std::uint32_t call) const {
+    return ranks_[rank].calls[call].kind == et_schema::CommKind::kSend;
+  }
+
+  void start_next(std::size_t rank) {
+    const std::size_t number = next_[rank]++;
+    const std::size_t meeting = meeting_of_[rank][number];
+    const bool is_collective = !et_schema::is_message(ranks_[rank].calls[number].kind);
+    open_collectives_[rank] += is_collective ? 1 : 0;
+    UNDERSTUDY_ASSERT(missing_[meeting] > 0);
+    if (--missing_[meeting] > 0) {
+      return;
+    }
+    completed_.push_back(meeting);
+    for (const Meeting::Side& side : meetings_[meeting].sides) {
+      open_collectives_[index(side.rank)] -= is_collective ? 1 : 0;
+      ready_.push_back(index(side.rank));
     }
   }
 
-  /// The call that the rank waits in before it can start its next; null if it need not wait.
+  /// Lets a rank that only holds back start one call; best one that completes a communication.
+  [[nodiscard]] bool pass_collective() {
+    std::optional<std::size_t> chosen;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (is_done(rank) || is_blocked(rank)) {
+        continue;
+      }
+      const bool completes = missing_[meeting_of_[rank][next_[rank]]] == 1;
+      if (!chosen || completes) {
+        chosen = rank;
+      }
+      if (completes) {
+        break;
+      }
+    }
+    if (chosen) {
+      start_next(*chosen);
+      ready_.push_back(*chosen);
+    }
+    return chosen.has_value();
+  }
+
+  /// Lets a rank that waits for sends alone go on.
+  [[nodiscard]] bool pass_sends() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (is_done(rank) || blocker(rank) != nullptr) {
+        continue;
+      }
+      for (const std::uint32_t send : ranks_[rank].calls[next_[rank]].joined_before) {
+        if (missing_[meeting_of_[rank][send]] > 0) {
+          kept_apart_[rank][send] = true;
+        }
+      }
+      ready_.push_back(rank);
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_blocked(std::size_t rank) const {
+    const std::vector<std::uint32_t>& joined = ranks_[rank].calls[next_[rank]].joined_before;
+    return std::any_of(joined.begin(), joined.end(), [&](std::uint32_t call) {
+      return missing_[meeting_of_[rank][call]] > 0 && !kept_apart_[rank][call];
+    });
+  }
+
+  /// The call other than a send that the rank waits in before it can start its next; null if there
+  /// is none.
   [[nodiscard]] const std::uint32_t* blocker(std::size_t rank) const {
     const CommRecord& next = ranks_[rank].calls[next_[rank]];
     const auto found =
         std::find_if(next.joined_before.begin(), next.joined_before.end(), [&](std::uint32_t call) {
-          return ranks_[rank].calls[call].kind != et_schema::CommKind::kSend &&
-                 missing_[meeting_of_[rank][call]] > 0;
+          return !is_send(rank, call) && missing_[meeting_of_[rank][call]] > 0;
         });
     return found == next.joined_before.end() ? nullptr : &*found;
+  }
+
+  /// A rank takes its turns in the order in which the play completed what it takes part in.
+  [[nodiscard]] std::vector<et_schema::CommOrder> orders() {
+    std::vector<et_schema::CommOrder> orders(ranks_.size());
+    std::vector<std::uint32_t> turns(ranks_.size(), 0);
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      orders[rank].turns.resize(ranks_[rank].calls.size());
+      orders[rank].kept_apart = std::move(kept_apart_[rank]);
+    }
+    for (const std::size_t meeting : completed_) {
+      for (const Meeting::Side& side : meetings_[meeting].sides) {
+        orders[index(side.rank)].turns[side.call] = turns[index(side.rank)]++;
+      }
+    }
+    return orders;
   }
 
   [[noreturn]] void fail(std::size_t first) const {
@@ -126,14 +212,18 @@ class Play {
   std::vector<std::size_t> next_;                     ///< by rank: the call to start next
   std::vector<std::vector<std::size_t>> meeting_of_;  ///< by rank and call
   std::vector<std::size_t> missing_;                  ///< by meeting: sides that have not started
+  std::vector<std::size_t> open_collectives_;         ///< by rank: started and not complete
+  std::vector<std::vector<bool>> kept_apart_;         ///< by rank and call
+  std::vector<std::size_t> completed_;                ///< meetings, in order
   std::deque<std::size_t> ready_;
 };
 
 }  // namespace
 
-void check_order(const std::vector<RankComms>& ranks, const std::vector<Meeting>& meetings,
-                 const std::vector<et_schema::ProcessGroup>& groups) {
-  Play(ranks, meetings, groups).play();
+std::vector<et_schema::CommOrder> find_order(const std::vector<RankComms>& ranks,
+                                             const std::vector<Meeting>& meetings,
+                                             const std::vector<et_schema::ProcessGroup>& groups) {
+  return Play(ranks, meetings, groups).play();
 }
 
 }  // namespace understudy::matching

@@ -16,9 +16,12 @@ struct Meeting {
   std::vector<Side> sides;
 };
 
-/// Throws Error (bad input) if the ranks cannot get through their calls because some wait for each
-/// other in a circle. `meetings` hold each call exactly once.
-void check_order(const std::vector<RankComms>& ranks, const std::vector<Meeting>& meetings,
-                 const std::vector<et_schema::ProcessGroup>& groups);
+/// By rank: an order in which communications can complete one at a time, each rank taking part in
+/// those that it has started. It is the programs' own order wherever that leads into no circle.
+/// Throws Error (bad input) if the ranks cannot get through their calls at all. `meetings` hold
+/// each call exactly once. Linear in the calls, but for ranks times circles.
+[[nodiscard]] std::vector<et_schema::CommOrder> find_order(
+    const std::vector<RankComms>& ranks, const std::vector<Meeting>& meetings,
+    const std::vector<et_schema::ProcessGroup>& groups);
 
 }  // namespace understudy::matching

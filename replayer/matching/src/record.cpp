@@ -2,12 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <functional>
-#include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "et_schema/error.h"
+#include "et_schema/open_comms.h"
 #include "matching/matching.h"
 #include "members.h"
 
@@ -41,7 +40,7 @@ class Recorder {
  public:
   Recorder(const Program& program, int rank, const std::vector<et_schema::ProcessGroup>& groups,
            int world_size)
-      : program_(program), groups_(groups), world_size_(world_size) {
+      : program_(program), groups_(groups), world_size_(world_size), open_(program) {
     result_.rank = rank;
   }
 
@@ -53,19 +52,16 @@ class Recorder {
   }
 
  private:
-  struct Open {
-    std::set<et_schema::StorageId> storages;
-    std::optional<std::int64_t> seq;
-  };
-
   void visit(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kWait) {
-      join_if([&](const Open& open) {
-        return instruction.comm && instruction.comm->seq && open.seq == instruction.comm->seq;
-      });
+      join(open_.take_waited(instruction));
       return;
     }
-    join_touched(instruction);
+    std::vector<SlotId> touched;
+    const auto touch = [&](SlotId slot) { touched.push_back(slot); };
+    et_schema::for_each_slot(instruction.args, touch);
+    et_schema::for_each_slot(instruction.results, touch);
+    join(open_.take_touched(touched));
     if (instruction.kind == InstructionKind::kCollective ||
         instruction.kind == InstructionKind::kP2p) {
       add(instruction);
@@ -98,16 +94,9 @@ class Recorder {
     // As the replayer runs it: asynchronous unless the trace says that it is not.
     if (info.kind == CommKind::kBarrier || !info.is_async.value_or(true)) {
       joined_.push_back(index);
-      return;
+    } else {
+      open_.start(index, instruction);
     }
-    Open open;
-    open.seq = info.seq;
-    for (const std::vector<SlotId>* slots : {&inputs, &outputs}) {
-      for (const SlotId slot : *slots) {
-        open.storages.insert(program_.slots[slot].storage);
-      }
-    }
-    open_.emplace(index, std::move(open));
   }
 
   [[nodiscard]] std::vector<std::int64_t> sizes_of(const std::vector<SlotId>& slots) const {
@@ -154,30 +143,8 @@ class Recorder {
     return members_of(groups_[group], world_size_).size();
   }
 
-  void join_touched(const Instruction& instruction) {
-    if (open_.empty()) {
-      return;
-    }
-    std::set<et_schema::StorageId> touched;
-    const auto touch = [&](SlotId slot) { touched.insert(program_.slots[slot].storage); };
-    et_schema::for_each_slot(instruction.args, touch);
-    et_schema::for_each_slot(instruction.results, touch);
-    join_if([&](const Open& open) {
-      return std::any_of(open.storages.begin(), open.storages.end(),
-                         [&](et_schema::StorageId storage) { return touched.contains(storage); });
-    });
-  }
-
-  template <typename Predicate>
-  void join_if(Predicate&& predicate) {
-    for (auto entry = open_.begin(); entry != open_.end();) {
-      if (predicate(entry->second)) {
-        joined_.push_back(entry->first);
-        entry = open_.erase(entry);
-      } else {
-        ++entry;
-      }
-    }
+  void join(const std::vector<std::uint32_t>& calls) {
+    joined_.insert(joined_.end(), calls.begin(), calls.end());
   }
 
   [[noreturn]] void fail(const Instruction& instruction, const char* field, std::string expected,
@@ -197,7 +164,7 @@ class Recorder {
   const std::vector<et_schema::ProcessGroup>& groups_;
   int world_size_;
   RankComms result_;
-  std::map<std::uint32_t, Open> open_;
+  et_schema::OpenComms open_;
   std::vector<std::uint32_t> joined_;
 };
 

@@ -34,6 +34,46 @@ TEST(Order, TheSameCallsAsynchronous) {
             "");
 }
 
+std::vector<et_schema::CommOrder> orders(std::vector<std::vector<CommRecord>> calls) {
+  return match_programs(ranks_of(std::move(calls)), sample_groups());
+}
+
+using Turns = std::vector<std::uint32_t>;
+
+TEST(Order, IsTheProgramsWhereThatLeadsIntoNoCircle) {
+  const CommRecord high = record(CommKind::kAllReduce, 2, {4}, {4});
+  const auto found =
+      orders({{kLow, kWorld, kLow}, {kLow, kWorld, kLow}, {kWorld, high}, {kWorld, high}});
+  EXPECT_EQ(found[0].turns, (Turns{0, 1, 2}));
+  EXPECT_EQ(found[1].turns, (Turns{0, 1, 2}));
+  EXPECT_EQ(found[2].turns, (Turns{0, 1}));
+  EXPECT_EQ(found[3].turns, (Turns{0, 1}));
+}
+
+TEST(Order, AsynchronousCallsOfTwoGroupsInDifferentOrdersTakeTurns) {
+  // Where each blocks, ranks 0 and 1 wait for each other: one of them has to put a call off.
+  const auto found = orders({{kWorld, kLow}, {kLow, kWorld}, {kWorld}, {kWorld}});
+  EXPECT_EQ(found[0].turns, (Turns{1, 0}));
+  EXPECT_EQ(found[1].turns, (Turns{0, 1}));
+  // A rank that cannot put it off, since it waits: the other does.
+  const auto bound = orders({{kWorld, after(kLow, {0})}, {kLow, kWorld}, {kWorld}, {kWorld}});
+  EXPECT_EQ(bound[0].turns, (Turns{0, 1}));
+  EXPECT_EQ(bound[1].turns, (Turns{1, 0}));
+}
+
+TEST(Order, SendsThatAreJoinedBeforeTheirReceivesAreKeptApart) {
+  const auto send = [](int peer) { return record(CommKind::kSend, 0, {4}, {4}, peer); };
+  const auto receive = [](int peer) { return record(CommKind::kRecv, 0, {4}, {4}, peer); };
+  const auto both =
+      orders({{send(1), after(receive(1), {0})}, {send(0), after(receive(0), {0})}, {}, {}});
+  EXPECT_EQ(both[0].kept_apart, (std::vector<bool>{true, false}));
+  EXPECT_EQ(both[1].kept_apart, (std::vector<bool>{false, false}));  // one copy is enough
+  const auto one =
+      orders({{send(1), after(receive(1), {0})}, {receive(0), after(send(0), {0})}, {}, {}});
+  EXPECT_EQ(one[0].kept_apart, (std::vector<bool>{false, false}));
+  EXPECT_EQ(one[1].kept_apart, (std::vector<bool>{false, false}));
+}
+
 TEST(Order, BothReceiveBeforeTheySend) {
   const auto send = [](int peer) { return record(CommKind::kSend, 0, {4}, {4}, peer); };
   const auto receive = [](int peer) { return record(CommKind::kRecv, 0, {4}, {4}, peer); };

@@ -353,6 +353,10 @@ class RandomBench {
     if (coin()) {
       comm.is_async = coin();
     }
+    comm.names_group = coin();
+    if (coin()) {
+      comm.is_p2p = coin();
+    }
     return comm;
   }
 

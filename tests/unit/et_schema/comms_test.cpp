@@ -44,7 +44,7 @@ TEST(Comms, Torch20AndItsGroupAddress) {
   EXPECT_EQ(call.kind, CommKind::kAllToAllV);
   EXPECT_EQ(call.name, "all_to_allv");
   EXPECT_EQ(call.seq, 149);
-  EXPECT_FALSE(call.is_p2p);
+  EXPECT_EQ(call.is_p2p, false);
   EXPECT_EQ(call.pg_name, "94594108284448");
   EXPECT_EQ(call.rank, 3);
   EXPECT_EQ(call.in_splits, (std::vector<std::int64_t>{1, 3}));
@@ -96,7 +96,7 @@ TEST(Comms, Torch211WithSequencePair) {
                             kTensorType)}));
   EXPECT_EQ(call.kind, CommKind::kSend);
   EXPECT_EQ(call.seq, 33);
-  EXPECT_TRUE(call.is_p2p);
+  EXPECT_EQ(call.is_p2p, true);
   EXPECT_EQ(call.pg_name, "3");
   EXPECT_EQ(call.pg_desc, "tp");
   EXPECT_EQ(call.rank, 1);
@@ -134,6 +134,28 @@ TEST(Comms, WaitLacksTheTensors) {
               .types = R"(["Int","Int","Int","String","GenericList[]","GenericList[]"])"}));
   EXPECT_EQ(older.seq, 147);
   EXPECT_EQ(older.pg_name, "");
+  EXPECT_EQ(older.is_p2p, std::nullopt);
+  const CommCall pair = only_call(record(
+      {.values = R"([[33, true], ["", ""], 0, "wait", [], [], -1, -1, 1])",
+       .shapes = "[[[],[]],[[],[]],[],[],[],[],[],[],[]]",
+       .types = R"(["Tuple[Int,Bool]","Tuple[String,String]","Int","String","GenericList[]",)"
+                R"("GenericList[]","Int","Int","Int"])"}));
+  EXPECT_EQ(pair.seq, 33);
+  EXPECT_EQ(pair.is_p2p, true);
+}
+
+TEST(Comms, AWaitTensorNamesItsTensor) {
+  const Trace trace = parse(trace_of({.id = 3,
+                                      .parent = 2,
+                                      .name = "_c10d_functional::wait_tensor",
+                                      .inputs = {.values = R"([[1,2,0,4,4,"cpu"]])",
+                                                 .shapes = "[[4]]",
+                                                 .types = R"json(["Tensor(float)"])json"},
+                                      .schema = "x"}));
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.kind, CommKind::kWait);
+  EXPECT_EQ(call.inputs.at(0)->tensor_id, 1);
+  EXPECT_TRUE(call.outputs.empty());
 }
 
 TEST(Comms, AttributesFillInWhatTheInputsLack) {
@@ -246,7 +268,7 @@ TEST(Comms, GlooTensorsRootAndPeer) {
   const CommCall sent = only_call(send);
   EXPECT_EQ(sent.inputs.at(0)->tensor_id, 1);
   EXPECT_EQ(sent.rank, 5);
-  EXPECT_TRUE(sent.is_p2p);
+  EXPECT_EQ(sent.is_p2p, true);
 }
 
 TEST(Comms, GlooSplitsMakeItAnAllToAllV) {

@@ -47,6 +47,23 @@ TEST(Generate, TakesTheHighestOperatorAndCarriesItsChildrenAsBody) {
   EXPECT_FALSE(program.slots[slot(program.instructions[0].results[0])].external);
 }
 
+TEST(Generate, AWaitTensorJoinsTheCommunicationThatWorksOnItsTensor) {
+  constexpr const char* kAllReduce =
+      "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor";
+  constexpr const char* kWait = "_c10d_functional::wait_tensor(Tensor tensor) -> Tensor";
+  TraceBuilder builder;
+  const TestValue sum = tensor(12, 13, {4});
+  builder.add(2, "_c10d_functional::all_reduce", kAllReduce, {tensor(10, 11, {4})}, {sum});
+  builder.add(2, "_c10d_functional::wait_tensor", kWait, {sum}, {sum});
+  builder.add(2, "_c10d_functional::wait_tensor", kWait, {tensor(20, 21, {4})}, {});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"allreduce", "wait", "wait"}));
+  const Argument& output = std::get<Argument::List>(program.instructions[0].args[1].value).front();
+  EXPECT_EQ(program.instructions[1].args, std::vector<Argument>{output});
+  EXPECT_FALSE(program.instructions[1].comm->names_group);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnmatchedWaits], 1U) << "nothing works on the other's";
+}
+
 TEST(Generate, OpensAnOperatorWhoseInnerTensorIsReadLater) {
   TraceBuilder builder;
   const auto dropout =

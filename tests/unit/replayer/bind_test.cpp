@@ -128,6 +128,39 @@ TEST_F(BindTest, AWaitJoinsItsCommunicationAndTheEndJoinsTheRest) {
   EXPECT_EQ(bound.steps[3].index, 1U);
 }
 
+TEST_F(BindTest, WhatAReceiveMakesLiesWhereTheRecordedTensorDid) {
+  const SlotId there = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId here = builder_.intermediate(DType::kFloat32, {4});
+  builder_.program().storages[builder_.slot(here).storage].device = {et_schema::DeviceType::kCpu,
+                                                                     -1};
+  builder_.add_collective(et_schema::CommKind::kRecv, {}, {ref(there)});
+  builder_.add_collective(et_schema::CommKind::kRecv, {}, {ref(here)});
+  const c10::Device meta(c10::kMeta);
+  Decisions decisions(builder_.program(), {meta, false, Only::kAll});
+  const BoundProgram bound = bind_program(decisions, groups_);
+  ASSERT_EQ(bound.comms[0].fresh.size(), 1U);
+  EXPECT_EQ(bound.comms[0].fresh[0].slot, there);
+  EXPECT_EQ(bound.comms[0].fresh[0].device, meta);
+  ASSERT_EQ(bound.comms[1].fresh.size(), 1U);
+  EXPECT_TRUE(bound.comms[1].fresh[0].device.is_cpu());
+}
+
+TEST_F(BindTest, ASendThatIsKeptApartIsJoinedAtTheEnd) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_collective(et_schema::CommKind::kSend, {ref(x)}, {ref(x)}).comm->is_async = false;
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  decisions_ = std::make_unique<Decisions>(
+      builder_.program(), Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
+  const BoundProgram bound = bind_program(*decisions_, groups_, {{0}, {true}});
+  ASSERT_EQ(bound.steps.size(), 3U);
+  EXPECT_EQ(bound.steps[0].kind, StepKind::kStart);
+  EXPECT_EQ(bound.steps[1].kind, StepKind::kCall);
+  EXPECT_EQ(bound.steps[2].kind, StepKind::kJoin);
+  EXPECT_TRUE(bound.comms[0].kept_apart);
+  EXPECT_FALSE(bound.comms[0].blocking);
+}
+
 TEST_F(BindTest, SplitsAreGivenInElements) {
   const SlotId x = builder_.external(DType::kFloat32, {6, 10}, constant(1));
   const SlotId y = builder_.external(DType::kFloat32, {6, 10}, constant(1));

@@ -76,7 +76,7 @@ class LostDeviceTest : public ReplayerTest {
         program, Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
     machine_ = std::make_unique<Machine>(program, *backend_);
     externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
-    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false,
+    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
                 FakeDevice::device());
     try {
       static_cast<void>(trial.run());

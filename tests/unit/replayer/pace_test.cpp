@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fixture.h"
+#include "forwarding_backend.h"
 #include "hooks.h"
 #include "own_threads.h"
 
@@ -346,6 +350,56 @@ TEST_F(PaceTest, AFailureOnAnotherThreadEndsTheIteration) {
   EXPECT_EQ(machine_->failed_step(), nullptr);
   machine_->slots()[only_there] = at::empty({3});
   EXPECT_THROW(threads.run(issue), std::exception);
+  ASSERT_NE(machine_->failed_step(), nullptr);
+  EXPECT_EQ(machine_->failed_step()->source, &builder_.program().instructions[1]);
+}
+
+/// Whose communications wait for a rank that never comes.
+class StuckBackend : public ForwardingBackend {
+ public:
+  void wait(std::unique_ptr<backends::Work> work) override {
+    if (!stuck) {
+      ForwardingBackend::wait(std::move(work));
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::minutes(1), [this] { return interrupted; });
+    throw et_schema::run_failed("given up", {});
+  }
+  void interrupt() override {
+    const std::lock_guard lock(mutex_);
+    interrupted = true;
+    changed_.notify_all();
+  }
+
+  bool stuck = false;
+  bool interrupted = false;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+TEST_F(PaceTest, AFailureOnAnotherThreadEndsAWaitInTheBackend) {
+  auto owned = std::make_unique<StuckBackend>();
+  StuckBackend& backend = *owned;
+  backend_ = std::move(owned);
+  const SlotId there = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId also_there = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId made = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId read = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(x_)});
+  builder_.add_op(kAdd, {ref(there), ref(also_there), number(1)}, {ref(made)}).thread = kLoader;
+  builder_.add_op(kRelu, {ref(x_)}, {ref(read)});  // waits
+  finish(2);
+  IssueHook issue = hook({Pace::Kind::kRecorded, 1});
+  OwnThreads threads(result_.program, *machine_, issue,
+                     plan_threads(builder_.program(), result_.program, {kLoader}));
+  threads.run(issue);
+  backend.stuck = true;
+  machine_->slots()[there] = at::empty({3});
+  EXPECT_THROW(threads.run(issue), c10::Error);
+  EXPECT_TRUE(backend.interrupted);
   ASSERT_NE(machine_->failed_step(), nullptr);
   EXPECT_EQ(machine_->failed_step()->source, &builder_.program().instructions[1]);
 }

@@ -5,14 +5,12 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "fixture.h"
+#include "forwarding_backend.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -45,34 +43,14 @@ TEST_F(RunTest, DataFlowsThroughOperatorsViewsAndAliases) {
 }
 
 /// Notes which calls were to complete at once.
-class NotingBackend : public backends::Backend {
+class NotingBackend : public ForwardingBackend {
  public:
-  std::string name() const override { return inner_->name(); }
-  std::string version() const override { return inner_->version(); }
-  int rank() const override { return inner_->rank(); }
-  int world_size() const override { return inner_->world_size(); }
-  std::string host() const override { return inner_->host(); }
-  backends::GroupId make_group(const std::string& name, std::span<const int> ranks) override {
-    return inner_->make_group(name, ranks);
-  }
-  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
-    return inner_->start(call);
-  }
-  void wait(std::unique_ptr<backends::Work> work) override { inner_->wait(std::move(work)); }
   void run(const backends::Call& call) override {
     completed.push_back(call.kind);
-    inner_->run(call);
+    ForwardingBackend::run(call);
   }
-  std::vector<std::string> all_gather_text(const std::string& text) override {
-    return inner_->all_gather_text(text);
-  }
-  void barrier() override { inner_->barrier(); }
-  [[noreturn]] void abort(int status) override { std::exit(status); }
 
   std::vector<et_schema::CommKind> completed;
-
- private:
-  std::unique_ptr<backends::Backend> inner_ = backends::make_single_backend({});
 };
 
 TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
@@ -90,6 +68,60 @@ TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
   backend.completed.clear();
   iterate();
   EXPECT_EQ(backend.completed, std::vector<CommKind>{CommKind::kAllReduce});
+}
+
+TEST_F(RunTest, CollectivesThatAreTimedAloneTakeTurns) {
+  using et_schema::CommKind;
+  auto owned = std::make_unique<NotingBackend>();
+  NotingBackend& backend = *owned;
+  backend_ = std::move(owned);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
+  const SlotId z = builder_.external(DType::kFloat32, {4}, constant(0));
+  builder_.add_collective(CommKind::kAllReduce, {ref(x)}, {ref(y)});
+  const SlotId w = builder_.external(DType::kFloat32, {4}, constant(1));
+  builder_.add_collective(CommKind::kBroadcast, {ref(w)}, {ref(z)});
+  builder_.add_op(kAddInPlace, {ref(y), ref(x), number(1)}, {ref(y)});
+  try_out();
+  result_.program = bind_program(*decisions_, groups_, {{1, 0}, {false, false}});
+  machine_->set_blocking(true);
+  for (int i = 0; i < 2; ++i) {
+    backend.completed.clear();
+    iterate();
+    EXPECT_EQ(backend.completed,
+              (std::vector<CommKind>{CommKind::kBroadcast, CommKind::kAllReduce}));
+    expect_all(y, 2);
+    expect_all(z, 1);
+    EXPECT_EQ(result_.program.comms[0].elsewhere_s, result_.program.comms[1].others_s);
+  }
+}
+
+TEST_F(RunTest, ASendThatIsKeptApartReadsWhatItsTensorHeldThen) {
+  using et_schema::CommKind;
+  struct LateReader : ForwardingBackend {
+    std::unique_ptr<backends::Work> start(const backends::Call& call) override {
+      started = call;
+      return ForwardingBackend::start(call);
+    }
+    void wait(std::unique_ptr<backends::Work> work) override {
+      read.push_back(*static_cast<const float*>(started.inputs[0].data));
+      ForwardingBackend::wait(std::move(work));
+    }
+    backends::Call started;
+    std::vector<float> read;
+  };
+  auto owned = std::make_unique<LateReader>();
+  LateReader& backend = *owned;
+  backend_ = std::move(owned);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(3));
+  builder_.add_collective(CommKind::kSend, {ref(x)}, {ref(x)});
+  builder_.add_op(kAddInPlace, {ref(x), ref(x), number(1)}, {ref(x)});
+  try_out();
+  result_.program = bind_program(*decisions_, groups_, {{0}, {true}});
+  backend.read.clear();
+  iterate();
+  EXPECT_EQ(backend.read, std::vector<float>{3});
+  expect_all(x, 6);
 }
 
 TEST(OpenComm, KeepsWhatItWorksOnIfItIsNeverJoined) {

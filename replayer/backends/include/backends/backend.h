@@ -13,7 +13,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 1;
+inline constexpr int kBackendVersion = 2;
 
 /// Contiguous memory that a collective reads or writes. Host memory for `single` and `mpi`.
 struct Buffer {
@@ -71,10 +71,11 @@ class Work {
 /// be written whole before that (Open MPI 4.1.4 does so where processes copy from each other).
 ///
 /// Failures throw et_schema::Error: a group or buffer that does not fit the call, the transport's
-/// own errors with its text, a call that did not complete within the time limit (who waits for
-/// whom). After one the job cannot go on: print it and call abort(), or end the process with a
-/// status that is not 0. Destroying a backend ends this rank's part of the job, and waits for the
-/// other ranks to do the same unless a call has failed or an exception is under way.
+/// own errors with its text, a rank that died, a call whose other ranks did not get on within the
+/// time limit (who waits for whom). After one the job cannot go on: print it and call abort(), or
+/// end the process with a status that is not 0. Destroying a backend ends this rank's part of the
+/// job, and waits for the other ranks to do the same unless a call has failed or an exception is
+/// under way.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -100,13 +101,20 @@ class Backend {
   [[nodiscard]] virtual std::vector<std::string> all_gather_text(const std::string& text) = 0;
   virtual void barrier() = 0;
 
+  /// From now on: how many seconds a rank that another waits for may take without getting on.
+  virtual void set_time_limit(double seconds) { static_cast<void>(seconds); }
+  /// This rank gets on, though it may start no call for long.
+  virtual void note_progress() {}
+  /// Calls under way throw, and so do those that come. Any thread may call it.
+  virtual void interrupt() {}
+
   /// Ends the job on all ranks at once with this exit status; does not return. Call after the error
   /// was printed.
   [[noreturn]] virtual void abort(int status) = 0;
 };
 
 struct BackendOptions {
-  double time_limit_s = 300;  ///< of one call from its start on, and of make_group
+  double time_limit_s = 300;  ///< set_time_limit(), from the start on
   int rank = 0;               ///< of `single`: the rank of the benchmark that this process plays
   int world_size = 1;         ///< of `single`: the ranks of the benchmark
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/comm_order.h"
 #include "et_schema/comms.h"
 #include "et_schema/dtype.h"
 #include "et_schema/program.h"
@@ -49,15 +50,16 @@ struct RankComms {
 [[nodiscard]] std::string to_text(const RankComms& comms);
 [[nodiscard]] RankComms parse_rank_comms(std::string_view text);
 
+/// The order in which each rank's communications run where they complete one at a time, by rank.
 /// Throws Error (bad input) unless the programs of all ranks fit each other, so that a run cannot
 /// wait for a call that never comes:
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
 /// - sizes that agree: equal ones, parts of a gather or scatter, transposed splits;
 /// - for each send a receive of the same size and dtype, in order between each two ranks;
-/// - no ranks that wait for each other in a circle.
+/// - no ranks that wait for each other in a circle, a send apart: it is then to be kept apart.
 /// The error names both ranks, the node, the field, what was expected and what is there.
 /// `ranks[r].rank` must be r.
-void match_programs(const std::vector<RankComms>& ranks,
-                    const std::vector<et_schema::ProcessGroup>& groups);
+[[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
+    const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups);
 
 }  // namespace understudy::matching

@@ -1,0 +1,83 @@
+#include "processes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace understudy::backends {
+namespace {
+
+struct Stat {
+  char state = '?';
+  std::uint64_t started = 0;
+};
+
+/// What /proc says of a process; nothing if there is none.
+std::optional<Stat> stat_of(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) {
+    return std::nullopt;
+  }
+  // The name, in parentheses, may hold blanks. Behind it the state is the first word and the start
+  // the 20th.
+  constexpr int kWordsBetween = 18;
+  std::istringstream words(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  Stat stat;
+  words >> stat.state;
+  std::string skipped;
+  for (int word = 0; word < kWordsBetween; ++word) {
+    words >> skipped;
+  }
+  words >> stat.started;
+  return stat;
+}
+
+std::string host_text() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  std::array<char, ProcessId::kHostBytes> names{};
+  const ssize_t length = readlink("/proc/self/ns/pid", names.data(), names.size());
+  if (boot.empty() || length <= 0) {
+    return {};
+  }
+  return boot + " " + std::string(names.data(), static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+ProcessId process_here(pid_t pid) {
+  ProcessId process;
+  const std::string host = host_text();
+  const std::optional<Stat> stat = stat_of(pid);
+  if (stat && host.size() < process.host.size()) {
+    std::copy(host.begin(), host.end(), process.host.begin());
+    process.started = stat->started;
+  }
+  process.pid = pid;
+  return process;
+}
+
+ProcessId own_process() {
+  return process_here(getpid());
+}
+
+Processes::State Processes::state(int world_rank) const {
+  const ProcessId& rank = ranks_.at(static_cast<std::size_t>(world_rank));
+  if (own_.host.front() == '\0' || rank.host != own_.host) {
+    return State::kUnknown;
+  }
+  const std::optional<Stat> stat = stat_of(rank.pid);
+  if (!stat || stat->started != rank.started || stat->state == 'Z' || stat->state == 'X') {
+    return State::kEnded;
+  }
+  return stat->state == 'T' || stat->state == 't' ? State::kStopped : State::kAlive;
+}
+
+}  // namespace understudy::backends

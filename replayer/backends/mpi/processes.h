@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace understudy::backends {
+
+/// A process as others on its host can find it again. Plain bytes, to be sent.
+struct ProcessId {
+  static constexpr std::size_t kHostBytes = 96;
+  /// The boot of the system and the namespace of process numbers; empty: not known.
+  std::array<char, kHostBytes> host{};
+  std::int64_t pid = 0;
+  std::uint64_t started = 0;  ///< clock ticks after boot: numbers of processes are used again
+};
+
+[[nodiscard]] ProcessId own_process();
+/// Of another process of this host.
+[[nodiscard]] ProcessId process_here(pid_t pid);
+
+/// Looks at the processes of a job's ranks, of those on this host.
+class Processes {
+ public:
+  enum class State : std::uint8_t {
+    kUnknown,  ///< on another host, or the system does not tell
+    kAlive,
+    kStopped,  ///< by a signal or a debugger
+    kEnded
+  };
+  /// `ranks`: by world rank.
+  explicit Processes(std::vector<ProcessId> ranks)
+      : own_(own_process()), ranks_(std::move(ranks)) {}
+  [[nodiscard]] State state(int world_rank) const;
+
+ private:
+  ProcessId own_;
+  std::vector<ProcessId> ranks_;
+};
+
+}  // namespace understudy::backends

@@ -1,0 +1,186 @@
+// Programs that matching accepts never deadlock, however they are run.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "backends/backend.h"
+#include "matching/matching.h"
+#include "plain_data.h"
+#include "program_builder.h"
+#include "random_programs.h"
+#include "replayer/bind.h"
+#include "replayer/decisions.h"
+#include "replayer/externals.h"
+#include "replayer/replay.h"
+#include "replayer/run.h"
+#include "replayer/trial.h"
+
+namespace understudy::tests {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::CommOrder;
+using et_schema::DType;
+using et_schema::SlotId;
+using replayer::testing::constant;
+using replayer::testing::number;
+using replayer::testing::ref;
+
+std::vector<CommOrder> match(const et_schema::Bench& bench) {
+  std::vector<matching::RankComms> comms;
+  for (int rank = 0; rank < bench.world_size(); ++rank) {
+    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
+                                       bench.groups, bench.world_size()));
+  }
+  return matching::match_programs(comms, bench.groups);
+}
+
+/// This rank's program of a job, ready to run.
+class Runner {
+ public:
+  Runner(const et_schema::Bench& bench, const CommOrder& order)
+      : program_(bench.programs[static_cast<std::size_t>(backend().rank())]),
+        decisions_(program_, {c10::Device(c10::kCPU), false, replayer::Only::kAll}),
+        machine_(program_, backend()),
+        externals_(program_, c10::Device(c10::kCPU), 0) {
+    for (std::size_t i = 0; i < bench.groups.size(); ++i) {
+      const std::vector<int> ranks(bench.groups[i].ranks.begin(), bench.groups[i].ranks.end());
+      groups_.push_back({bench.groups[i].name,
+                         i == 0 ? 0 : backend().make_group(bench.groups[i].name, ranks),
+                         static_cast<int>(ranks.size())});
+    }
+    replayer::Trial trial(decisions_, machine_, externals_, backend(), groups_, false, order);
+    bound_ = trial.run().program;
+  }
+
+  void iterate(bool one_at_a_time) {
+    externals_.restore();
+    externals_.place(machine_.slots(), machine_.given());
+    machine_.prime(bound_);
+    machine_.set_blocking(one_at_a_time);
+    machine_.run(bound_);
+    machine_.set_blocking(false);
+  }
+
+  [[nodiscard]] bool holds(const ExpectedTensor& expected) {
+    const at::Tensor& tensor = machine_.slots()[expected.slot];
+    const auto parts = static_cast<std::int64_t>(expected.parts.size());
+    const std::int64_t size = tensor.numel() / parts;
+    const auto* data = tensor.const_data_ptr<float>();
+    for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+      if (data[i] != static_cast<float>(expected.parts[static_cast<std::size_t>(i / size)])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  at::AutoGradMode grad_mode_{true};
+  at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  const et_schema::Program& program_;
+  replayer::Decisions decisions_;
+  replayer::Machine machine_;
+  replayer::Externals externals_;
+  std::vector<replayer::BoundGroup> groups_;
+  replayer::BoundProgram bound_;
+};
+
+/// Whether the rank puts a communication off when they run one at a time.
+bool puts_off(const CommOrder& order) {
+  return !std::is_sorted(order.turns.begin(), order.turns.end());
+}
+
+TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
+  const int ranks = backend().world_size();
+  const auto self = static_cast<std::size_t>(backend().rank());
+  std::size_t put_off = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const RandomJob job = random_job(seed, ranks);
+    const std::vector<CommOrder> orders = match(job.bench);
+    put_off += std::any_of(orders.begin(), orders.end(), puts_off) ? 1 : 0;
+    Runner runner(job.bench, orders[self]);
+    for (const bool one_at_a_time : {false, true, true, false}) {
+      runner.iterate(one_at_a_time);
+      for (const ExpectedTensor& expected : job.expected[self]) {
+        EXPECT_TRUE(runner.holds(expected))
+            << "seed " << seed << ", slot " << expected.slot << ", "
+            << (one_at_a_time ? "one at a time" : "as the program does");
+      }
+    }
+  }
+  // In the rest blocking calls would not have met in a circle.
+  EXPECT_GE(put_off, ranks == 1 ? 0U : 3U);
+}
+
+TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
+  using replayer::Pace;
+  const int ranks = backend().world_size();
+  const auto self = static_cast<std::size_t>(backend().rank());
+  for (unsigned seed = 100; seed < 103; ++seed) {
+    const RandomJob job = random_job(seed, ranks);
+    replayer::ReplayOptions options;
+    options.comm_order = match(job.bench)[self];
+    options.warmup = 1;
+    options.iterations = 2;
+    options.passes = 2;
+    options.threads = 1;
+    for (const Pace::Kind kind : {Pace::Kind::kAsap, Pace::Kind::kRecorded}) {
+      options.pace.kind = kind;
+      const replayer::RankRun run =
+          replayer::replay_rank(job.bench, backend().rank(), backend(), options);
+      EXPECT_EQ(run.report.iteration_ms.samples.size(), 2U);
+      EXPECT_EQ(run.report.pace.own_threads, kind == Pace::Kind::kRecorded ? 1U : 0U);
+      std::uint64_t timed = 0;
+      for (const et_schema::CollectiveTime& row : run.report.collectives) {
+        timed += row.count;
+        EXPECT_EQ(row.samples_us.size(), 2 * row.count) << row.name;
+      }
+      EXPECT_EQ(timed, job.communications[self]);
+    }
+  }
+}
+
+// Neither side's send can end before the other receives, unless somebody keeps a copy.
+TEST(Exchange, OfLargeTensorsThatAreWrittenBeforeTheReceive) {
+  const int ranks = backend().world_size();
+  et_schema::Bench bench;
+  std::vector<std::int64_t> world;
+  std::vector<SlotId> received;
+  for (int rank = 0; rank < ranks; ++rank) {
+    world.push_back(rank);
+    replayer::testing::ProgramBuilder builder;
+    const SlotId sent = builder.external(DType::kFloat32, {1'000'000}, constant(rank + 1));
+    received.push_back(builder.external(DType::kFloat32, {1'000'000}, constant(0)));
+    const int peer = rank ^ 1;
+    if (peer < ranks) {
+      for (const CommKind kind : {CommKind::kSend, CommKind::kRecv}) {
+        const SlotId slot = kind == CommKind::kSend ? sent : received.back();
+        auto& message = builder.add_collective(kind, {ref(slot)}, {ref(slot)});
+        message.kind = et_schema::InstructionKind::kP2p;
+        message.comm->root_or_peer = peer;
+        if (kind == CommKind::kSend) {
+          builder.add_op(replayer::testing::kAddInPlace, {ref(sent), ref(sent), number(1)},
+                         {ref(sent)});
+        }
+      }
+    }
+    bench.programs.push_back(std::move(builder.program()));
+  }
+  bench.groups.push_back({"world", "", "", world, ranks});
+  const auto self = static_cast<std::size_t>(backend().rank());
+  const int peer = backend().rank() ^ 1;
+  Runner runner(bench, match(bench)[self]);
+  for (const bool one_at_a_time : {false, true}) {
+    runner.iterate(one_at_a_time);
+    if (peer < ranks) {
+      EXPECT_TRUE(runner.holds({received[self], {static_cast<double>(peer + 1)}}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace understudy::tests

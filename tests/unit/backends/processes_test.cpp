@@ -1,0 +1,67 @@
+#include "processes.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace understudy::backends {
+namespace {
+
+using State = Processes::State;
+
+/// A process that sleeps until it is killed.
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    while (pid_ == 0) {
+      pause();
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(Processes, AreAliveStoppedAndEnded) {
+  const Child child;
+  const Processes processes({own_process(), process_here(child.pid())});
+  EXPECT_EQ(processes.state(0), State::kAlive);
+  EXPECT_EQ(processes.state(1), State::kAlive);
+  kill(child.pid(), SIGSTOP);
+  waitpid(child.pid(), nullptr, WUNTRACED);
+  EXPECT_EQ(processes.state(1), State::kStopped);
+  kill(child.pid(), SIGKILL);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child.pid()), &info, WEXITED | WNOWAIT);
+  EXPECT_EQ(processes.state(1), State::kEnded) << "before its parent has asked for it";
+  waitpid(child.pid(), nullptr, 0);
+  EXPECT_EQ(processes.state(1), State::kEnded);
+}
+
+TEST(Processes, OfTheSameNumberButAnotherStartHaveEnded) {
+  ProcessId other = own_process();
+  ++other.started;
+  EXPECT_EQ(Processes({other}).state(0), State::kEnded);
+}
+
+TEST(Processes, OfOtherHostsAreUnknown) {
+  ProcessId elsewhere = own_process();
+  elsewhere.host.front() = '?';
+  ProcessId untold = own_process();
+  untold.host = {};
+  const Processes processes({elsewhere, untold});
+  EXPECT_EQ(processes.state(0), State::kUnknown);
+  EXPECT_EQ(processes.state(1), State::kUnknown);
+}
+
+}  // namespace
+}  // namespace understudy::backends
