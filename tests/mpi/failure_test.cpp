@@ -166,7 +166,6 @@ TEST(Death, AKilledRankEndsTheJob) {
 // A launcher that lets the others go on, as some do; its exit status is its own then.
 TEST(Death, OfARankIsSeenByTheOthers) {
   const Ended ended = run(3, "last_rank_is_killed", "--enable-recovery");
-  EXPECT_LT(ended.seconds, kWithinSeconds);
   const auto text = [](int rank) {
     return et_schema::to_text(et_schema::run_failed(
                "a rank has died",

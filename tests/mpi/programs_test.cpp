@@ -101,7 +101,7 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     const RandomJob job = random_job(seed, ranks);
     const std::vector<CommOrder> orders = match(job.bench);
-    put_off += std::any_of(orders.begin(), orders.end(), puts_off) ? 1 : 0;
+    put_off += std::any_of(orders.begin(), orders.end(), puts_off) ? 1U : 0U;
     Runner runner(job.bench, orders[self]);
     for (const bool one_at_a_time : {false, true, true, false}) {
       runner.iterate(one_at_a_time);

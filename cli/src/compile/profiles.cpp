@@ -1,5 +1,7 @@
 #include "compile/profiles.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "et_schema/error.h"

@@ -1,13 +1,10 @@
 understudy_golden(replay
-  bad_device bad_pace bad_page_faults bad_slow compiled compiled_optimizer coverage_by_time dropped help
+  bad_device bad_pace bad_page_faults bad_slow bad_timeout compiled compiled_optimizer coverage_by_time dropped help
   interrupted interrupted_term max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library no_such_rank one_of_eight operator_throws operator_throws_continued
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json slow_no_such_class substituted_by_time unknown_flag
   world_size world_size_json)
-  bad_device coverage_by_time substituted_by_time bad_pace bad_page_faults bad_slow bad_timeout dropped help memory_limit memory_limit_bad min_coverage no_iterations no_memory no_room_for_report no_such_library no_such_rank
-  one_of_eight operator_throws operator_throws_continued out_of_memory out_of_memory_before
-  output_is_full pace_without_profile report_json slow_no_such_class unknown_flag world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay
     eight_ranks rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench

@@ -43,7 +43,7 @@ const ProcessGroup kOther{"2", "shard", "nccl", {}, 2};
 
 TEST(Groups, OfAllRanksBesideTheDefaultGroupAreTheirOwn) {
   const std::vector<Trace> both = traces({{kDefault, kTwin, kOther}, {kDefault, kTwin, kOther}});
-  Groups groups(both);
+  Groups groups(both, 2);
   Losses losses;
   for (const Trace& trace : both) {
     EXPECT_EQ(groups.find(trace, call("0"), losses), 0U);
@@ -60,11 +60,11 @@ TEST(Groups, OfAllRanksBesideTheDefaultGroupAreTheirOwn) {
 TEST(Groups, TheDefaultGroupIsTheOneThatSaysSoElseTheFirst) {
   const std::vector<Trace> said = traces({{kTwin, kDefault}, {kTwin, kDefault}});
   Losses losses;
-  EXPECT_EQ(Groups(said).find(said[0], call("0"), losses), 0U);
-  EXPECT_EQ(Groups(said).find(said[0], call("1"), losses), 1U);
+  EXPECT_EQ(Groups(said, 2).find(said[0], call("0"), losses), 0U);
+  EXPECT_EQ(Groups(said, 2).find(said[0], call("1"), losses), 1U);
   const std::vector<Trace> unsaid = traces({{kTwin, kOther}, {kTwin, kOther}});
-  EXPECT_EQ(Groups(unsaid).find(unsaid[0], call("1"), losses), 0U);
-  EXPECT_EQ(Groups(unsaid).find(unsaid[0], call("2"), losses), 1U);
+  EXPECT_EQ(Groups(unsaid, 2).find(unsaid[0], call("1"), losses), 0U);
+  EXPECT_EQ(Groups(unsaid, 2).find(unsaid[0], call("2"), losses), 1U);
 }
 
 TEST(Groups, NamedByAddressesAreTheSameInTheSamePlace) {
@@ -75,7 +75,7 @@ TEST(Groups, NamedByAddressesAreTheSameInTheSamePlace) {
                                      {"9420000000000" + digit, "", "", {0, 1}, 2}};
   };
   const std::vector<Trace> both = traces({list("1"), list("2")});
-  Groups groups(both);
+  Groups groups(both, 2);
   Losses losses;
   EXPECT_EQ(groups.find(both[0], call("94000000000001"), losses), 0U);
   EXPECT_EQ(groups.find(both[1], call("94000000000002"), losses), 0U);
@@ -87,7 +87,7 @@ TEST(Groups, NamedByAddressesAreTheSameInTheSamePlace) {
 
 TEST(Groups, ThatNoListShowsAreToldByTheCall) {
   const std::vector<Trace> both = traces({{}, {}});
-  Groups groups(both);
+  Groups groups(both, 2);
   Losses losses;
   const auto strided = [&](const std::string& name, const std::string& description) {
     CommCall made = call(name, description);

@@ -392,7 +392,7 @@ TEST_F(PaceTest, AFailureOnAnotherThreadEndsAWaitInTheBackend) {
   builder_.add_op(kAdd, {ref(there), ref(also_there), number(1)}, {ref(made)}).thread = kLoader;
   builder_.add_op(kRelu, {ref(x_)}, {ref(read)});  // waits
   finish(2);
-  IssueHook issue = hook({Pace::Kind::kRecorded, 1});
+  IssueHook issue = hook();
   OwnThreads threads(result_.program, *machine_, issue,
                      plan_threads(builder_.program(), result_.program, {kLoader}));
   threads.run(issue);
