@@ -18,7 +18,7 @@ struct HostWait {
   std::size_t step = 0;                    ///< in Join::steps
   std::optional<std::size_t> before = {};  ///< position in JoinNodes of what its thread begins
                                            ///< next; none: the step's end
-  std::int64_t ahead_ns = 0;  ///< from its start to that
+  std::int64_t ahead_ns = 0;               ///< from its start to that
   std::int64_t host_ns = 0;
   et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
 };
