@@ -181,6 +181,8 @@ class RandomBench {
         other.kind = instruction.comm->kind;
         other.reduce_op = instruction.comm->reduce_op;
         other.is_async = instruction.comm->is_async;
+        other.names_group = instruction.comm->names_group;
+        other.is_p2p = instruction.comm->is_p2p;
         instruction.comm = other;
       }
       make_personal(instruction.body);

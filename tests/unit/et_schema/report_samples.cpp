@@ -65,6 +65,7 @@ RankReport sample_rank_report(int rank) {
                       {"aten::relu", "elementwise", 20, 1.5}};
   report.collectives = {{"allreduce", "world", 3, 4194304, 8, 250.5 * slower, 16.75, 29.3125},
                         {"barrier", "world", 1, 0, 8, std::nullopt, std::nullopt, std::nullopt}};
+  report.collectives[0].samples_us = {240.5 * slower, 260.5 * slower};
   report.startup_ms = 850.5;
   report.first_iteration_ms = 95.25 + rank;
   return report;

@@ -112,7 +112,7 @@ TEST(TraceValues, UndefinedTensor) {
 TEST(TraceValues, UnknownElementTypeIsCounted) {
   const Trace trace = parse_inputs({.values = R"([[9, 8, 0, 2, 1, "cpu"]])",
                                     .shapes = "[[2]]",
-                                    .types = R"json(["Tensor(c10::quint4x2)"])json"});
+                                    .types = R"json(["Tensor(c10::a_type_of_tomorrow)"])json"});
   EXPECT_EQ(trace.nodes[2].inputs[0].tensor().dtype, DType::kUndefined);
   EXPECT_TRUE(trace.nodes[2].inputs[0].tensor().defined());
   EXPECT_EQ(trace.losses[Loss::kUnknownDtypes], 1U);

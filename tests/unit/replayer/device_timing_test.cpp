@@ -93,7 +93,7 @@ TEST_F(LostDeviceTest, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
   EXPECT_EQ(failure_on_device(),
             "aten::relu failed\n"
             "  node:     101\n"
-            "  field:    aten::relu(float32[4])\n"
+            "  field:    aten::relu(float32[4] strides [1])\n"
             "  expected: aten::relu(Tensor self) -> Tensor\n"
             "  got:      an illegal memory access\n"
             "  hint:     --continue-on-error replays the rest and counts the operator as dropped; "
@@ -108,7 +108,7 @@ TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
       failure_on_device(),
       "privateuseone:0 was lost in aten::relu\n"
       "  node:     101\n"
-      "  field:    aten::relu(float32[4])\n"
+      "  field:    aten::relu(float32[4] strides [1])\n"
       "  expected: privateuseone:0 still answers after it\n"
       "  got:      an illegal memory access\n"
       "  hint:     No operator can run on the device after such an error. Look for an index "
