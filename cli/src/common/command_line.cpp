@@ -85,8 +85,9 @@ std::string statuses_of(const ProgramText& text) {
       "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
       "library)\n"
       "  65  an input file that is not right\n"
-      "  70  a bug of Understudy's\n",
-      text.success, text.failure);
+      "  70  a bug of Understudy's\n"
+      "{}",
+      text.success, text.failure, text.more_statuses);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct ProgramText {
   /// other statuses are all programs'.
   std::string success = "success";
   std::string failure = "the run failed";
+  std::string more_statuses = {};  ///< lines of other statuses than the five of all programs
 };
 
 /// A parser with --help (EXAMPLES and EXIT STATUS included) and --version. Add the options, then

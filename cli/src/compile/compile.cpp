@@ -24,7 +24,8 @@ Compiled compile_traces(const std::vector<std::string>& paths,
   progress.show("reading");
   const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
   et_schema::TraceSet set = et_schema::read_trace_set(
-      paths, {}, has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+      paths, et_schema::process_limits(),
+      has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
   name_rank_alone(set.traces);
   const std::vector<generator::Link> links =
       link_profiles(paths, set, profiles, options.step, progress);

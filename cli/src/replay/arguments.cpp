@@ -21,14 +21,11 @@ constexpr const char* kExamples =
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
-    "  replay bench.et --op-library LIB.so        with custom operators\n"
-    "\n"
-    "EXIT STATUS\n"
-    "  0 ok, 1 a check or the run failed, 2 usage, 65 an input that is not right, 70 a bug of "
-    "ours,\n"
-    "  130 and 143 SIGINT and SIGTERM: the first one ends the measurement and the report holds "
-    "what\n"
-    "  there is, marked as not complete; the second one ends it at once\n";
+    "  replay bench.et --op-library LIB.so        with custom operators\n";
+
+constexpr const char* kMoreStatuses =
+    "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement and the report holds\n"
+    "      what there is, marked as not complete; the second one ends it at once\n";
 
 /// A range that --help does not spell out.
 template <typename Number>
@@ -209,7 +206,8 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                                             "took and how much of the original it was.",
                              .examples = kExamples,
                              .failure = "the run failed, or a check: --min-coverage, "
-                                        "--require-steady-clocks"});
+                                        "--require-steady-clocks",
+                             .more_statuses = kMoreStatuses});
   app->add_option("BENCH", arguments.input,
                   "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
       ->required();

@@ -59,7 +59,6 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   const replayer::ReplayOptions& options = arguments.options;
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
-      {"device", options.device},
       {"warmup", std::to_string(options.warmup)},
       {"pace", replayer::to_text(options.pace)},
       {"page_faults", faults_text(options)},
