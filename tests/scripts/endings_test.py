@@ -6,9 +6,10 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/run_benchmarks",
-            "tests/captures/make_captures.py", "tests/golden/compare/make_reports",
-            "tests/golden/list_refused", "fleet_samples/programs/make_samples.py"]
+COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
+            "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
+            "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere",
+            "fleet_samples/programs/make_samples.py"]
 # Runs a command as it is, with a main() that fails: run_main is told by what then happens.
 BROKEN = """
 import runpy, sys
@@ -39,7 +40,9 @@ class EndingsTest(unittest.TestCase):
         listed = subprocess.run(["git", "grep", "-l", "^#!/usr/bin/env python3"], cwd=ROOT,
                                 capture_output=True, text=True).stdout.split()
         thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
-        fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator"}  # of golden commands
+        # Of golden commands and of processes that are told what to do by their first argument.
+        fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
+                    "tests/golden/replay/interrupted"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
 
 

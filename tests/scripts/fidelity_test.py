@@ -28,8 +28,8 @@ def a_replay():
             "yardstick_ms": 0.1, "profiled_yardstick_ms": 0.1,
             "classes": {"matmul": {"original_ms": 50.0, "replay_ms": 50.0},
                         "copy": {"original_ms": 30.0, "replay_ms": 30.0}},
-            "pace": {"paced": 10, "on_time": 9, "late": 1, "error_median_us": 0.1,
-                     "error_p99_us": 2.0, "late_ms": 0.1},
+            "pace": {"paced": 10, "on_time": 9, "unready": 1, "error_median_us": 0.1,
+                     "error_p99_us": 2.0, "unready_ms": 0.1, "drift_end_us": 12.5},
             "counters": {"minor_faults": 7.0, "cpu_ms": 99.0},
             "values": {"nan": 0, "inf": 0, "subnormal": 0}, "output_mismatches": 0, "losses": {},
             "coverage": {"count": 1.0, "time": 1.0}, "memory": {"peak_bytes": 1000}}
