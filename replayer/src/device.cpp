@@ -196,8 +196,8 @@ c10::Storage device_block(c10::Device device, std::size_t bytes) {
   if (!device.is_cuda() || allocate == nullptr || allocate(&block, bytes) != 0) {
     return {};
   }
-  return {c10::Storage::use_byte_size_t(), bytes,
-          c10::DataPtr(block, block, &free_block, device), nullptr, false};
+  return {c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(block, block, &free_block, device),
+          nullptr, false};
 }
 
 void seed_generators(c10::Device device, std::uint64_t seed) {

@@ -56,14 +56,13 @@ std::optional<Equivalent> find_kernel_stub(const Instruction& instruction, c10::
   if (device != c10::DeviceType::CPU || ran_on_device || !written || !instruction.results.empty()) {
     return std::nullopt;
   }
-  Equivalent stub{.by = instruction.timing
-                            ? "a stub: it moves the same bytes and takes the recorded time"
-                            : "a stub: it moves the same bytes; no time is recorded",
-                  .rung = Rung::kStubbed,
-                  .call = [count = instruction.args.size(),
-                           written = *std::move(written)](Stack& stack) {
-                    stand_in(stack, count, written);
-                  }};
+  Equivalent stub{
+      .by = instruction.timing ? "a stub: it moves the same bytes and takes the recorded time"
+                               : "a stub: it moves the same bytes; no time is recorded",
+      .rung = Rung::kStubbed,
+      .call = [count = instruction.args.size(), written = *std::move(written)](Stack& stack) {
+        stand_in(stack, count, written);
+      }};
   const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device);
   return work_ns ? lasting(std::move(stub), *work_ns) : stub;
 }

@@ -169,6 +169,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   const Place place = choose_place(recorded, device, options.place);
   run.settings["place"] = to_string(place);
+  run.settings["device"] = options.device;
   seed_generators(device, options.seed);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   run.versions["torch"] = TORCH_VERSION;

@@ -10,8 +10,8 @@
 #include "common/json_csv.h"
 #include "common/table.h"
 #include "et_schema/error.h"
-#include "inspect/render_ops.h"
 #include "et_schema/lifetimes.h"
+#include "inspect/render_ops.h"
 
 namespace understudy::cli {
 namespace {

@@ -25,9 +25,13 @@ constexpr std::array<Launcher, 4> kLaunchers = {{{"OMPI_COMM_WORLD_RANK", "OMPI_
 
 /// The number of a process among those of its host; torchrun's variable last, since a shell that
 /// torchrun started may have started mpirun.
-constexpr std::array<const char*, 7> kLocalRanks = {
-    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-    "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID", "LOCAL_RANK"};
+constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                                    "MPI_LOCALRANKID",
+                                                    "MV2_COMM_WORLD_LOCAL_RANK",
+                                                    "PALS_LOCAL_RANKID",
+                                                    "FLUX_TASK_LOCAL_ID",
+                                                    "SLURM_LOCALID",
+                                                    "LOCAL_RANK"};
 
 constexpr const char* kPmixRank = "PMIX_RANK";
 

@@ -36,9 +36,9 @@ struct ValueKey {
 /// that the dtype could only hold as subnormals become 0. Tensors that are not on the CPU are drawn
 /// by their device where it can, else made on the CPU and copied. Throws Error (bad input) where
 /// the rule cannot hold: integers that do not fit the dtype, an empty range, segments that do not
-/// cover the tensor. Tensors that are not strided (sparse, opaque) or have no memory (meta) are left
-/// alone; dtypes without an arithmetic of their own (quantised, bits, integers of less than a byte)
-/// are filled as the numbers they are stored as.
+/// cover the tensor. Tensors that are not strided (sparse, opaque) or have no memory (meta) are
+/// left alone; dtypes without an arithmetic of their own (quantised, bits, integers of less than a
+/// byte) are filled as the numbers they are stored as.
 void fill_tensor(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
 
 /// A sparse external as its content says, a pure function of the key; without elements where the

@@ -12,12 +12,12 @@ namespace {
 class Launched : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
-                             "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "SLURM_PROCID",
-                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMIX_RANK",
-                             "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                             "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID",
-                             "SLURM_LOCALID", "LOCAL_RANK"}) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+          "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+          "SLURM_NTASKS", "PMIX_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+          "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID",
+          "LOCAL_RANK"}) {
       unsetenv(name);
     }
   }

@@ -45,16 +45,17 @@ TEST(ReportText, OfAGpu) {
   report.ranks[1].gpu.emplace().no_health = "no NVML";
   const std::string text = report_to_text(report);
   const std::size_t begin = text.find("\nGPU\n") + 1;
-  EXPECT_EQ(text.substr(begin, text.find("\n\n", begin) - begin),
-            "GPU\n"
-            "  rank  GPU         SM MHz  °C  mean W     J              taken over     peak  reserved  "
-            "driver allocations\n"
-            "     0  A GPU  1980 → 1755  61   640.5  8000  2.500 s, 60 iterations  1.0 GiB   1.5 GiB  "
-            "                12\n"
-            "     1  –                –   –       –     –                       –      0 B       0 B  "
-            "                 0\n"
-            "  WARNING rank 0: the SM clock moved from 1980 to 1755 MHz while measuring\n"
-            "  rank 1: no NVML");
+  EXPECT_EQ(
+      text.substr(begin, text.find("\n\n", begin) - begin),
+      "GPU\n"
+      "  rank  GPU         SM MHz  °C  mean W     J              taken over     peak  reserved  "
+      "driver allocations\n"
+      "     0  A GPU  1980 → 1755  61   640.5  8000  2.500 s, 60 iterations  1.0 GiB   1.5 GiB  "
+      "                12\n"
+      "     1  –                –   –       –     –                       –      0 B       0 B  "
+      "                 0\n"
+      "  WARNING rank 0: the SM clock moved from 1980 to 1755 MHz while measuring\n"
+      "  rank 1: no NVML");
 }
 
 TEST(ReportText, OfOneRank) {

@@ -44,7 +44,8 @@ TEST(Capture, IsRead) {
   EXPECT_TRUE(capture.ranks[0].variables.empty());
   EXPECT_EQ(capture.ranks[1].kernel_settings,
             (std::map<std::string, std::string>{{"sdp.flash", "off"}}));
-  EXPECT_EQ(capture.ranks[1].variables, (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
+  EXPECT_EQ(capture.ranks[1].variables,
+            (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
   EXPECT_FALSE(CapturedRank().median_step_ns());
   EXPECT_FALSE(capture.ranks[0].profiled_probe());
   EXPECT_EQ(capture.ranks[1].profiled_probe(), (HostProbe{"torchscript-1 2.11.0", 410}));

@@ -7,10 +7,18 @@ target_link_libraries(understudy_format_samples
 
 find_package(nlohmann_json REQUIRED)
 understudy_test(formats_test
-  SOURCES bench_profile_test.cpp bench_test.cpp benchmark_hash_test.cpp bench_refusals.cpp bench_refusal_test.cpp formats_doc_test.cpp
-          output_file_test.cpp output_kill_test.cpp
-  SOURCES bench_profile_test.cpp bench_test.cpp benchmark_hash_test.cpp bench_refusals.cpp bench_refusal_test.cpp formats_doc_test.cpp measurement_test.cpp
-          program_refusal_test.cpp report_test.cpp
+  SOURCES
+    bench_profile_test.cpp
+    bench_refusal_test.cpp
+    bench_refusals.cpp
+    bench_test.cpp
+    benchmark_hash_test.cpp
+    formats_doc_test.cpp
+    measurement_test.cpp
+    output_file_test.cpp
+    output_kill_test.cpp
+    program_refusal_test.cpp
+    report_test.cpp
   LIBS understudy_format_samples nlohmann_json::nlohmann_json
   SHARDS KilledWriter=2)
 target_compile_definitions(formats_test PRIVATE

@@ -270,7 +270,9 @@ Section environment_section(const et_schema::Environment& environment) {
     add_fact(name, version);
   }
   for (const auto& [name, setting] : environment.settings) {
-    add_fact(name, setting);
+    if (name != "device" || setting != environment.device) {  // asked for, and what it was
+      add_fact(name == "device" ? "--device" : name, setting);
+    }
   }
   return {"Environment", table.empty() ? "" : table.to_text()};
 }
