@@ -12,6 +12,7 @@
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
 #include "et_schema/input_limit.h"
+#include "et_schema/output_file.h"
 #include "et_schema/report.h"
 #include "program_check.h"
 #include "program_text.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "et_schema/error.h"
+#include "json_depth.h"
 #include "json_scan.h"
 #include "quote.h"
-#include "trace_sniff.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -159,4 +159,9 @@ std::size_t skip_space(std::string_view json, std::size_t begin) {
   return std::min(json.find_first_not_of(" \t\r\n", begin), json.size());
 }
 
+std::size_t find_json_start(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  return skip_space(text, text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+}
+
 }  // namespace understudy::et_schema

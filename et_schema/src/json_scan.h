@@ -29,4 +29,7 @@ struct ScanResult {
 /// none.
 [[nodiscard]] std::size_t skip_space(std::string_view json, std::size_t begin);
 
+/// The first position that is neither a byte order mark nor white space.
+[[nodiscard]] std::size_t find_json_start(std::string_view text);
+
 }  // namespace understudy::et_schema

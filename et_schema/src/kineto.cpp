@@ -15,6 +15,7 @@
 #include "content_hash.h"
 #include "et_schema/error.h"
 #include "json_cursor.h"
+#include "json_depth.h"
 #include "json_element.h"
 #include "json_repair.h"
 #include "json_scan.h"

@@ -16,7 +16,6 @@
 
 #include "descriptor.h"
 #include "et_schema/error.h"
-#include "et_schema/report.h"
 
 namespace understudy::et_schema {
 namespace {

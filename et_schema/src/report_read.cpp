@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "json_fields.h"
 #include "report_format.h"
 #include "report_gpu.h"

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "report_format.h"
 #include "report_gpu.h"
 

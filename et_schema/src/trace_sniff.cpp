@@ -1,7 +1,5 @@
 #include "trace_sniff.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,15 +12,9 @@
 namespace understudy::et_schema {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "schemaVersion",
                                                          "deviceProperties", "distributedInfo",
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
-
-std::size_t find_start(std::string_view text) {
-  return skip_space(text, text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
-}
 
 [[noreturn]] void fail(std::string summary, std::string got, std::string hint) {
   throw bad_input(std::move(summary), {.file = {},
@@ -79,7 +71,7 @@ bool is_kineto_key(std::string_view key) {
 }
 
 JsonKind classify_json(std::string_view text) {
-  std::size_t position = find_start(text);
+  std::size_t position = find_json_start(text);
   if (position >= text.size() || text[position] != '{') {
     return JsonKind::kOther;
   }
@@ -111,7 +103,7 @@ JsonKind classify_json(std::string_view text) {
 }
 
 std::size_t check_start(std::string_view text) {
-  const std::size_t position = find_start(text);
+  const std::size_t position = find_json_start(text);
   if (position >= text.size()) {
     fail("an empty file", "nothing", "capture again, or look whether the copy was complete");
   }
@@ -141,25 +133,6 @@ void refuse_kineto_key(std::string_view key) {
          .expected = R"(a JSON object with "schema" and "nodes")",
          .got = "a Kineto (chrome) trace",
          .hint = "give the execution trace of the same run: a profile holds times, not arguments"});
-  }
-}
-
-void fail_too_deep() {
-  throw bad_input("brackets nested too deep",
-                  {.file = {},
-                   .rank = {},
-                   .node = {},
-                   .field = "nodes",
-                   .expected = fmt::format("at most {} brackets inside each other", kMaxJsonDepth),
-                   .got = "more",
-                   .hint = {}});
-}
-
-void refuse_deep_start(std::string_view start) {
-  const std::size_t position = find_start(start);
-  if (position < start.size() && (start[position] == '{' || start[position] == '[') &&
-      scan_brackets(start, position).status == ScanStatus::kTooDeep) {
-    fail_too_deep();
   }
 }
 

@@ -25,11 +25,4 @@ enum class JsonKind : std::uint8_t {
 /// Throws Error (bad input) for a Kineto file that was given as a trace.
 void refuse_kineto_key(std::string_view key);
 
-/// Throws Error (bad input): brackets nested deeper than kMaxJsonDepth.
-[[noreturn]] void fail_too_deep();
-
-/// Refuses, by the first bytes of a file alone, what is nested too deep. Bytes that are no text are
-/// left to others.
-void refuse_deep_start(std::string_view start);
-
 }  // namespace understudy::et_schema

@@ -9,9 +9,9 @@
 
 #include "et_schema/error.h"
 #include "et_schema/input_limit.h"
+#include "json_depth.h"
 #include "json_scan.h"
 #include "quote.h"
-#include "trace_sniff.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "et_schema/trace_files.h"
+#include "et_schema/input_files.h"
 
 namespace understudy::et_schema {
 
@@ -53,5 +53,9 @@ struct PackedSource {
 /// read_input_files() does.
 void unpack(const PackedSource& source, UnpackBudget& budget,
             const std::function<void(InputFile&&)>& consume);
+
+/// read_input_files() on a budget that several inputs share.
+void read_input_files(const std::string& path, UnpackBudget& budget,
+                      const std::function<void(InputFile&&)>& consume);
 
 }  // namespace understudy::et_schema

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/trace_files.h"
+#include "et_schema/input_files.h"
 
 namespace understudy::et_schema {
 

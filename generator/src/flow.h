@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 #include "et_schema/trace.h"
 
 namespace understudy::generator {

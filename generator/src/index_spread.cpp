@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "et_schema/error.h"
-#include "generator/generate.h"
+#include "generator/options.h"
 
 namespace understudy::generator {
 

@@ -6,7 +6,7 @@
 
 #include "et_schema/bench.h"
 #include "et_schema/trace.h"
-#include "generator/generate.h"
+#include "generator/options.h"
 
 namespace understudy::generator {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "et_schema/program.h"
-#include "generator/generate.h"
+#include "generator/options.h"
 
 namespace understudy::generator {
 

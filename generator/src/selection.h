@@ -7,7 +7,7 @@
 #include "et_schema/program.h"
 #include "et_schema/trace.h"
 #include "flow.h"
-#include "generator/generate.h"
+#include "generator/options.h"
 
 namespace understudy::generator {
 

@@ -2,7 +2,7 @@
 
 #include "captured_ranges.h"
 #include "et_schema/program.h"
-#include "generator/generate.h"
+#include "generator/options.h"
 #include "index_uses.h"
 
 namespace understudy::generator {

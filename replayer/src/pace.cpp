@@ -18,8 +18,6 @@ namespace {
 
 using et_schema::DeviceWait;
 
-constexpr std::string_view kScaledPrefix = "scaled:";
-constexpr double kMostFactor = 1e6;
 constexpr double kMicro = 1e-3;  // of a nanosecond
 constexpr double kMilli = 1e-6;
 constexpr double kMedian = 0.5;
@@ -55,45 +53,6 @@ class SteadyPaceClock final : public PaceClock {
 };
 
 }  // namespace
-
-std::optional<Pace> parse_pace(std::string_view text) {
-  if (text == "asap") {
-    return Pace{};
-  }
-  if (text == "recorded") {
-    return Pace{Pace::Kind::kRecorded, 1};
-  }
-  if (text == "host") {
-    return Pace{Pace::Kind::kHost, 1};
-  }
-  if (!text.starts_with(kScaledPrefix)) {
-    return std::nullopt;
-  }
-  text.remove_prefix(kScaledPrefix.size());
-  double factor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  // Written so that it refuses a NaN.
-  if (!whole || !(factor >= 0 && factor <= kMostFactor)) {
-    return std::nullopt;
-  }
-  return Pace{Pace::Kind::kScaled, factor};
-}
-
-std::string to_text(const Pace& pace) {
-  switch (pace.kind) {
-    case Pace::Kind::kAsap:
-      return "asap";
-    case Pace::Kind::kRecorded:
-      return "recorded";
-    case Pace::Kind::kHost:
-      return "host";
-    case Pace::Kind::kScaled:
-      return fmt::format("{}{}", kScaledPrefix, pace.factor);
-  }
-  UNDERSTUDY_ASSERT(false);
-  return {};
-}
 
 PaceClock& steady_pace_clock() {
   static SteadyPaceClock clock;

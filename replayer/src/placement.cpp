@@ -92,19 +92,6 @@ void move_instructions(const Program& program, std::vector<Instruction>& instruc
 
 }  // namespace
 
-std::optional<Place> parse_place(std::string_view text) {
-  for (const Place place : {Place::kRecorded, Place::kDevice}) {
-    if (to_string(place) == text) {
-      return place;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string_view to_string(Place place) {
-  return place == Place::kDevice ? "device" : "recorded";
-}
-
 bool uses_accelerator(const Program& program) {
   return std::ranges::any_of(program.storages, [](const et_schema::Storage& storage) {
     return is_accelerator(storage.device);

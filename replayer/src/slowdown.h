@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "replayer/bound.h"
-#include "replayer/measure.h"
+#include "replayer/options.h"
 
 namespace understudy::replayer {
 

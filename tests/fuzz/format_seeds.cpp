@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench_property.h"
+#include "et_schema/output_file.h"
 #include "et_schema/report.h"
 
 int main(int argc, char** argv) {

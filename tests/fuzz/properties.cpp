@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "et_schema/capture.h"
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 #include "et_schema/error.h"
 #include "et_schema/index_uses.h"
 #include "et_schema/kineto.h"

@@ -2,6 +2,7 @@
 #include "et_schema/assert.h"
 #include "et_schema/error.h"
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::et_schema {

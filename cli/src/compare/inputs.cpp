@@ -9,6 +9,7 @@
 #include "et_schema/error.h"
 #include "et_schema/kineto.h"
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "et_schema/trace_files.h"
 
 namespace understudy::cli {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comparer/run.h"
+#include "et_schema/report_json.h"
 
 namespace understudy::cli {
 

@@ -11,6 +11,7 @@
 #include "compare/render.h"
 #include "comparer/compare.h"
 #include "et_schema/error.h"
+#include "et_schema/output_file.h"
 #include "et_schema/report.h"
 
 namespace understudy::cli {

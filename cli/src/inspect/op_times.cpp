@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "et_schema/assert.h"
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 #include "et_schema/op_class.h"
 #include "inspect/op_places.h"
 #include "inspect/summary.h"

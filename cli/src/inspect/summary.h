@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 #include "et_schema/trace.h"
 #include "inspect/op_times.h"
 

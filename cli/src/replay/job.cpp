@@ -15,6 +15,8 @@
 #include "common/run_main.h"
 #include "compile/compile.h"
 #include "et_schema/error.h"
+#include "et_schema/output_file.h"
+#include "et_schema/report_json.h"
 #include "matching/matching.h"
 #include "replayer/op_library.h"
 #include "replayer/replay.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "et_schema/trace_files.h"
+#include "et_schema/input_files.h"
 
 namespace understudy::et_schema {
 

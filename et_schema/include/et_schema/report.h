@@ -217,16 +217,4 @@ struct Report {
 [[nodiscard]] Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
                            Environment environment);
 
-/// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
-[[nodiscard]] std::string to_json(const Report& report);
-/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
-/// field missing.
-[[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
-/// One rank's part alone, to ship between processes.
-[[nodiscard]] std::string to_json(const RankReport& report);
-[[nodiscard]] RankReport parse_rank_report(const std::string& json, const std::string& file);
-
-/// Writes beside `path` and renames when whole. Throws Error (failed).
-void write_file_atomically(const std::string& path, const std::string& content);
-
 }  // namespace understudy::et_schema

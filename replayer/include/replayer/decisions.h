@@ -10,7 +10,7 @@
 
 #include "et_schema/program.h"
 #include "et_schema/report.h"
-#include "replayer/replay.h"
+#include "replayer/options.h"
 
 namespace understudy::replayer {
 

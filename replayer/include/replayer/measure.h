@@ -14,6 +14,7 @@
 #include "replayer/externals.h"
 #include "replayer/heap.h"
 #include "replayer/monitor.h"
+#include "replayer/options.h"
 #include "replayer/pace.h"
 #include "replayer/run.h"
 
@@ -26,12 +27,6 @@ class OwnThreads;
 class ProfileHook;
 class StopRule;
 class SystemCounting;
-
-/// A slowdown of known size: operators of one class take so much longer.
-struct PlantedSlowdown {
-  std::string op_class;
-  double percent = 0;
-};
 
 struct MeasureOptions {
   c10::Device device{c10::kCPU};

@@ -13,27 +13,9 @@
 #include "et_schema/report.h"
 #include "replayer/bound.h"
 #include "replayer/log_histogram.h"
+#include "replayer/options.h"
 
 namespace understudy::replayer {
-
-/// When operators are issued.
-struct Pace {
-  enum class Kind : std::uint8_t {
-    kAsap,      ///< each as soon as the one before it is done: what the hardware can do
-    kRecorded,  ///< none sooner after the one before it than in the original: the host's gaps stay
-    kHost,      ///< the same at this host's speed: gaps times the ratio of its probe and the
-                ///< original's
-    kScaled     ///< the same with every gap times `factor`: a faster or a slower host
-  };
-  Kind kind = Kind::kAsap;
-  double factor = 1;
-  bool operator==(const Pace&) const = default;
-};
-
-/// "asap", "recorded", "host" or "scaled:F" with F ≥ 0. Null for anything else.
-[[nodiscard]] std::optional<Pace> parse_pace(std::string_view text);
-/// What parse_pace reads.
-[[nodiscard]] std::string to_text(const Pace& pace);
 
 /// Throws Error (usage) where the benchmark does not hold what the pace needs: recorded times, or
 /// the original's host probe.

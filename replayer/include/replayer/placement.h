@@ -2,24 +2,12 @@
 
 #include <c10/core/Device.h>
 
-#include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "et_schema/program.h"
+#include "replayer/options.h"
 
 namespace understudy::replayer {
-
-/// Where tensors go that were recorded on the CPU. What was recorded on an accelerator is on the
-/// replay's device always.
-enum class Place : std::uint8_t {
-  kRecorded,  ///< they stay there
-  kDevice     ///< they move to the replay's device
-};
-
-/// "recorded", "device"; none of other texts.
-[[nodiscard]] std::optional<Place> parse_place(std::string_view text);
-[[nodiscard]] std::string_view to_string(Place place);
 
 /// True if anything of the program was recorded on an accelerator.
 [[nodiscard]] bool uses_accelerator(const et_schema::Program& program);

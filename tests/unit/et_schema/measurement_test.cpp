@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 
 namespace understudy::et_schema {
 namespace {

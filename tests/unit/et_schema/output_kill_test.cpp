@@ -14,7 +14,9 @@
 
 #include "bench_samples.h"
 #include "et_schema/bench.h"
+#include "et_schema/output_file.h"
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "report_samples.h"
 #include "testing/temporary_folder.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "et_schema/report.h"
+#include "et_schema/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::et_schema {

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "et_schema/error.h"
+#include "et_schema/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::et_schema {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 #include "et_schema/trace_files.h"
 
 namespace understudy::et_schema {

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/json_csv.h"
+#include "et_schema/report_json.h"
 #include "report_text/report_text.h"
 
 namespace understudy::cli {

@@ -1,4 +1,4 @@
-#include "et_schema/comms.h"
+#include "et_schema/comm_calls.h"
 
 #include <fmt/format.h>
 
