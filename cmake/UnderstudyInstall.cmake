@@ -6,7 +6,9 @@ include(CMakePackageConfigHelpers)
 
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/understudy")
 
-install(TARGETS understudy_et_schema understudy_generator
+get_property(_et_schema GLOBAL PROPERTY UNDERSTUDY_et_schema_TARGETS)
+get_property(_generator GLOBAL PROPERTY UNDERSTUDY_generator_TARGETS)
+install(TARGETS ${_et_schema} ${_generator}
   EXPORT understudyTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -35,7 +37,7 @@ if(TARGET understudy_cli_replay)
   install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay)
   # Copied as a file, it keeps the run path of the build, which is taken away here.
   install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")")
-  configure_file("${PROJECT_SOURCE_DIR}/cli/src/replay/find_libtorch.sh.in"
+  configure_file("${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh.in"
     "${PROJECT_BINARY_DIR}/find_libtorch.sh" @ONLY)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME replay)
 endif()

@@ -33,9 +33,9 @@ endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 # understudy_library(NAME HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
-# A static library `understudy_NAME` (alias understudy::NAME). Its headers live in include/NAME/, and
-# only those are visible to others: an include against the arrows does not compile. Each header is
-# also compiled alone (target all_verify_interface_header_sets).
+# A static library `understudy_NAME` (alias understudy::NAME). Its headers live in include/, and only
+# those are visible to others: an include against the arrows does not compile. Each header is also
+# compiled alone (target all_verify_interface_header_sets).
 function(understudy_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   set(target understudy_${name})
@@ -46,4 +46,22 @@ function(understudy_library name)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:understudy_options> ${arg_PRIVATE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
+endfunction()
+
+# understudy_rooms(LIBRARY folder…)
+# A library of rooms: each folder makes a target understudy_LIBRARY_ROOM of its own. understudy::LIBRARY
+# is all of them. The global properties UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES list the
+# targets and the folders of their sources.
+function(understudy_rooms library)
+  add_library(understudy_${library} INTERFACE)
+  add_library(understudy::${library} ALIAS understudy_${library})
+  set_target_properties(understudy_${library} PROPERTIES EXPORT_NAME ${library})
+  set_property(GLOBAL PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library})
+  foreach(folder IN LISTS ARGN)
+    add_subdirectory(${folder})
+    get_filename_component(room "${folder}" NAME)
+    target_link_libraries(understudy_${library} INTERFACE understudy::${library}_${room})
+    set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library}_${room})
+    set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/src")
+  endforeach()
 endfunction()

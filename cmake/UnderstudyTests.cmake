@@ -5,16 +5,26 @@ find_package(GTest REQUIRED)
 # Programs that do nothing else, with both cores taken by neighbours, need a tenth of it.
 set(UNDERSTUDY_TEST_TIMEOUT_S 600)
 
-# understudy_test(NAME SOURCES c… [LIBS target…] [INCLUDES dir…] [SHARDS SUITE=N…])
+# understudy_see_inside(TARGET VISIBILITY LIBRARY): the headers that LIBRARY's rooms keep to themselves.
+function(understudy_see_inside target visibility library)
+  get_property(folders GLOBAL PROPERTY UNDERSTUDY_${library}_SOURCES)
+  target_include_directories(${target} ${visibility} ${folders})
+endfunction()
+
+# understudy_test(NAME SOURCES c… [LIBS target…] [INCLUDES dir…] [ROOMS library] [SHARDS SUITE=N…])
 # A GoogleTest program; each suite in it becomes a test of CTest, NAME.SUITE, which runs in a process of
 # its own (loading LibTorch takes a second: a process a test would be most of the time). Suites that
 # take long are split in N parts. A program without a test does not build. The samples' folder and the
 # programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN.
 function(understudy_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;INCLUDES;SHARDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ROOMS" "SOURCES;LIBS;INCLUDES;SHARDS")
   add_executable(${name} ${arg_SOURCES})
+  if(arg_ROOMS)
+    understudy_see_inside(${name} PRIVATE ${arg_ROOMS})
+  endif()
   target_link_libraries(${name} PRIVATE understudy_options ${arg_LIBS} GTest::gtest_main)
-  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
+  target_include_directories(${name} PRIVATE
+    "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
   target_compile_definitions(${name} PRIVATE
     UNDERSTUDY_SAMPLES="${PROJECT_SOURCE_DIR}/fleet_samples"
     UNDERSTUDY_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "et_schema/measurement.h"
+#include "et_schema/model/measurement.h"
 #include "noise.h"
 #include "pairing.h"
 #include "reference.h"

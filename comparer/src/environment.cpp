@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::comparer {
 namespace {

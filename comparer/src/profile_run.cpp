@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "comparer/run.h"
-#include "et_schema/error.h"
-#include "et_schema/op_class.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::comparer {
 namespace {

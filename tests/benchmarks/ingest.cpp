@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/error.h"
-#include "et_schema/kineto.h"
-#include "et_schema/trace_files.h"
-#include "et_schema/trace_reader.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/error.h"
 
 namespace {
 

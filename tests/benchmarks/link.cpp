@@ -3,7 +3,7 @@
 // column says whether the goal is met. The large one, `benchmark_link --large`, needs 4 GB of
 // memory.
 
-#include "generator/link.h"
+#include "generator/link/link.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/error.h"
-#include "et_schema/profile_files.h"
-#include "et_schema/trace_files.h"
+#include "et_schema/kineto/profile_files.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/error.h"
 
 namespace {
 

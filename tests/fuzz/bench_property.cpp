@@ -2,13 +2,13 @@
 
 #include "bench_manifest.h"
 #include "bench_samples.h"
-#include "et_schema/assert.h"
-#include "et_schema/bench.h"
-#include "et_schema/error.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/zip.h"
 #include "program_check.h"
 #include "program_text.h"
 #include "program_timings.h"
-#include "zip.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bench_property.h"
-#include "et_schema/output_file.h"
-#include "et_schema/report.h"
+#include "et_schema/model/report.h"
+#include "et_schema/support/output_file.h"
 
 int main(int argc, char** argv) {
   namespace et = understudy::et_schema;

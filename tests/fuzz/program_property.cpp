@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/bench.h"
-#include "et_schema/error.h"
-#include "et_schema/trace_reader.h"
-#include "generator/generate.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/error.h"
+#include "generator/job/generate.h"
 
 namespace understudy::fuzz {
 namespace {

@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/capture.h"
-#include "et_schema/comm_calls.h"
-#include "et_schema/error.h"
-#include "et_schema/index_uses.h"
-#include "et_schema/kineto.h"
-#include "et_schema/trace_files.h"
-#include "et_schema/trace_reader.h"
+#include "et_schema/capture/capture.h"
+#include "et_schema/capture/index_uses.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/pytorch_et/comm_calls.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::fuzz {
 namespace {

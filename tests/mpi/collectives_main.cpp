@@ -6,7 +6,7 @@
 
 #include "backends/backend.h"
 #include "backends/launcher.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 #include "plain_data.h"
 
 namespace understudy::tests {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::tests {
 namespace {

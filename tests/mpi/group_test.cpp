@@ -5,7 +5,7 @@
 #include <random>
 
 #include "backends/backend.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 #include "plain_data.h"
 
 namespace understudy::tests {

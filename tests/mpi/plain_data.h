@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "et_schema/dtype.h"
+#include "et_schema/model/dtype.h"
 
 namespace understudy::tests {
 

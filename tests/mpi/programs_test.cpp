@@ -11,12 +11,12 @@
 #include "plain_data.h"
 #include "program_builder.h"
 #include "random_programs.h"
-#include "replayer/bind.h"
-#include "replayer/decisions.h"
-#include "replayer/externals.h"
-#include "replayer/replay.h"
-#include "replayer/run.h"
-#include "replayer/trial.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/bind/externals.h"
+#include "replayer/job/replay.h"
+#include "replayer/run/run.h"
+#include "replayer/run/trial.h"
 
 namespace understudy::tests {
 namespace {

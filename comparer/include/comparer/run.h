@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/kineto.h"
-#include "et_schema/report.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/report.h"
 
 namespace understudy::comparer {
 

@@ -11,7 +11,7 @@
 
 #include "backends/backend.h"
 #include "backends/launcher.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::benchmarks {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "replayer/heap.h"
+#include "replayer/memory/heap.h"
 
 namespace understudy::replayer {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "program_builder.h"
-#include "replayer/bind.h"
-#include "replayer/externals.h"
-#include "replayer/run.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/externals.h"
+#include "replayer/run/run.h"
 
 namespace understudy::replayer::testing {
 namespace {

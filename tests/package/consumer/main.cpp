@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "et_schema/bench.h"
-#include "et_schema/version.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/version.h"
 
 int main(int argc, char** argv) {
   namespace et = understudy::et_schema;

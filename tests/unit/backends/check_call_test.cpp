@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::backends {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backends/backend.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::backends {
 namespace {

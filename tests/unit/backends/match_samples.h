@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 #include "matching/matching.h"
 
 namespace understudy::matching {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::backends {
 namespace {

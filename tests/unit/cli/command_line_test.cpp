@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/run_main.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {

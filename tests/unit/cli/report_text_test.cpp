@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "et_schema/report_json.h"
+#include "et_schema/report/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::cli {

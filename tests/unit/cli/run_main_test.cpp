@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "et_schema/assert.h"
-#include "et_schema/error.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "et_schema/measurement.h"
+#include "et_schema/model/measurement.h"
 #include "synthetic.h"
 
 namespace understudy::comparer {

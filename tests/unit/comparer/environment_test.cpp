@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::comparer {
 namespace {

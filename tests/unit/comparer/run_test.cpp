@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::comparer {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "bench_samples.h"
-#include "et_schema/bench.h"
-#include "et_schema/error.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::et_schema {
 namespace {

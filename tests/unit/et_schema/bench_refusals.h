@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "et_schema/trace_files.h"
+#include "et_schema/pytorch_et/trace_files.h"
 
 namespace understudy::et_schema {
 

@@ -1,24 +1,24 @@
 # bench.et and the report. Samples of both are shared with the fuzzers.
 add_library(understudy_format_samples STATIC bench_samples.cpp report_samples.cpp)
-target_include_directories(understudy_format_samples PUBLIC
-  "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/et_schema/src")
+target_include_directories(understudy_format_samples PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+understudy_see_inside(understudy_format_samples PUBLIC et_schema)
 target_link_libraries(understudy_format_samples
   PUBLIC understudy::et_schema GTest::gtest PRIVATE understudy_options)
 
 find_package(nlohmann_json REQUIRED)
 understudy_test(formats_test
   SOURCES
-    bench_profile_test.cpp
-    bench_refusal_test.cpp
     bench_refusals.cpp
-    bench_test.cpp
-    benchmark_hash_test.cpp
-    formats_doc_test.cpp
-    measurement_test.cpp
-    output_file_test.cpp
-    output_kill_test.cpp
-    program_refusal_test.cpp
-    report_test.cpp
+    formats/bench/bench_profile_test.cpp
+    formats/bench/bench_refusal_test.cpp
+    formats/bench/bench_test.cpp
+    formats/bench/benchmark_hash_test.cpp
+    formats/bench/formats_doc_test.cpp
+    formats/bench/program_refusal_test.cpp
+    formats/report/report_test.cpp
+    model/measurement_test.cpp
+    support/output_file_test.cpp
+    support/output_kill_test.cpp
   LIBS understudy_format_samples nlohmann_json::nlohmann_json
   SHARDS KilledWriter=2)
 target_compile_definitions(formats_test PRIVATE

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/error.h"
-#include "et_schema/trace_reader.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::et_schema::testing_texts {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/trace.h"
+#include "et_schema/model/trace.h"
 #include "testing/temporary_folder.h"
 
 /// Small traces as text, for the tests of the readers.

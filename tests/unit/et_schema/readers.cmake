@@ -3,29 +3,29 @@ find_package(LibArchive REQUIRED)
 
 understudy_test(readers_test
   SOURCES
-    capture_origin_test.cpp
-    capture_test.cpp
-    comms_test.cpp
-    dtype_test.cpp
-    error_test.cpp
-    index_uses_test.cpp
-    input_limit_test.cpp
-    json_scan_test.cpp
-    kineto_test.cpp
-    losses_test.cpp
-    machine_memory_test.cpp
-    op_class_test.cpp
-    profile_files_test.cpp
+    formats/capture/capture_origin_test.cpp
+    formats/capture/capture_test.cpp
+    formats/capture/index_uses_test.cpp
+    formats/kineto/kineto_test.cpp
+    formats/kineto/profile_files_test.cpp
+    formats/pytorch_et/comm_calls_test.cpp
+    formats/pytorch_et/trace_damage_test.cpp
+    formats/pytorch_et/trace_files_test.cpp
+    formats/pytorch_et/trace_ranks_test.cpp
+    formats/pytorch_et/trace_reader_test.cpp
+    formats/pytorch_et/trace_refusal_test.cpp
+    formats/pytorch_et/trace_samples_test.cpp
+    formats/pytorch_et/trace_tree_test.cpp
+    formats/pytorch_et/trace_values_test.cpp
+    model/dtype_test.cpp
+    model/losses_test.cpp
+    model/op_class_test.cpp
     reader_texts.cpp
-    trace_damage_test.cpp
-    trace_files_test.cpp
-    trace_ranks_test.cpp
-    trace_reader_test.cpp
-    trace_refusal_test.cpp
-    trace_samples_test.cpp
-    trace_tree_test.cpp
-    trace_values_test.cpp
+    support/error_test.cpp
+    support/input_limit_test.cpp
+    support/json_scan_test.cpp
+    support/machine_memory_test.cpp
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
-  INCLUDES "${PROJECT_SOURCE_DIR}/et_schema/src")
+  ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
   UNDERSTUDY_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "et_schema/report.h"
+#include "et_schema/model/report.h"
 
 namespace understudy::et_schema {
 

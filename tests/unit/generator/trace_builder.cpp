@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/trace_reader.h"
+#include "et_schema/pytorch_et/trace_reader.h"
 
 namespace understudy::generator::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/program.h"
-#include "et_schema/trace.h"
-#include "generator/generate.h"
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/job/generate.h"
 
 namespace understudy::generator::test {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/program.h"
-#include "replayer/equivalents.h"
+#include "et_schema/model/program.h"
+#include "replayer/substitutes/equivalents.h"
 
 namespace understudy::replayer {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "et_schema/error.h"
+#include "et_schema/support/error.h"
 #include "program_builder.h"
-#include "replayer/bind.h"
-#include "replayer/decisions.h"
-#include "replayer/externals.h"
-#include "replayer/run.h"
-#include "replayer/trial.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/bind/externals.h"
+#include "replayer/run/run.h"
+#include "replayer/run/trial.h"
 
 namespace understudy::replayer::testing {
 

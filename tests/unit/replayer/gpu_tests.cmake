@@ -6,14 +6,14 @@ set_target_properties(understudy_fake_nvml PROPERTIES
 
 understudy_test(gpu_test
   SOURCES
-    device_timing_test.cpp
+    device/device_timing_test.cpp
+    device/kernel_settings_test.cpp
+    device/nvml_test.cpp
+    device/placement_test.cpp
     fake_device.cpp
-    kernel_settings_test.cpp
-    memory_limit_test.cpp
-    nvml_test.cpp
-    placement_test.cpp
-    values_device_test.cpp
+    memory/memory_limit_test.cpp
+    values/values_device_test.cpp
   LIBS understudy::replayer
-  INCLUDES "${PROJECT_SOURCE_DIR}/replayer/src")
+  ROOMS replayer)
 target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
 add_dependencies(gpu_test understudy_fake_nvml)

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/program.h"
+#include "et_schema/model/program.h"
 
 namespace understudy::replayer::testing {
 

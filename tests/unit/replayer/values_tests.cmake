@@ -1,22 +1,22 @@
 # Tests of tensor contents, equivalents and op libraries.
 understudy_test(replayer_values_test
   SOURCES
-    values_reuse_test.cpp
-    values_sparse_test.cpp
-    values_test.cpp
+    values/values_reuse_test.cpp
+    values/values_sparse_test.cpp
+    values/values_test.cpp
   LIBS understudy::replayer)
 
 understudy_test(replayer_equivalents_test
   SOURCES
     equivalent_call.cpp
-    equivalent_attention_test.cpp
-    equivalent_convolution_test.cpp
-    equivalent_cudnn_rnn_test.cpp
-    equivalent_jagged_test.cpp
-    equivalent_lookup_test.cpp
-    equivalent_normalization_test.cpp
-    equivalent_other_test.cpp
-    equivalent_recurrent_test.cpp
+    substitutes/equivalent_attention_test.cpp
+    substitutes/equivalent_convolution_test.cpp
+    substitutes/equivalent_cudnn_rnn_test.cpp
+    substitutes/equivalent_jagged_test.cpp
+    substitutes/equivalent_lookup_test.cpp
+    substitutes/equivalent_normalization_test.cpp
+    substitutes/equivalent_other_test.cpp
+    substitutes/equivalent_recurrent_test.cpp
   LIBS understudy::replayer)
 
 add_library(understudy_test_twice MODULE op_library_twice.cpp)
@@ -26,7 +26,7 @@ target_link_libraries(understudy_test_undefined PRIVATE understudy_options)
 set_target_properties(understudy_test_twice understudy_test_undefined PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
 understudy_test(replayer_op_library_test
-  SOURCES op_library_test.cpp
+  SOURCES dispatch/op_library_test.cpp
   LIBS understudy::replayer)
 add_dependencies(replayer_op_library_test understudy_test_twice understudy_test_undefined)
 target_compile_definitions(replayer_op_library_test PRIVATE

@@ -1,0 +1,284 @@
+#include "engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "late_call.h"
+#include "lower.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+
+namespace {
+
+/// How often a thread that has nothing to do looks for questions of other ranks.
+constexpr std::chrono::milliseconds kIdleLook{100};
+/// Polls between two looks at the clock and at questions.
+constexpr unsigned kPollsBetweenLooks = 64;
+
+}  // namespace
+
+Engine::Engine(int world_rank, int tag_limit, MPI_Comm board_comm, Processes processes,
+               double time_limit_s, GroupFinder find_group)
+    : world_rank_(world_rank),
+      tag_limit_(tag_limit),
+      time_limit_s_(time_limit_s),
+      find_group_(std::move(find_group)),
+      board_(board_comm, [this](const Question& question) { return answer(question); }),
+      watch_(board_, std::move(processes)),
+      thread_([this] { work(); }) {}
+
+Engine::~Engine() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    stop_ = true;
+  }
+  queue_changed_.notify_one();
+  thread_.join();
+  // With transfers under way MPI must not be called again: it would get on with them, on buffers
+  // that may be gone.
+  if (is_idle()) {
+    board_.withdraw();
+  }
+}
+
+std::shared_ptr<Operation> Engine::start(const Call& call, Group& group) {
+  throw_if_failed();
+  auto operation = std::make_shared<Operation>();
+  operation->call = call;
+  operation->group = &group;
+  operation->started = std::chrono::steady_clock::now();
+  enqueue(operation);
+  queue_changed_.notify_one();
+  return operation;
+}
+
+void Engine::wait(Operation& operation) {
+  if (!operation.done.load(std::memory_order_acquire)) {
+    poll_until(operation);
+  }
+  if (!operation.done.load(std::memory_order_acquire)) {
+    throw_if_failed();
+  }
+}
+
+void Engine::run(const Call& call, Group& group) {
+  throw_if_failed();
+  auto operation = std::make_shared<Operation>();
+  operation->call = call;
+  operation->group = &group;
+  operation->started = std::chrono::steady_clock::now();
+  enqueue(operation);
+  wait(*operation);
+}
+
+void Engine::let_go(const Operation& operation) {
+  if (operation.done.load(std::memory_order_acquire)) {
+    return;
+  }
+  with_token([&] {
+    if (!operation.done.load(std::memory_order_acquire) && !has_failed_.load()) {
+      fail(std::make_exception_ptr(
+          et_schema::run_failed("a communication was given up under way", {})));
+    }
+  });
+}
+
+void Engine::with_token(const std::function<void()>& action) {
+  const std::lock_guard lock(token_);
+  action();
+}
+
+void Engine::with_token_or_without(std::chrono::milliseconds patience,
+                                   const std::function<void()>& action) {
+  const std::unique_lock lock(token_, patience);
+  action();
+}
+
+void Engine::interrupt() {
+  fail(std::make_exception_ptr(
+      et_schema::run_failed("communication was given up: this rank has failed elsewhere", {})
+          .with_rank(world_rank_)));
+}
+
+bool Engine::is_idle() {
+  return !has_queue_.load() && !has_active_.load() && !has_failed_.load();
+}
+
+void Engine::enqueue(std::shared_ptr<Operation> operation) {
+  const std::lock_guard lock(queue_mutex_);
+  queue_.push_back(std::move(operation));
+  has_queue_.store(true);
+}
+
+void Engine::poll_until(const Operation& operation) {
+  caller_polls_.store(true);
+  {
+    const std::lock_guard lock(token_);
+    while (!operation.done.load(std::memory_order_relaxed) &&
+           !has_failed_.load(std::memory_order_relaxed)) {
+      poll(/*look=*/false);
+    }
+  }
+  // Under the mutex, so that the engine's thread cannot miss it between its check and its sleep.
+  bool hand_over = false;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    caller_polls_.store(false);
+    hand_over = has_active_.load() || !queue_.empty();
+  }
+  if (hand_over) {
+    queue_changed_.notify_one();
+  }
+}
+
+void Engine::work() {
+  const auto has_work = [this] {
+    return stop_ || (!caller_polls_.load() && !has_failed_.load() &&
+                     (!queue_.empty() || has_active_.load()));
+  };
+  for (;;) {
+    {
+      std::unique_lock lock(queue_mutex_);
+      queue_changed_.wait_for(lock, kIdleLook, has_work);
+      if (stop_) {
+        return;
+      }
+    }
+    if (caller_polls_.load()) {
+      continue;
+    }
+    if (has_failed_.load()) {
+      // What is under way must not get on: the caller's buffers may be gone already.
+      continue;
+    }
+    {
+      const std::lock_guard lock(token_);
+      poll(/*look=*/true);
+    }
+    while (!caller_polls_.load() && !has_failed_.load() &&
+           (has_active_.load() || has_queue_.load())) {
+      {
+        const std::lock_guard lock(token_);
+        poll(/*look=*/false);
+      }
+      std::this_thread::yield();
+    }
+  }
+}
+
+void Engine::take_queue() {
+  std::deque<std::shared_ptr<Operation>> taken;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    taken.swap(queue_);
+    has_queue_.store(false);
+    if (!taken.empty()) {
+      has_active_.store(true);
+    }
+  }
+  for (std::shared_ptr<Operation>& operation : taken) {
+    begin(*operation);
+    active_.push_back(std::move(operation));
+  }
+}
+
+void Engine::begin(Operation& operation) {
+  const Call& call = operation.call;
+  Group& group = *operation.group;
+  const auto peer = static_cast<std::size_t>(call.root_or_peer);
+  if (call.kind == CommKind::kSend) {
+    operation.index = ++group.sends[peer];
+  } else if (call.kind == CommKind::kRecv) {
+    operation.index = ++group.receives[peer];
+  } else {
+    operation.index = ++group.collective_count;
+  }
+  const auto slots = static_cast<std::uint64_t>(tag_limit_ / kTagsOfCall);
+  const int tag = static_cast<int>(operation.index % slots) * kTagsOfCall;
+  Lowering(call, group, reductions_, tag).lower(operation.schedule);
+}
+
+void Engine::poll(bool look) {
+  if (has_failed_.load(std::memory_order_relaxed)) {
+    return;  // since the token was asked for: buffers may be gone
+  }
+  try {
+    if (has_queue_.load(std::memory_order_relaxed)) {
+      take_queue();
+    }
+    advance_all();
+    if (look || ++polls_ % kPollsBetweenLooks == 0) {
+      look_around();
+    }
+  } catch (const et_schema::Error& error) {
+    fail(std::make_exception_ptr(error.with_rank(world_rank_)));
+  } catch (...) {  // out of memory, a broken invariant: for the caller's thread to report
+    fail(std::current_exception());
+  }
+}
+
+void Engine::advance_all() {
+  std::erase_if(active_, [](const std::shared_ptr<Operation>& operation) {
+    if (!operation->schedule.advance()) {
+      return false;
+    }
+    operation->done.store(true, std::memory_order_release);
+    return true;
+  });
+  has_active_.store(!active_.empty());
+}
+
+void Engine::look_around() {
+  board_.serve();
+  if (!active_.empty()) {
+    const Operation& oldest = *active_.front();
+    watch_.look({oldest.call, *oldest.group, oldest.index, world_rank_, time_limit_s_.load()},
+                oldest.started, std::chrono::steady_clock::now());
+  }
+}
+
+void Engine::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(queue_mutex_);
+  if (failure_ == nullptr) {
+    failure_ = std::move(failure);
+  }
+  has_failed_.store(true);
+}
+
+Answer Engine::answer(const Question& question) const {
+  Answer answer;
+  answer.progress = progress_.load();
+  if (const Group* group = find_group_(question.group)) {
+    const auto asker = static_cast<std::size_t>(question.asker);
+    switch (question.about) {
+      case Question::About::kCollectives:
+        answer.started = group->collective_count;
+        break;
+      case Question::About::kSendsToMe:
+        answer.started = group->sends.at(asker);
+        break;
+      case Question::About::kReceivesFromMe:
+        answer.started = group->receives.at(asker);
+        break;
+    }
+  }
+  if (!active_.empty()) {
+    const Operation& oldest = *active_.front();
+    const std::string doing = describe(oldest.call, *oldest.group, oldest.index);
+    const std::size_t length = std::min(doing.size(), answer.doing.size() - 1);
+    std::copy_n(doing.begin(), length, answer.doing.begin());
+  }
+  return answer;
+}
+
+void Engine::throw_if_failed() {
+  if (has_failed_.load()) {
+    const std::lock_guard lock(queue_mutex_);
+    std::rethrow_exception(failure_);
+  }
+}
+
+}  // namespace understudy::backends

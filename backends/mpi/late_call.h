@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/backend.h"
+#include "board.h"
+#include "et_schema/support/error.h"
+#include "group.h"
+
+namespace understudy::backends {
+
+/// A call that did not complete within the time limit.
+struct LateCall {
+  const Call& call;
+  const Group& group;
+  std::uint64_t index;  ///< which call of its kind in the group, from 1
+  int world_rank;
+  double time_limit_s;
+};
+
+/// What to ask, and the world ranks to ask: the rest of the group, or the peer of a send or
+/// receive.
+[[nodiscard]] Question question_of(const LateCall& late);
+[[nodiscard]] std::vector<int> ranks_to_ask(const LateCall& late);
+
+/// A rank of the call that has died, seen from its host.
+[[nodiscard]] et_schema::Error dead_rank_error(const LateCall& late, int world_rank);
+
+/// Who waits for whom, by what the others said.
+[[nodiscard]] et_schema::Error late_call_error(const LateCall& late,
+                                               const std::vector<Heard>& heard);
+
+}  // namespace understudy::backends

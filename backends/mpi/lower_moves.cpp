@@ -1,0 +1,231 @@
+// Collectives that only move bytes: MPI's own where each rank has one buffer of equal parts,
+// messages between each two ranks where sizes differ, buffers are lists, or an int cannot count the
+// bytes. Which of them it is must not depend on what ranks may have differently.
+#include <algorithm>
+#include <climits>
+
+#include "backends/check_call.h"
+#include "et_schema/support/assert.h"
+#include "lower.h"
+#include "mpi_error.h"
+#include "parts.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+
+namespace {
+
+constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
+
+}  // namespace
+
+void Lowering::lower(Schedule& schedule) const {
+  switch (call_.kind) {
+    case CommKind::kAllReduce:
+      return all_reduce(schedule);
+    case CommKind::kReduce:
+      return reduce(schedule);
+    case CommKind::kReduceScatter:
+      return reduce_scatter(call_.inputs, schedule);
+    case CommKind::kReduceScatterBase:
+      return reduce_scatter(equal_parts(call_.inputs, group_.size()), schedule);
+    case CommKind::kBroadcast:
+      return broadcast(schedule);
+    case CommKind::kAllGather:
+      return exchange(each_to_all(call_.inputs), call_.outputs, schedule);
+    case CommKind::kAllGatherBase:
+      return all_gather_base(schedule);
+    case CommKind::kGather:
+      return gather(schedule);
+    case CommKind::kScatter:
+      return scatter(schedule);
+    case CommKind::kAllToAll:
+      return all_to_all(schedule);
+    case CommKind::kAllToAllV:
+      return all_to_allv(schedule);
+    case CommKind::kSend:
+    case CommKind::kRecv:
+      return message(schedule);
+    case CommKind::kBarrier:
+      return barrier(schedule);
+    case CommKind::kWait:
+    case CommKind::kInit:
+      break;
+  }
+  UNDERSTUDY_ASSERT(false);
+}
+
+void Lowering::broadcast(Schedule& schedule) const {
+  if (is_root()) {
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      copy(call_.inputs[i], call_.outputs[i]);
+    }
+  }
+  schedule.add([this_ = *this](Requests& requests) {
+    for (const Buffer& buffer : this_.call_.outputs) {
+      const std::int64_t total = size_bytes(buffer);
+      for (std::int64_t at = 0; at < total; at += kLargestPiece) {
+        check_mpi(MPI_Ibcast(static_cast<std::byte*>(buffer.data) + at,
+                             static_cast<int>(std::min(kLargestPiece, total - at)), MPI_BYTE,
+                             this_.call_.root_or_peer, this_.group_.collectives, requests.add()),
+                  "MPI_Ibcast");
+      }
+    }
+  });
+}
+
+void Lowering::all_gather_base(Schedule& schedule) const {
+  const bool is_countable = std::all_of(call_.inputs.begin(), call_.inputs.end(),
+                                        [](const Buffer& b) { return size_bytes(b) <= INT_MAX; });
+  if (!is_countable) {
+    exchange(each_to_all(call_.inputs), equal_parts(call_.outputs, group_.size()), schedule);
+    return;
+  }
+  for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+    const Buffer& input = call_.inputs[i];
+    copy(input, slice(call_.outputs[i], group_.rank * input.count, input.count));
+  }
+  schedule.add([this_ = *this](Requests& requests) {
+    for (std::size_t i = 0; i < this_.call_.inputs.size(); ++i) {
+      const int bytes = static_cast<int>(size_bytes(this_.call_.inputs[i]));
+      check_mpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, this_.call_.outputs[i].data,
+                               bytes, MPI_BYTE, this_.group_.collectives, requests.add()),
+                "MPI_Iallgather");
+    }
+  });
+}
+
+void Lowering::gather(Schedule& schedule) const {
+  std::vector<Buffer> sends(size_);
+  sends[static_cast<std::size_t>(call_.root_or_peer)] = call_.inputs[0];
+  rooted_exchange(sends, is_root() ? call_.outputs : std::vector<Buffer>(size_), /*to_root=*/true,
+                  schedule);
+}
+
+void Lowering::scatter(Schedule& schedule) const {
+  std::vector<Buffer> receives(size_);
+  receives[static_cast<std::size_t>(call_.root_or_peer)] = call_.outputs[0];
+  rooted_exchange(is_root() ? call_.inputs : std::vector<Buffer>(size_), receives,
+                  /*to_root=*/false, schedule);
+}
+
+void Lowering::all_to_all(Schedule& schedule) const {
+  std::vector<Buffer> inputs;
+  for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+    inputs.push_back(unaliased(call_.inputs[i], call_.outputs[i], schedule));
+  }
+  if (inputs.size() != 1 || size_ == 1) {
+    exchange(inputs, call_.outputs, schedule);
+    return;
+  }
+  const std::int64_t bytes = size_bytes(inputs[0]) / group_.size();
+  if (bytes > INT_MAX) {
+    exchange(equal_parts(inputs, group_.size()), equal_parts(call_.outputs, group_.size()),
+             schedule);
+    return;
+  }
+  schedule.add([this_ = *this, input = inputs[0], bytes](Requests& requests) {
+    const int count = static_cast<int>(bytes);
+    check_mpi(MPI_Ialltoall(input.data, count, MPI_BYTE, this_.call_.outputs[0].data, count,
+                            MPI_BYTE, this_.group_.collectives, requests.add()),
+              "MPI_Ialltoall");
+  });
+}
+
+void Lowering::all_to_allv(Schedule& schedule) const {
+  const Buffer input = unaliased(call_.inputs[0], call_.outputs[0], schedule);
+  exchange(split(input, call_.in_splits), split(call_.outputs[0], call_.out_splits), schedule);
+}
+
+void Lowering::message(Schedule& schedule) const {
+  schedule.add([this_ = *this](Requests& requests) {
+    const Call& call = this_.call_;
+    for (const Buffer& buffer : call.kind == CommKind::kSend ? call.inputs : call.outputs) {
+      if (call.kind == CommKind::kSend) {
+        requests.send(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
+                      this_.group_.messages);
+      } else {
+        requests.receive(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
+                         this_.group_.messages);
+      }
+    }
+  });
+}
+
+void Lowering::barrier(Schedule& schedule) const {
+  schedule.add([comm = group_.collectives](Requests& requests) {
+    check_mpi(MPI_Ibarrier(comm, requests.add()), "MPI_Ibarrier");
+  });
+}
+
+/// sends[i·n + r] goes to rank r, receives[i·n + r] comes from it.
+void Lowering::exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives,
+                        Schedule& schedule) const {
+  schedule.add([this_ = *this, sends, receives](Requests& requests) {
+    for (std::size_t list = 0; list < receives.size(); list += this_.size_) {
+      for (std::size_t step = 1; step < this_.size_; ++step) {
+        const int peer = this_.from(step);
+        this_.receive(receives[list + static_cast<std::size_t>(peer)], peer, this_.tag_, requests);
+      }
+      for (std::size_t step = 1; step < this_.size_; ++step) {
+        const int peer = this_.to(step);
+        this_.send(sends[list + static_cast<std::size_t>(peer)], peer, this_.tag_, requests);
+      }
+      copy(sends[list + this_.self_], receives[list + this_.self_]);
+    }
+  });
+}
+
+/// An exchange in which only the root receives (to_root) or sends.
+void Lowering::rooted_exchange(const std::vector<Buffer>& sends,
+                               const std::vector<Buffer>& receives, bool to_root,
+                               Schedule& schedule) const {
+  schedule.add([this_ = *this, sends, receives, to_root](Requests& requests) {
+    const auto post = [&](int peer, bool receives_here) {
+      const auto index = static_cast<std::size_t>(peer);
+      if (receives_here) {
+        this_.receive(receives[index], peer, this_.tag_, requests);
+      } else {
+        this_.send(sends[index], peer, this_.tag_, requests);
+      }
+    };
+    if (!this_.is_root()) {
+      post(this_.call_.root_or_peer, !to_root);
+      return;
+    }
+    for (std::size_t step = 1; step < this_.size_; ++step) {
+      post(this_.to(step), to_root);
+    }
+    copy(sends[this_.self_], receives[this_.self_]);
+  });
+}
+
+/// Each buffer once for every rank.
+std::vector<Buffer> Lowering::each_to_all(const std::vector<Buffer>& buffers) const {
+  std::vector<Buffer> sends;
+  for (const Buffer& buffer : buffers) {
+    sends.insert(sends.end(), size_, buffer);
+  }
+  return sends;
+}
+
+/// The input itself, or a copy of it where the output overwrites it.
+Buffer Lowering::unaliased(const Buffer& input, const Buffer& output, Schedule& schedule) {
+  if (!overlap(input, output)) {
+    return input;
+  }
+  const Buffer twin{schedule.scratch(size_bytes(input)), input.count, input.dtype};
+  copy(input, twin);
+  return twin;
+}
+
+void Lowering::send(const Buffer& buffer, int peer, int tag, Requests& requests) const {
+  requests.send(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
+}
+
+void Lowering::receive(const Buffer& buffer, int peer, int tag, Requests& requests) const {
+  requests.receive(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
+}
+
+}  // namespace understudy::backends

@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "backends/backend.h"
+#include "backends/check_call.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/version.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+
+namespace {
+
+constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20U;
+constexpr std::size_t kHostNameBytes = 256;
+
+[[nodiscard]] std::byte* bytes_of(const Buffer& buffer) {
+  return static_cast<std::byte*>(buffer.data);
+}
+
+[[nodiscard]] std::size_t unsigned_size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+/// Copies what fits; the buffers may overlap.
+void copy(const Buffer& from, const Buffer& to) {
+  const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
+  if (bytes > 0 && from.data != to.data) {
+    std::memmove(to.data, from.data, unsigned_size(bytes));
+  }
+}
+
+void fill_zeros(const Buffer& to) {
+  if (to.count > 0) {
+    std::memset(to.data, 0, unsigned_size(size_bytes(to)));
+  }
+}
+
+/// Fills `to` with the elements of `from`, from its start again where it ends; zeros if it is
+/// empty.
+void copy_cyclically(const Buffer& from, const Buffer& to) {
+  if (from.count == 0) {
+    fill_zeros(to);
+    return;
+  }
+  copy(from, to);
+  // The part that is filled is a whole number of repetitions, so it can be the source of the rest.
+  const std::int64_t total = size_bytes(to);
+  std::int64_t filled = size_bytes(from);
+  while (filled < total) {
+    const std::int64_t piece = std::min(filled, total - filled);
+    std::memcpy(bytes_of(to) + filled, bytes_of(to), unsigned_size(piece));
+    filled += piece;
+  }
+}
+
+[[nodiscard]] Buffer part(const Buffer& whole, std::int64_t index, std::int64_t count) {
+  return Buffer{bytes_of(whole) + index * count * et_schema::item_size(whole.dtype), count,
+                whole.dtype};
+}
+
+class DoneWork : public Work {};
+
+class SingleBackend : public Backend {
+ public:
+  explicit SingleBackend(const BackendOptions& options)
+      : rank_(options.rank),
+        world_size_(options.world_size),
+        staging_(unsigned_size(kStagingBytes)) {
+    UNDERSTUDY_ASSERT(world_size_ >= 1 && rank_ >= 0 && rank_ < world_size_);
+    add_group("world", {});
+  }
+
+  [[nodiscard]] std::string name() const override { return "single"; }
+  [[nodiscard]] std::string version() const override { return et_schema::kToolVersion; }
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int world_size() const override { return 1; }
+  [[nodiscard]] std::string host() const override {
+    std::array<char, kHostNameBytes> text{};
+    return gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "unknown";
+  }
+
+  [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
+    return add_group(name, ranks);
+  }
+
+  [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
+    run(call);
+    return std::make_unique<DoneWork>();
+  }
+
+  void wait(std::unique_ptr<Work> work) override { UNDERSTUDY_ASSERT(work != nullptr); }
+
+  void run(const Call& call) override {
+    if (call.group >= groups_.size()) {
+      et_schema::ErrorContext context;
+      context.field = "group";
+      context.expected = fmt::format("a group that was made, 0 to {}", groups_.size() - 1);
+      context.got = fmt::format("{}", call.group);
+      throw et_schema::run_failed("a communication of an unknown group", std::move(context));
+    }
+    check_call(call, groups_[call.group]);
+    move(call, groups_[call.group]);
+  }
+
+  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
+    return {text};
+  }
+  void barrier() override {}
+  [[noreturn]] void abort(int status) override { std::_Exit(status); }
+
+ private:
+  GroupId add_group(const std::string& name, std::span<const int> ranks) {
+    CallPlace place;
+    place.world_rank = rank_;
+    place.group_name = name;
+    if (ranks.empty()) {
+      place.group_rank = rank_;
+      place.group_size = world_size_;
+    } else {
+      const auto self = std::find(ranks.begin(), ranks.end(), rank_);
+      place.group_rank = self == ranks.end() ? 0 : static_cast<int>(self - ranks.begin());
+      place.group_size = static_cast<int>(ranks.size());
+    }
+    groups_.push_back(place);
+    return static_cast<GroupId>(groups_.size() - 1);
+  }
+
+  void move(const Call& call, const CallPlace& place) {
+    const auto self = static_cast<std::size_t>(place.group_rank);
+    const auto size = static_cast<std::size_t>(place.group_size);
+    const bool root = call.root_or_peer == place.group_rank;
+    switch (call.kind) {
+      case CommKind::kAllReduce:
+      case CommKind::kBroadcast:
+      case CommKind::kReduce:
+        copy_each(call, place);
+        return;
+      case CommKind::kAllGather:
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+          copy_cyclically(call.inputs[i / size], call.outputs[i]);
+        }
+        return;
+      case CommKind::kAllGatherBase:
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+          gather_parts(call.inputs[i], call.outputs[i], place);
+        }
+        return;
+      case CommKind::kReduceScatter:
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+          copy(call.inputs[i * size + self], call.outputs[i]);
+        }
+        return;
+      case CommKind::kReduceScatterBase:
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+          copy(part(call.inputs[i], place.group_rank, call.outputs[i].count), call.outputs[i]);
+        }
+        return;
+      case CommKind::kGather:
+        for (const Buffer& output : call.outputs) {
+          copy_cyclically(call.inputs[0], output);
+        }
+        if (!root) {
+          pass(call.inputs[0]);
+        }
+        return;
+      case CommKind::kScatter:
+        if (root) {
+          copy(call.inputs[self], call.outputs[0]);
+        } else {
+          fill_zeros(call.outputs[0]);
+        }
+        return;
+      case CommKind::kAllToAll:
+      case CommKind::kAllToAllV:
+        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+          copy_cyclically(call.inputs[i], call.outputs[i]);
+        }
+        return;
+      case CommKind::kSend:
+        for (const Buffer& input : call.inputs) {
+          pass(input);
+        }
+        return;
+      case CommKind::kRecv:
+        for (const Buffer& output : call.outputs) {
+          fill_zeros(output);
+        }
+        return;
+      case CommKind::kBarrier:
+      case CommKind::kWait:
+      case CommKind::kInit:
+        return;
+    }
+  }
+
+  void copy_each(const Call& call, const CallPlace& place) {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      copy(call.inputs[i], call.outputs[i]);
+      if (place.group_size > 1) {
+        pass(call.outputs[i]);
+      }
+    }
+  }
+
+  // The input may be one of the output's parts: copying it onto itself leaves it as it is.
+  static void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) {
+    for (std::int64_t i = 0; i < place.group_size; ++i) {
+      copy(input, part(output, i, input.count));
+    }
+  }
+
+  /// Reads the buffer once into memory that stays in the cache, as a send would.
+  void pass(const Buffer& buffer) {
+    const std::int64_t total = size_bytes(buffer);
+    for (std::int64_t at = 0; at < total; at += kStagingBytes) {
+      std::memcpy(staging_.data(), bytes_of(buffer) + at,
+                  unsigned_size(std::min(kStagingBytes, total - at)));
+    }
+  }
+
+  int rank_;
+  int world_size_;
+  std::vector<CallPlace> groups_;
+  std::vector<std::byte> staging_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_single_backend(const BackendOptions& options) {
+  return std::make_unique<SingleBackend>(options);
+}
+
+}  // namespace understudy::backends

@@ -1,0 +1,324 @@
+#include "backends/check_call.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numeric>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+using et_schema::DType;
+
+namespace {
+
+struct NamedOp {
+  ReduceOp op;
+  const char* name;
+};
+
+constexpr std::array<NamedOp, 8> kReduceOps = {{{ReduceOp::kSum, "sum"},
+                                                {ReduceOp::kAvg, "avg"},
+                                                {ReduceOp::kProduct, "product"},
+                                                {ReduceOp::kMin, "min"},
+                                                {ReduceOp::kMax, "max"},
+                                                {ReduceOp::kBand, "band"},
+                                                {ReduceOp::kBor, "bor"},
+                                                {ReduceOp::kBxor, "bxor"}}};
+
+class Checker {
+ public:
+  Checker(const Call& call, const CallPlace& place)
+      : call_(call),
+        place_(place),
+        size_(static_cast<std::size_t>(place.group_size)),
+        self_(static_cast<std::size_t>(place.group_rank)) {}
+
+  void check() const {
+    check_buffers(call_.inputs, "inputs");
+    check_buffers(call_.outputs, "outputs");
+    check_kind();
+  }
+
+ private:
+  void check_kind() const {
+    switch (call_.kind) {
+      case CommKind::kAllReduce:
+        check_pairs();
+        check_reduction();
+        return;
+      case CommKind::kReduce:
+        check_pairs();
+        check_reduction();
+        check_root();
+        return;
+      case CommKind::kBroadcast:
+        check_pairs();
+        check_root();
+        return;
+      case CommKind::kSend:
+      case CommKind::kRecv:
+        check_root();
+        return;
+      case CommKind::kAllGather:
+        check_parts(call_.inputs, "outputs", call_.outputs);
+        return;
+      case CommKind::kAllGatherBase:
+        check_multiples("outputs", call_.outputs, call_.inputs);
+        return;
+      case CommKind::kReduceScatter:
+        check_parts(call_.outputs, "inputs", call_.inputs);
+        check_reduction();
+        return;
+      case CommKind::kReduceScatterBase:
+        check_multiples("inputs", call_.inputs, call_.outputs);
+        check_reduction();
+        return;
+      case CommKind::kGather:
+        check_rooted(call_.inputs, "inputs", call_.outputs, "outputs");
+        return;
+      case CommKind::kScatter:
+        check_rooted(call_.outputs, "outputs", call_.inputs, "inputs");
+        return;
+      case CommKind::kAllToAll:
+        check_all_to_all();
+        return;
+      case CommKind::kAllToAllV:
+        check_all_to_allv();
+        return;
+      case CommKind::kBarrier:
+        return;
+      case CommKind::kWait:
+      case CommKind::kInit:
+        break;
+    }
+    fail("kind", "a communication",
+         fmt::format("'{}', which is none", et_schema::to_string(call_.kind)));
+  }
+
+  void check_buffers(const std::vector<Buffer>& buffers, const char* side) const {
+    const DType dtype = dtype_of(call_);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const Buffer& buffer = buffers[i];
+      const std::string field = fmt::format("{}[{}]", side, i);
+      if (buffer.count < 0) {
+        fail(field, "a size of 0 or more", fmt::format("{} elements", buffer.count));
+      }
+      if (buffer.dtype != dtype || et_schema::item_size(dtype) == 0) {
+        fail(field, "one known dtype in all buffers of the call",
+             fmt::format("{} beside {}", et_schema::to_string(buffer.dtype),
+                         et_schema::to_string(dtype)));
+      }
+      if (buffer.count > 0 && buffer.data == nullptr) {
+        fail(field, "memory", fmt::format("none for {} elements", buffer.count));
+      }
+    }
+  }
+
+  void check_number(const char* side, const std::vector<Buffer>& buffers,
+                    std::size_t expected) const {
+    if (buffers.size() != expected) {
+      fail(side, fmt::format("{} buffers", expected), fmt::format("{}", buffers.size()));
+    }
+  }
+
+  void check_size(const std::string& field, const Buffer& buffer, std::int64_t expected) const {
+    if (buffer.count != expected) {
+      fail(field, fmt::format("{} elements", expected), fmt::format("{}", buffer.count));
+    }
+  }
+
+  void check_root() const {
+    if (call_.root_or_peer < 0 || call_.root_or_peer >= place_.group_size) {
+      fail("root_or_peer", fmt::format("a rank of the group, 0 to {}", place_.group_size - 1),
+           fmt::format("{}", call_.root_or_peer));
+    }
+  }
+
+  void check_reduction() const {
+    const DType dtype = dtype_of(call_);
+    if (dtype != DType::kUndefined && !can_reduce(dtype, call_.op)) {
+      fail("op", "a reduction that is defined on the dtype",
+           fmt::format("{} of {}", to_string(call_.op), et_schema::to_string(dtype)));
+    }
+  }
+
+  void check_pairs() const {
+    check_number("outputs", call_.outputs, call_.inputs.size());
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      check_size(fmt::format("outputs[{}]", i), call_.outputs[i], call_.inputs[i].count);
+    }
+  }
+
+  /// Of each of `wholes`, `parts` holds one buffer a rank, this rank's of the same size.
+  void check_parts(const std::vector<Buffer>& wholes, const char* side,
+                   const std::vector<Buffer>& parts) const {
+    check_number(side, parts, wholes.size() * size_);
+    for (std::size_t i = 0; i < wholes.size(); ++i) {
+      const std::size_t own = i * size_ + self_;
+      check_size(fmt::format("{}[{}]", side, own), parts[own], wholes[i].count);
+    }
+  }
+
+  void check_multiples(const char* side, const std::vector<Buffer>& large,
+                       const std::vector<Buffer>& small) const {
+    check_number(side, large, small.size());
+    for (std::size_t i = 0; i < large.size(); ++i) {
+      check_size(fmt::format("{}[{}]", side, i), large[i], small[i].count * place_.group_size);
+    }
+  }
+
+  void check_rooted(const std::vector<Buffer>& own, const char* own_side,
+                    const std::vector<Buffer>& parts, const char* parts_side) const {
+    check_root();
+    check_number(own_side, own, 1);
+    if (place_.group_rank == call_.root_or_peer) {
+      check_parts(own, parts_side, parts);
+    }
+  }
+
+  void check_all_to_all() const {
+    if (call_.inputs.size() == 1 && call_.outputs.size() == 1) {
+      check_size("outputs[0]", call_.outputs[0], call_.inputs[0].count);
+      if (call_.inputs[0].count % place_.group_size != 0) {
+        fail("inputs[0]", fmt::format("a multiple of {} elements", place_.group_size),
+             fmt::format("{}", call_.inputs[0].count));
+      }
+      return;
+    }
+    check_number("inputs", call_.inputs, size_);
+    check_number("outputs", call_.outputs, size_);
+    check_size(fmt::format("outputs[{}]", self_), call_.outputs[self_], call_.inputs[self_].count);
+  }
+
+  void check_all_to_allv() const {
+    check_number("inputs", call_.inputs, 1);
+    check_number("outputs", call_.outputs, 1);
+    check_splits("in_splits", call_.in_splits, call_.inputs[0].count);
+    check_splits("out_splits", call_.out_splits, call_.outputs[0].count);
+    if (call_.in_splits[self_] != call_.out_splits[self_]) {
+      fail(fmt::format("out_splits[{}]", self_),
+           fmt::format("{}, as in in_splits", call_.in_splits[self_]),
+           fmt::format("{}", call_.out_splits[self_]));
+    }
+  }
+
+  void check_splits(const char* field, const std::vector<std::int64_t>& splits,
+                    std::int64_t count) const {
+    if (splits.size() != size_) {
+      fail(field, fmt::format("{} splits", size_), fmt::format("{}", splits.size()));
+    }
+    std::int64_t left = count;
+    for (const std::int64_t split : splits) {
+      if (split < 0 || split > left) {
+        fail(field, fmt::format("splits that add up to the buffer's {} elements", count),
+             fmt::format("[{}]", fmt::join(splits, ", ")));
+      }
+      left -= split;
+    }
+    if (left != 0) {
+      fail(field, fmt::format("splits that add up to the buffer's {} elements", count),
+           fmt::format("[{}]", fmt::join(splits, ", ")));
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& field, std::string expected, std::string got) const {
+    et_schema::ErrorContext context;
+    context.rank = place_.world_rank;
+    context.field = field;
+    context.expected = std::move(expected);
+    context.got = std::move(got);
+    throw et_schema::run_failed(
+        fmt::format("the {} in group '{}' does not fit (rank {} of {} in it)",
+                    et_schema::to_string(call_.kind), place_.group_name, place_.group_rank,
+                    place_.group_size),
+        std::move(context));
+  }
+
+  const Call& call_;
+  const CallPlace& place_;
+  std::size_t size_;
+  std::size_t self_;
+};
+
+[[nodiscard]] bool is_only_moved(DType dtype) {
+  switch (dtype) {
+    case DType::kQInt8:
+    case DType::kQUInt8:
+    case DType::kQInt32:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E4M3Fn:
+    case DType::kFloat8E5M2Fnuz:
+    case DType::kFloat8E4M3Fnuz:
+    case DType::kFloat8E8M0Fnu:
+    case DType::kUndefined:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void check_call(const Call& call, const CallPlace& place) {
+  Checker(call, place).check();
+}
+
+bool can_reduce(DType dtype, ReduceOp op) {
+  if (is_only_moved(dtype)) {
+    return false;
+  }
+  switch (op) {
+    case ReduceOp::kSum:
+      return true;
+    case ReduceOp::kAvg:
+      return dtype != DType::kBool;
+    case ReduceOp::kProduct:
+      return dtype != DType::kComplexFloat16;
+    case ReduceOp::kMin:
+    case ReduceOp::kMax:
+      return !et_schema::is_complex(dtype);
+    case ReduceOp::kBand:
+    case ReduceOp::kBor:
+    case ReduceOp::kBxor:
+      return et_schema::is_integral(dtype) || dtype == DType::kBool;
+  }
+  return false;
+}
+
+std::string to_string(ReduceOp op) {
+  for (const NamedOp& known : kReduceOps) {
+    if (known.op == op) {
+      return known.name;
+    }
+  }
+  return "unknown";
+}
+
+ReduceOp reduce_op_from_string(const std::string& name) {
+  for (const NamedOp& known : kReduceOps) {
+    if (known.name == name) {
+      return known.op;
+    }
+  }
+  et_schema::ErrorContext context;
+  context.field = "reduce_op";
+  context.expected = "sum, avg, product, min, max, band, bor or bxor";
+  context.got = name;
+  throw et_schema::bad_input("unknown reduction", std::move(context));
+}
+
+DType dtype_of(const Call& call) {
+  if (!call.inputs.empty()) {
+    return call.inputs.front().dtype;
+  }
+  return call.outputs.empty() ? DType::kUndefined : call.outputs.front().dtype;
+}
+
+std::int64_t size_bytes(const Buffer& buffer) {
+  return buffer.count * et_schema::item_size(buffer.dtype);
+}
+
+}  // namespace understudy::backends

@@ -1,0 +1,137 @@
+#include "common/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/input_limit.h"
+#include "common/run_main.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/version.h"
+
+namespace understudy::cli {
+namespace {
+
+/// Number of inserted, deleted and changed characters between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The flag that was probably meant; empty if none is near.
+std::string nearest_flag(const CLI::App& app, std::string_view flag) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(flag.size() / 3, 2) + 1;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::string candidate = "--" + name;
+      const std::size_t distance = edit_distance(flag, candidate);
+      if (distance < least) {
+        least = distance;
+        nearest = candidate;
+      }
+    }
+  }
+  return nearest;
+}
+
+et_schema::Error usage(const CLI::App& app, std::string summary, std::string field, std::string got,
+                       std::string hint) {
+  if (hint.empty()) {
+    hint = fmt::format("{} --help lists what there is", app.get_name());
+  }
+  return et_schema::usage_error(std::move(summary), {.file = {},
+                                                     .rank = {},
+                                                     .node = {},
+                                                     .field = std::move(field),
+                                                     .expected = {},
+                                                     .got = std::move(got),
+                                                     .hint = std::move(hint)});
+}
+
+void refuse_unknown(const CLI::App& app) {
+  for (const std::string& argument : app.remaining()) {
+    if (argument.starts_with('-')) {
+      const std::string flag = argument.substr(0, argument.find('='));
+      const std::string meant = nearest_flag(app, flag);
+      throw usage(app, fmt::format("unknown flag {}", flag), {}, {},
+                  meant.empty() ? std::string() : fmt::format("did you mean {}?", meant));
+    }
+  }
+  if (!app.remaining().empty()) {
+    throw usage(app, "an argument too many", {}, app.remaining().front(), {});
+  }
+}
+
+std::string statuses_of(const ProgramText& text) {
+  return fmt::format(
+      "  0   {}\n"
+      "  1   {}\n"
+      "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
+      "library)\n"
+      "  65  an input file that is not right\n"
+      "  70  a bug of Understudy's\n"
+      "{}",
+      text.success, text.failure, text.more_statuses);
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
+  auto app = std::make_unique<CLI::App>(text.description, text.name);
+  app->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
+  app->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
+  // Refused by parse_arguments(), which knows what was meant.
+  app->allow_extras();
+  app->get_formatter()->column_width(32);
+  return app;
+}
+
+void add_format_option(CLI::App& app, Format& format) {
+  static const std::map<std::string, Format> kNames = {
+      {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
+  app.add_option_function<std::string>(
+         "--format", [&format](const std::string& name) { format = kNames.at(name); },
+         "How to print the result: text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->type_name("FORMAT")
+      ->default_str("text");
+}
+
+void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result) {
+  app.add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
+}
+
+void parse_arguments(CLI::App& app, int argc, char** argv) {
+  add_max_input_option(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    throw Finished{};
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    throw Finished{};
+  } catch (const CLI::ParseError& error) {
+    refuse_unknown(app);
+    throw usage(app, "the arguments do not fit", {}, error.what(), {});
+  }
+  refuse_unknown(app);
+}
+
+}  // namespace understudy::cli

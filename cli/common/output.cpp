@@ -1,0 +1,26 @@
+#include "common/output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::cli {
+
+void print_output(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return;
+  }
+  throw et_schema::run_failed("the output could not be written",
+                              {.file = "standard output",
+                               .rank = {},
+                               .node = {},
+                               .field = {},
+                               .expected = {},
+                               .got = std::generic_category().message(errno),
+                               .hint = "is the disk full, or the reader of the pipe gone?"});
+}
+
+}  // namespace understudy::cli

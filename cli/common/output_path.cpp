@@ -1,0 +1,72 @@
+#include "common/output_path.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& flag, std::string summary,
+                         std::string expected, std::string got, std::string hint) {
+  et_schema::ErrorContext context;
+  context.file = path;
+  context.field = flag;
+  context.expected = std::move(expected);
+  context.got = std::move(got);
+  context.hint = std::move(hint);
+  throw et_schema::usage_error(std::move(summary), std::move(context));
+}
+
+bool same(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored);
+}
+
+}  // namespace
+
+void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
+                   const std::string& flag) {
+  constexpr const char* kSummary = "the output cannot be written";
+  const fs::path target(path);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder)) {
+    refuse(path, flag, kSummary, "a folder that exists", "no folder " + folder.string(),
+           "make the folder, or choose another place");
+  }
+  switch (et_schema::output_place(path)) {
+    case et_schema::OutputPlace::kFolder:
+      refuse(path, flag, kSummary, "a file's path", "a folder", "add a file name");
+    case et_schema::OutputPlace::kLink:
+      refuse(path, flag, kSummary, "a file, or a place where nothing is",
+             "a symbolic link to " + fs::read_symlink(target).string(),
+             "name the file that it leads to, or remove the link");
+    case et_schema::OutputPlace::kInPlace:
+      return;
+    case et_schema::OutputPlace::kNewFile:
+      break;
+  }
+  if (access(folder.c_str(), W_OK) != 0) {
+    refuse(path, flag, kSummary, "a folder to write in", "no permission in " + folder.string(),
+           "choose another place");
+  }
+  if (!fs::is_regular_file(target)) {
+    return;
+  }
+  for (const std::string& input : inputs) {
+    const bool within = same(folder, input) && !et_schema::is_bench_file(path);
+    if (same(target, input) || within) {
+      refuse(path, flag, "the output would overwrite an input", "another place",
+             "a file of " + input, "choose another place");
+    }
+  }
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,97 @@
+#include "compare/arguments.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr double kPercent = 100;
+
+constexpr const char* kExamples =
+    "  compare base.json new.json                     what got slower or faster from A to B\n"
+    "  compare --a base-*.json --b new-*.json         several runs of each, made in turn: finds "
+    "less\n"
+    "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
+    "  compare base.json new.json --fail-on different && echo the same\n"
+    "  compare base.json new.json --format csv --output changes.csv\n";
+
+void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
+  static const std::map<std::string, FailOn> kNames = {
+      {"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}};
+  app.add_option_function<std::string>(
+         "--fail-on", [&fail_on](const std::string& name) { fail_on = kNames.at(name); },
+         "End with status 1 where a row is slower, slower or faster (different), or never")
+      ->check(CLI::IsMember({"slower", "different", "never"}))
+      ->type_name("WHAT")
+      ->default_str("slower");
+}
+
+[[noreturn]] void refuse_inputs(std::string got) {
+  throw et_schema::usage_error("compare takes two sides",
+                               {.file = {},
+                                .rank = {},
+                                .node = {},
+                                .field = {},
+                                .expected = "A B, or --a A… --b B…",
+                                .got = std::move(got),
+                                .hint = "compare --help shows examples"});
+}
+
+/// Either two positional arguments, or lists by name.
+void set_sides(CompareArguments& arguments, const std::vector<std::string>& positional) {
+  const bool has_lists = !arguments.a.empty() || !arguments.b.empty();
+  if (has_lists && !positional.empty()) {
+    refuse_inputs("both forms at once");
+  }
+  if (has_lists && (arguments.a.empty() || arguments.b.empty())) {
+    refuse_inputs(arguments.a.empty() ? "no --a" : "no --b");
+  }
+  if (!has_lists && positional.size() != 2) {
+    refuse_inputs(fmt::format("{} input{}", positional.size(), positional.size() == 1 ? "" : "s"));
+  }
+  if (!has_lists) {
+    arguments.a = {positional[0]};
+    arguments.b = {positional[1]};
+  }
+}
+
+}  // namespace
+
+CompareArguments read_compare_arguments(int argc, char** argv) {
+  CompareArguments arguments;
+  std::vector<std::string> positional;
+  const auto app =
+      make_app({.name = "compare",
+                .description = "Holds measured runs B against runs A: which classes, operators, "
+                               "collectives and gaps got slower or faster, and how sure that is.",
+                .examples = kExamples,
+                .success = "nothing is slower",
+                .failure = "something is (see --fail-on), or the result could not be written"});
+  app->add_option("INPUT", positional, "A and B: reports of replay, Kineto profiles, or folders");
+  app->add_option("--a", arguments.a, "Runs of A");
+  app->add_option("--b", arguments.b, "Runs of B");
+  add_format_option(*app, arguments.format);
+  app->add_option("--output", arguments.output, "Write the result to this file");
+  add_fail_on_option(*app, arguments.fail_on);
+  app->add_option_function<double>(
+         "--margin",
+         [&arguments](double percent) { arguments.options.margin = percent / kPercent; },
+         "SAME means: shown to differ by less than so many per cent")
+      ->check(CLI::Range(0.1, 50.0))
+      ->type_name("PERCENT")
+      ->default_str("2");
+  app->add_option("--top", arguments.top, "Operators in the text")->capture_default_str();
+  app->add_flag("--different-benchmarks", arguments.different_benchmarks,
+                "Compare runs of different benchmarks, ranks or filters, too");
+  add_quiet_option(*app, arguments.quiet, "the result is printed unless --output takes it");
+  parse_arguments(*app, argc, argv);
+  set_sides(arguments, positional);
+  return arguments;
+}
+
+}  // namespace understudy::cli

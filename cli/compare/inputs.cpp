@@ -1,0 +1,105 @@
+#include "compare/inputs.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/report.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/report/report_json.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::cli {
+namespace {
+
+using comparer::Run;
+
+/// A run as it was read: profiles become rows once all reports are known.
+struct Input {
+  std::optional<Run> run;
+  std::optional<et_schema::Profile> profile;
+};
+
+constexpr const char* kExpected = "a report of `replay --report` or a Kineto profile";
+
+[[noreturn]] void refuse(const std::string& file, std::string got, std::string hint) {
+  throw et_schema::bad_input("nothing to compare", {.file = file,
+                                                    .rank = {},
+                                                    .node = {},
+                                                    .field = {},
+                                                    .expected = kExpected,
+                                                    .got = std::move(got),
+                                                    .hint = std::move(hint)});
+}
+
+Input read_input(const et_schema::InputFile& file) {
+  // Reports say what they are in their first lines, profiles hold this key.
+  constexpr std::size_t kHeadBytes = 4096;
+  const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
+  Input input;
+  if (head.find("\"understudy-report\"") != std::string_view::npos) {
+    input.run = comparer::run_of(et_schema::parse_report(file.data, file.name), file.name);
+  } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
+    input.profile = et_schema::parse_kineto(file.data, file.name);
+  } else {
+    const bool is_trace = file.data.find("\"nodes\"") != std::string::npos;
+    refuse(file.name, is_trace ? "an execution trace" : "another file",
+           "make one with `replay --report out.json`");
+  }
+  return input;
+}
+
+std::vector<Input> read_side(const std::vector<std::string>& paths) {
+  std::vector<Input> inputs;
+  for (const std::string& path : paths) {
+    if (et_schema::is_bench_file(path)) {
+      refuse(path, "a benchmark", "replay it first: replay " + path + " --report out.json");
+    }
+    const std::size_t before = inputs.size();
+    et_schema::read_input_files(
+        path, et_schema::process_limits(),
+        [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file)); });
+    if (inputs.size() == before) {
+      refuse(path, "no such file in it", "give the files, or a folder that holds some");
+    }
+  }
+  return inputs;
+}
+
+std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile,
+                         const std::set<std::string>& known) {
+  std::vector<Run> runs;
+  for (Input& input : inputs) {
+    if (input.profile) {
+      runs.push_back(comparer::run_of(*input.profile, known));
+    } else {
+      runs.push_back(beside_profile ? comparer::without_overloads(*input.run)
+                                    : std::move(*input.run));
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<Input> inputs_a = read_side(a);
+  std::vector<Input> inputs_b = read_side(b);
+  bool has_profile = false;
+  std::set<std::string> known;
+  for (const std::vector<Input>* side : {&inputs_a, &inputs_b}) {
+    for (const Input& input : *side) {
+      has_profile = has_profile || input.profile;
+      if (input.run) {
+        known.merge(comparer::operator_names(comparer::without_overloads(*input.run)));
+      }
+    }
+  }
+  return {runs_of(std::move(inputs_a), has_profile, known),
+          runs_of(std::move(inputs_b), has_profile, known)};
+}
+
+}  // namespace understudy::cli

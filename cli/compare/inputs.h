@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comparer/run.h"
+#include "et_schema/report/report_json.h"
+
+namespace understudy::cli {
+
+/// The runs of both sides.
+struct ComparedRuns {
+  std::vector<comparer::Run> a, b;
+};
+
+/// Reads reports and Kineto profiles, plain or gzipped, and folders of them. Beside a profile
+/// operators lose their overloads. Throws Error (bad input): neither a report nor a profile, a
+/// folder without any, and what parse_report() and parse_kineto() throw.
+[[nodiscard]] ComparedRuns read_runs(const std::vector<std::string>& a,
+                                     const std::vector<std::string>& b);
+
+}  // namespace understudy::cli

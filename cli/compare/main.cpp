@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "compare/arguments.h"
+#include "compare/inputs.h"
+#include "compare/render.h"
+#include "comparer/compare.h"
+#include "et_schema/model/report.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+
+namespace understudy::cli {
+namespace {
+
+std::string rendered(const CompareArguments& arguments, const comparer::Comparison& comparison,
+                     const ComparedRuns& runs) {
+  switch (arguments.format) {
+    case Format::kJson:
+      return comparison_json(comparison, runs);
+    case Format::kCsv:
+      return comparison_csv(comparison, runs);
+    case Format::kText:
+      break;
+  }
+  return comparison_text(comparison, runs, arguments.top);
+}
+
+bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
+  return std::ranges::any_of(comparison.rows, [&](const comparer::Row& row) {
+    const bool is_slower = row.verdict == comparer::Verdict::kSlower;
+    const bool is_faster = row.verdict == comparer::Verdict::kFaster;
+    return (is_slower && fail_on != FailOn::kNever) || (is_faster && fail_on == FailOn::kDifferent);
+  });
+}
+
+int compare(const CompareArguments& arguments) {
+  if (!arguments.output.empty()) {
+    std::vector<std::string> inputs = arguments.a;
+    inputs.insert(inputs.end(), arguments.b.begin(), arguments.b.end());
+    refuse_output(arguments.output, inputs, "--output");
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  progress.show("reading");
+  const ComparedRuns runs = read_runs(arguments.a, arguments.b);
+  if (!arguments.different_benchmarks) {
+    comparer::refuse_different_benchmarks(runs.a, runs.b);
+  }
+  progress.show("comparing");
+  const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);
+  progress.clear();
+  const std::string text = rendered(arguments, comparison, runs);
+  if (arguments.output.empty()) {
+    print_output(text);
+  } else {
+    et_schema::write_file_atomically(arguments.output, text);
+  }
+  return is_failure(comparison, arguments.fail_on) ? static_cast<int>(et_schema::ErrorKind::kFailed)
+                                                   : kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("compare", argc, argv, [&] {
+    return understudy::cli::compare(understudy::cli::read_compare_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,143 @@
+#include "compile/profiles.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "et_schema/kineto/profile_files.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Profile;
+using et_schema::RankCapture;
+using et_schema::Trace;
+using generator::Link;
+using generator::LinkOptions;
+
+/// The profile of the traced step gives the times where there is no other, or where the other is of
+/// a step that took another way.
+Link link_capture(const std::vector<std::string>& paths, Trace& trace, const RankCapture& capture,
+                  const std::optional<std::string>& step) {
+  LinkOptions options{
+      step, capture.facts.median_step_ns(), {}, capture.facts.median_minor_faults()};
+  const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
+  std::optional<Profile> with_trace;
+  bool is_fallback = false;
+  if (!capture.with_trace.empty()) {
+    with_trace = et_schema::read_profile(paths, capture.with_trace);
+    generator::repair_parents(trace, *with_trace);
+  }
+  if (!capture.alone.empty()) {
+    if (cost) {
+      options.observer_ns_per_event = cost->kineto_event_ns;
+    }
+    options.profiled_minor_faults = capture.facts.median_profiled_minor_faults();
+    options.host_probe = capture.facts.profiled_probe();
+    const Profile alone = et_schema::read_profile(paths, capture.alone);
+    const std::uint64_t other_regions = generator::compare_regions(trace, alone, step);
+    try {
+      Link link = generator::link(trace, alone, options);
+      link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
+      if (with_trace) {
+        link.memory = generator::observe_memory(trace, *with_trace);
+      }
+      return link;
+    } catch (const et_schema::Error&) {
+      if (!with_trace) {
+        throw;
+      }
+      is_fallback = true;
+    }
+  }
+  options.profiled_minor_faults.reset();
+  options.host_probe = capture.facts.traced_probe();
+  options.observer_ns_per_event.reset();
+  if (cost && cost->et_node_ns) {
+    options.observer_ns_per_event = cost->kineto_event_ns + *cost->et_node_ns;
+  }
+  Link link = generator::link(trace, *with_trace, options);
+  link.memory = generator::observe_memory(trace, *with_trace);
+  if (is_fallback) {
+    link.losses.add(et_schema::Loss::kUnlinkedProfile);
+  }
+  return link;
+}
+
+/// Where page faults were counted, in steps of their own: an operator's counting makes it slow.
+/// Steps that took another way tell nothing.
+void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
+                     const RankCapture& capture, const std::optional<std::string>& step,
+                     Link& link) {
+  if (capture.faults.empty()) {
+    return;
+  }
+  const Profile counted = et_schema::read_profile(paths, capture.faults);
+  try {
+    const Link faults = generator::link(trace, counted, {step});
+    for (std::size_t node = 0; node < link.nodes.size(); ++node) {
+      if (link.nodes[node] && faults.nodes[node]) {
+        link.nodes[node]->page_faults = faults.nodes[node]->page_faults;
+      }
+    }
+  } catch (const et_schema::Error&) {
+    link.losses.add(et_schema::Loss::kUnlinkedFaultCounts);
+  }
+}
+
+/// Profiles are told apart by ranks that count from 0.
+void refuse_gaps(const std::vector<Trace>& traces) {
+  for (std::size_t i = 0; traces.size() > 1 && i < traces.size(); ++i) {
+    if (traces[i].rank != static_cast<int>(i)) {
+      throw et_schema::usage_error("--profile needs all ranks from 0 on",
+                                   {.file = traces[i].file,
+                                    .rank = traces[i].rank,
+                                    .node = {},
+                                    .field = "--profile",
+                                    .expected = fmt::format("rank {}", i),
+                                    .got = fmt::format("rank {}", traces[i].rank),
+                                    .hint = "leave it out where the traces lie in their capture's "
+                                            "folder, or compile the ranks one by one"});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema::TraceSet& set,
+                                const ProfileChoice& choice, const std::optional<std::string>& step,
+                                Progress& progress) {
+  std::vector<Link> links;
+  if (choice.none) {
+    return links;
+  }
+  if (!choice.files.empty()) {
+    refuse_gaps(set.traces);
+    links.resize(set.traces.size());
+    const auto link_rank = [&](int rank, Profile&& profile) {
+      progress.show({"linking ranks", static_cast<std::size_t>(rank), set.traces.size()});
+      Trace& trace = set.traces[static_cast<std::size_t>(rank)];
+      generator::repair_parents(trace, profile);
+      Link& link = links[static_cast<std::size_t>(rank)];
+      const std::uint64_t other_regions = generator::compare_regions(trace, profile, step);
+      link = generator::link(trace, profile, {step, {}, {}});
+      link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
+      link.memory = generator::observe_memory(trace, profile);
+    };
+    et_schema::read_profiles(choice.files, static_cast<int>(set.traces.size()), link_rank);
+    return links;
+  }
+  const auto captures = et_schema::find_captures(paths, set);
+  for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
+    progress.show({"linking ranks", rank, set.traces.size()});
+    links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
+    add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
+    links.back().profile.variables = (*captures)[rank].facts.variables;
+    links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;
+  }
+  return links;
+}
+
+}  // namespace understudy::cli

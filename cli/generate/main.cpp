@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "compile/compile.h"
+#include "et_schema/bench/bench.h"
+#include "generate/render.h"
+#include "generator/job/generate.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
+    "  generate et.json.gz -o bench.et --profile kineto.json.gz\n"
+    "                                                    with recorded times, to be paced by\n"
+    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5 in place of the first "
+    "whole step\n"
+    "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
+    "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
+    "                                                    what runs below nodes of such a name\n"
+    "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
+    "                                                    a layer and its backward pass, named\n"
+    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n";
+
+struct Arguments {
+  std::vector<std::string> paths;
+  std::string output;
+  Format format = Format::kText;
+  generator::GenerateOptions options;
+  ProfileChoice profiles;
+  bool keep_names = false;
+  bool quiet = false;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "generate",
+       .description = "Compiles execution traces to one replay benchmark, which needs no model, "
+                      "no data and no Python.",
+       .examples = kExamples,
+       .failure = "the benchmark could not be written"});
+  app->add_option("TRACE", arguments.paths, "Traces of all ranks: files, archives or folders")
+      ->required();
+  app->add_option("-o,--output", arguments.output, "The benchmark to write")->required();
+  app->add_option("--step", arguments.options.step,
+                  "K of ProfilerStep#K, or all (default: the first complete step)");
+  CLI::Option* subgraph =
+      app->add_option("--subgraph", arguments.options.subgraphs,
+                      "Only what runs below nodes whose name holds this, and its backward pass");
+  app->add_flag(
+         "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
+         "With --subgraph: without the backward pass of what it takes")
+      ->needs(subgraph);
+  static const std::map<std::string, generator::Only> kKinds = {
+      {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
+  app->add_option_function<std::string>(
+         "--only",
+         [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); },
+         "Only this part: compute or comms")
+      ->check(CLI::IsMember({"compute", "comms"}))
+      ->type_name("PART");
+  app->add_option("--include", arguments.options.include,
+                  "Only operators whose name matches this regular expression");
+  app->add_option("--exclude", arguments.options.exclude,
+                  "Leave out operators whose name matches it");
+  app->add_option_function<std::string>(
+         "--indices",
+         [&arguments](const std::string& spread) {
+           arguments.options.indices = generator::parse_index_spread(spread);
+         },
+         "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
+      ->type_name("SPREAD");
+  app->add_flag(
+      "--allow-partial",
+      [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
+      "Take some of a job's ranks, or ranks of different captures; each then replays alone");
+  add_format_option(*app, arguments.format);
+  CLI::Option* profile =
+      app->add_option("--profile", arguments.profiles.files,
+                      "Kineto profiles that give the recorded times, one a rank (default: those of "
+                      "the capture that the traces lie in)")
+          ->type_name("FILE");
+  app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+      ->excludes(profile);
+  app->add_flag("--keep-names", arguments.keep_names,
+                "Keep filters and operators of your own in clear in the benchmark's manifest; else "
+                "their hashes");
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+int generate(const Arguments& arguments) {
+  refuse_output(arguments.output, arguments.paths, "--output");
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  const auto [bench, unlinked] =
+      compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
+  progress.show("writing");
+  et_schema::write_bench(
+      bench, arguments.output,
+      arguments.keep_names ? et_schema::ManifestNames::kClear : et_schema::ManifestNames::kHashed);
+  progress.clear();
+  const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
+  switch (arguments.format) {
+    case Format::kText:
+      if (!arguments.quiet) {
+        print_output(generated_text(bench, arguments.output, bytes, unlinked));
+      }
+      break;
+    case Format::kJson:
+      print_output(generated_json(bench, arguments.output, bytes));
+      break;
+    case Format::kCsv:
+      print_output(generated_csv(bench, arguments.output, bytes));
+      break;
+  }
+  return kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("generate", argc, argv, [&] {
+    return understudy::cli::generate(understudy::cli::read_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "compile/compile.h"
+#include "compile/profiles.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/error.h"
+#include "inspect/bench.h"
+#include "inspect/memory.h"
+#include "inspect/op_times.h"
+#include "inspect/render.h"
+#include "inspect/summary.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  inspect traces/                         counts of every rank in a folder\n"
+    "  inspect traces/ --ops --by phase        where the step's time went\n"
+    "  inspect et.json.gz --ops --profile kineto.json.gz\n"
+    "                                          operators by time, with one profile of theirs\n"
+    "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
+    "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
+    "  inspect et.json --tree | less           every node with its arguments\n"
+    "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
+    "  inspect bench.et --memory               live tensors over the step, and the largest at its "
+    "peak\n";
+
+struct Arguments {
+  std::vector<std::string> paths;
+  Format format = Format::kText;
+  InspectOptions shown;
+  bool memory = false;
+  std::optional<int> rank;
+  std::optional<std::string> step;
+  ProfileChoice profiles;
+  bool quiet = false;
+};
+
+void add_ops_options(CLI::App& app, Arguments& arguments) {
+  CLI::Option* ops = app.add_flag("--ops", arguments.shown.ops,
+                                  "Operators: calls, recorded times, shares of the whole");
+  static const std::map<std::string, GroupBy> kGroups = {{"name", GroupBy::kName},
+                                                         {"class", GroupBy::kClass},
+                                                         {"module", GroupBy::kModule},
+                                                         {"phase", GroupBy::kPhase},
+                                                         {"shape", GroupBy::kShape}};
+  app.add_option_function<std::string>(
+         "--by", [&arguments](const std::string& name) { arguments.shown.by = kGroups.at(name); },
+         "With --ops: a row for each name, class, module (labels around it), phase (forward, "
+         "backward, optimizer, data) or shape of its tensors")
+      ->check(CLI::IsMember({"name", "class", "module", "phase", "shape"}))
+      ->type_name("WHAT")
+      ->default_str("name")
+      ->needs(ops);
+  CLI::Option* profile =
+      app.add_option("--profile", arguments.profiles.files,
+                     "With --ops: Kineto profiles that give the times, one a rank (default: those "
+                     "of the capture that the traces lie in)")
+          ->type_name("FILE")
+          ->needs(ops);
+  app.add_flag("--no-profile", arguments.profiles.none, "With --ops: without times")
+      ->excludes(profile)
+      ->needs(ops);
+  app.add_option("--step", arguments.step, "With --ops: times of ProfilerStep#K")
+      ->type_name("K")
+      ->needs(ops);
+}
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app({.name = "inspect",
+                             .description = "Shows what is in PyTorch execution traces: nodes, "
+                                            "operators, collectives, and what was repaired.",
+                             .examples = kExamples,
+                             .failure = "the output could not be written"});
+  app->add_option(
+         "TRACE", arguments.paths,
+         "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et")
+      ->required();
+  add_format_option(*app, arguments.format);
+  add_ops_options(*app, arguments);
+  app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
+  app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
+  app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth");
+  auto* const memory = app->add_flag("--memory", arguments.memory,
+                                     "Live tensors over the step, and the largest at its peak");
+  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
+    memory->excludes(app->get_option(detail));
+  }
+  app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
+      ->type_name("K")
+      ->needs(memory);
+  add_quiet_option(*app, arguments.quiet, "the result is printed");
+  parse_arguments(*app, argc, argv);
+  const InspectOptions& shown = arguments.shown;
+  const int details = static_cast<int>(shown.ops) + static_cast<int>(shown.collectives) +
+                      static_cast<int>(shown.tensors) + static_cast<int>(shown.tree);
+  if (arguments.format == Format::kCsv && details > 1) {
+    throw et_schema::usage_error(
+        "csv holds one table",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = "--format csv",
+         .expected = "at most one of --ops, --collectives, --tensors, --tree",
+         .got = fmt::format("{} of them", details),
+         .hint = "call inspect once for each, or use --format json"});
+  }
+  return arguments;
+}
+
+std::string inspect_traces(const Arguments& arguments, Progress& progress) {
+  et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
+  std::vector<generator::Link> links;
+  if (arguments.shown.ops) {
+    links = link_profiles(arguments.paths, set, arguments.profiles, arguments.step, progress);
+  }
+  std::vector<RankSummary> ranks;
+  for (std::size_t i = 0; i < set.traces.size(); ++i) {
+    ranks.push_back(summarise(set.traces[i]));
+    if (arguments.shown.ops) {
+      ranks.back().ops =
+          group_operators(set.traces[i], links.empty() ? nullptr : &links[i], arguments.shown.by);
+    }
+  }
+  switch (arguments.format) {
+    case Format::kJson:
+      return to_json(set, ranks, arguments.shown);
+    case Format::kCsv:
+      return to_csv(set, ranks, arguments.shown);
+    case Format::kText:
+      break;
+  }
+  return to_text(set, ranks, arguments.shown);
+}
+
+bool is_one_benchmark(const std::vector<std::string>& paths) {
+  std::error_code error;
+  return paths.size() == 1 && std::filesystem::is_regular_file(paths[0], error) &&
+         et_schema::is_bench_file(paths[0]);
+}
+
+std::string inspect_bench(const Arguments& arguments) {
+  return render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format,
+                      arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+}
+
+/// A benchmark, or traces compiled as `replay` does it.
+std::string inspect_memory(const Arguments& arguments, Progress& progress) {
+  const et_schema::Bench bench =
+      is_one_benchmark(arguments.paths)
+          ? et_schema::read_bench(arguments.paths[0])
+          : compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
+                           progress)
+                .bench;
+  return render_memory(bench, arguments.rank, arguments.format);
+}
+
+std::string inspect_input(const Arguments& arguments, Progress& progress) {
+  if (arguments.memory) {
+    return inspect_memory(arguments, progress);
+  }
+  return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
+                                           : inspect_traces(arguments, progress);
+}
+
+int inspect(const Arguments& arguments) {
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  progress.show("reading");
+  const std::string output = inspect_input(arguments, progress);
+  progress.clear();
+  print_output(output);
+  return kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("inspect", argc, argv, [&] {
+    return understudy::cli::inspect(understudy::cli::read_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/link/link.h"
+
+namespace understudy::cli {
+
+/// What `inspect --ops` puts into one row.
+enum class GroupBy : std::uint8_t {
+  kName,
+  kClass,   ///< et_schema::op_class()
+  kModule,  ///< labels of the program around an operator, or around the one whose backward it is
+  kPhase,   ///< forward, backward, optimizer, data
+  kShape    ///< name, and types and shapes of the tensors that it takes
+};
+
+/// "name", "class", …
+[[nodiscard]] std::string_view to_string(GroupBy by);
+
+/// Operators of one group.
+struct OpRow {
+  std::string name;
+  std::uint64_t count = 0;
+  std::uint64_t timed = 0;     ///< of these, calls with a recorded time
+  std::int64_t self_ns = 0;    ///< on the host, in no operator or label below
+  std::int64_t device_ns = 0;  ///< of what they launched themselves
+};
+
+/// One rank's operators.
+struct RankOps {
+  int rank = 0;
+  std::vector<OpRow> rows;  ///< by falling time (the device's where there is any), calls
+  std::optional<std::int64_t> step_ns;  ///< absent: no profile gives times
+  OpRow total;                          ///< over the rows; no name
+};
+
+/// Of a trace, the operators that inspect counts, nested ones too; `link` may be null.
+[[nodiscard]] RankOps group_operators(const et_schema::Trace& trace, const generator::Link* link,
+                                      GroupBy by);
+
+/// Of a benchmark's program, its instructions: what replays, each with all below it. `by` is
+/// neither kModule nor kPhase, of which a benchmark holds nothing.
+[[nodiscard]] RankOps group_operators(const et_schema::Program& program, int rank, GroupBy by);
+
+}  // namespace understudy::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "replayer/job/replay.h"
+
+namespace understudy::cli {
+
+/// What `replay` was asked to do.
+struct ReplayArguments {
+  std::string input;  ///< bench.et, a trace, an archive or a folder
+  std::optional<int> rank;
+  std::optional<double> min_coverage;
+  std::vector<std::string> op_libraries;
+  std::string report_path;
+  Format format = Format::kText;
+  bool quiet = false;
+  replayer::ReplayOptions options;
+  std::vector<std::string> filters;  ///< as the report names them
+};
+
+/// Throws what parse_arguments() throws.
+[[nodiscard]] ReplayArguments read_replay_arguments(int argc, char** argv);
+
+}  // namespace understudy::cli

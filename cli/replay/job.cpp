@@ -1,0 +1,410 @@
+#include "replay/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "backends/launcher.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/run_main.h"
+#include "compile/compile.h"
+#include "et_schema/report/report_json.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "matching/matching.h"
+#include "replayer/dispatch/op_library.h"
+#include "replayer/job/replay.h"
+#include "report_text/report_text.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Error;
+using et_schema::Report;
+
+Bench load_bench(const std::string& path, replayer::Only only, Progress& progress) {
+  const bool is_file = std::filesystem::is_regular_file(path);
+  if (is_file && et_schema::is_bench_file(path)) {
+    return et_schema::read_bench(path);
+  }
+  generator::GenerateOptions options;
+  options.partial = generator::PartialRanks::kOneAlone;
+  if (only == replayer::Only::kCompute) {
+    options.only = generator::Only::kCompute;
+  } else if (only == replayer::Only::kComms) {
+    options.only = generator::Only::kComms;
+  }
+  return compile_traces({path}, options, {}, progress).bench;
+}
+
+std::string on_or_off(bool flag) {
+  return flag ? "on" : "off";
+}
+
+std::string faults_text(const replayer::ReplayOptions& options) {
+  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
+    return std::to_string(*faults);
+  }
+  const bool recorded =
+      std::holds_alternative<replayer::ReplayOptions::AsRecorded>(options.page_faults);
+  return recorded ? "recorded" : "any";
+}
+
+std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
+  const replayer::ReplayOptions& options = arguments.options;
+  std::map<std::string, std::string> settings = {
+      {"seed", std::to_string(options.seed)},
+      {"warmup", std::to_string(options.warmup)},
+      {"pace", replayer::to_text(options.pace)},
+      {"page_faults", faults_text(options)},
+      {"leaves", on_or_off(options.leaves)},
+      {"continue_on_error", on_or_off(options.continue_on_error)}};
+  if (options.iterations) {
+    settings["iterations"] = std::to_string(*options.iterations);
+  }
+  if (options.passes) {
+    settings["passes"] = std::to_string(*options.passes);
+  }
+  if (options.seconds) {
+    settings["seconds"] = fmt::format("{}", *options.seconds);
+  }
+  if (options.until_percent) {
+    settings["until_percent"] = fmt::format("{}", *options.until_percent);
+  }
+  if (!options.restores) {
+    settings["restores"] = "off";
+  }
+  if (options.timeout_s) {
+    settings["timeout"] = fmt::format("{}", *options.timeout_s);
+  }
+  if (options.slow) {
+    settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
+  }
+  if (arguments.rank) {
+    settings["rank"] = std::to_string(*arguments.rank);
+  }
+  return settings;
+}
+
+/// Wipes the line of progress however a scope is left, so that an error can follow.
+class WipeAtEnd {
+ public:
+  explicit WipeAtEnd(Progress& progress) : progress_(progress) {}
+  WipeAtEnd(const WipeAtEnd&) = delete;
+  WipeAtEnd& operator=(const WipeAtEnd&) = delete;
+  ~WipeAtEnd() { progress_.clear(); }
+
+ private:
+  Progress& progress_;
+};
+
+}  // namespace
+
+int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
+  const WipeAtEnd wipe(progress_);
+  join_launcher();
+  together([&] {
+    arguments_ = read_arguments();
+    check_rank();
+  });
+  check_alike();
+  if (arguments_.quiet || (!is_alone() && !is_first())) {
+    progress_.silence();
+  }
+  if (!is_alone() && arguments_.options.timeout_s) {
+    backend_->set_time_limit(*arguments_.options.timeout_s);
+  }
+  together([&] { load(); });
+  try {
+    const int status = run_ranks();
+    has_ended_ = true;
+    return status;
+  } catch (const Error& error) {
+    throw is_alone() && !arguments_.rank
+        ? error
+        : error.with_rank(bench_.recorded_rank(static_cast<std::size_t>(bench_rank())));
+  }
+}
+
+void ReplayJob::end_others(int status) {
+  if (!is_alone() && !has_ended_) {
+    backend_->abort(status);
+  }
+}
+
+void ReplayJob::join_launcher() {
+  const std::optional<int> launched = backends::launched_world_size();
+  if (launched && *launched != 1) {
+    backend_ = backends::load_backend("mpi", backends::module_directory(), {});
+  }
+}
+
+void ReplayJob::check_rank() const {
+  if (is_alone() || !arguments_.rank) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "--rank replays one rank alone, but a launcher has started several",
+      {.file = {},
+       .rank = {},
+       .node = {},
+       .field = "--rank",
+       .expected = "one process",
+       .got = fmt::format("{} processes", backend_->world_size()),
+       .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
+}
+
+void ReplayJob::check_alike() {
+  if (is_alone()) {
+    return;
+  }
+  std::string mine = fmt::format("{}", fmt::join(arguments_.filters, " "));
+  for (const auto& [name, value] : settings_of(arguments_)) {
+    mine += fmt::format("{}{}: {}", mine.empty() ? "" : ", ", name, value);
+  }
+  const std::string theirs = backend_->all_gather_text(mine).front();
+  together([&] {
+    if (mine != theirs) {
+      throw et_schema::usage_error("the ranks were started with different arguments",
+                                   {.file = {},
+                                    .rank = {},
+                                    .node = {},
+                                    .field = "arguments",
+                                    .expected = theirs + ", as on rank 0",
+                                    .got = mine,
+                                    .hint = "Give all ranks the same."});
+    }
+  });
+}
+
+void ReplayJob::load() {
+  for (const std::string& path : arguments_.op_libraries) {
+    const replayer::OpLibrary library = replayer::load_op_library(path);
+    libraries_.push_back(fmt::format("{} operators", library.operators.size()));
+  }
+  if (!arguments_.report_path.empty()) {
+    refuse_output(arguments_.report_path, {arguments_.input}, "--report");
+  }
+  progress_.show("reading");
+  bench_ = load_bench(arguments_.input, arguments_.options.only, progress_);
+  check_world_size();
+  if (backend_ == nullptr) {
+    backends::BackendOptions options;
+    options.rank = bench_.recorded_rank(static_cast<std::size_t>(bench_rank()));
+    options.world_size = bench_.recorded_world_size();
+    backend_ = backends::make_single_backend(options);
+  }
+}
+
+void ReplayJob::check_world_size() const {
+  const int ranks = bench_.world_size();
+  check_partial();
+  if (arguments_.rank && bench_rank() >= ranks) {
+    throw et_schema::usage_error(
+        "the benchmark has no such rank",
+        {.file = arguments_.input,
+         .rank = {},
+         .node = {},
+         .field = "--rank",
+         .expected = bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
+                                    : fmt::format("0 to {}", ranks - 1),
+         .got = std::to_string(*arguments_.rank),
+         .hint = {}});
+  }
+  const int world = backend_ == nullptr ? 1 : backend_->world_size();
+  if (arguments_.rank || world == ranks) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "the number of processes is not the benchmark's number of ranks",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "world size",
+       .expected =
+           ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
+       .got = world == 1 ? "1 process" : fmt::format("{} processes", world),
+       .hint = ranks == 1 ? "Start replay without mpirun."
+                          : fmt::format("mpirun -np {} replay …, or --rank K for one rank alone.",
+                                        ranks)});
+}
+
+void ReplayJob::check_partial() const {
+  const int world = backend_ == nullptr ? 1 : backend_->world_size();
+  const bool is_one = bench_.world_size() == 1 || arguments_.rank.has_value();
+  if (!bench_.partial || (world == 1 && is_one) ||
+      (world == bench_.world_size() && arguments_.options.only == replayer::Only::kCompute)) {
+    return;
+  }
+  throw et_schema::usage_error(
+      "the ranks of a partial benchmark do not communicate",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "partial",
+       .expected = "one process and --rank K, or --only compute on all ranks of the benchmark",
+       .got = fmt::format("{} process{} for ranks {} of {}", world, world == 1 ? "" : "es",
+                          fmt::join(bench_.partial->ranks, ", "), bench_.partial->world_size),
+       .hint = "Replay one rank alone, with --rank, or make a benchmark of all ranks."});
+}
+
+template <typename Part>
+void ReplayJob::together(Part part) {
+  std::optional<Error> failure;
+  try {
+    part();
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (is_alone()) {
+    if (failure) {
+      throw *failure;
+    }
+    return;
+  }
+  const std::vector<std::string> all = backend_->all_gather_text(failure ? "failed" : "");
+  for (int rank = 0; rank < backend_->world_size(); ++rank) {
+    if (all[static_cast<std::size_t>(rank)].empty()) {
+      continue;
+    }
+    if (rank == backend_->rank()) {
+      throw failure->with_rank(rank);
+    }
+    backend_->barrier();  // until the rank that speaks ends the job
+  }
+}
+
+int ReplayJob::bench_rank() const {
+  if (arguments_.rank && bench_.partial) {
+    const auto found = std::ranges::find(bench_.partial->ranks, *arguments_.rank);
+    return static_cast<int>(found - bench_.partial->ranks.begin());
+  }
+  if (arguments_.rank) {
+    return *arguments_.rank;
+  }
+  return backend_ == nullptr ? 0 : backend_->rank();
+}
+
+int ReplayJob::run_ranks() {
+  match_ranks();
+  const replayer::RankRun run = measure();
+  const Report report = merged(run);
+  if (is_first()) {
+    print(report);
+  }
+  if (!report.total.complete) {
+    return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
+  }
+  if (is_first()) {
+    check_coverage(report);
+  }
+  return kStatusOk;
+}
+
+void ReplayJob::match_ranks() {
+  const int rank = bench_rank();
+  const auto& program = bench_.programs[static_cast<std::size_t>(rank)];
+  const bool communicates = arguments_.options.only != replayer::Only::kCompute;
+  if (!is_alone() && communicates) {
+    progress_.show("matching");
+    std::vector<matching::RankComms> comms;
+    const std::string mine =
+        matching::to_text(matching::comms_of(program, rank, bench_.groups, bench_.world_size()));
+    for (const std::string& text : backend_->all_gather_text(mine)) {
+      comms.push_back(matching::parse_rank_comms(text));
+    }
+    together([&] {
+      arguments_.options.comm_order =
+          matching::match_programs(comms, bench_.groups)[static_cast<std::size_t>(rank)];
+    });
+  }
+}
+
+replayer::RankRun ReplayJob::measure() {
+  replayer::ReplayOptions options = arguments_.options;
+  options.monitor.stop_signal = &StopSignals::signal();
+  options.monitor.progress = [this](const replayer::PhaseProgress& at) {
+    if (at.phase == replayer::Phase::kIterations) {
+      signals_.listen(is_first());  // before, there is nothing to be kept
+    }
+    progress_.show({replayer::to_string(at.phase), at.done, at.total, at.left_s});
+  };
+  replayer::RankRun run = replayer::replay_rank(bench_, bench_rank(), *backend_, options);
+  progress_.clear();
+  return run;
+}
+
+/// The report of the whole job, on every rank.
+Report ReplayJob::merged(const replayer::RankRun& run) {
+  std::vector<et_schema::RankReport> ranks;
+  for (const std::string& text : backend_->all_gather_text(et_schema::to_json(run.report))) {
+    ranks.push_back(et_schema::parse_rank_report(text, "a rank's report"));
+  }
+  et_schema::Environment environment = replayer::describe_environment(run);
+  environment.benchmark = std::filesystem::path(arguments_.input).filename().string();
+  environment.benchmark_hash = et_schema::benchmark_hash(bench_);
+  environment.backend = backend_->name();
+  environment.hosts = backend_->all_gather_text(backend_->host());
+  environment.settings = settings_of(arguments_);
+  environment.settings.insert(run.settings.begin(), run.settings.end());
+  if (!backend_->version().empty()) {
+    environment.versions[backend_->name()] = backend_->version();
+  }
+  for (std::size_t i = 0; i < libraries_.size(); ++i) {
+    environment.versions[std::filesystem::path(arguments_.op_libraries[i]).filename().string()] =
+        libraries_[i];
+  }
+  const auto& program = bench_.programs[static_cast<std::size_t>(bench_rank())];
+  std::vector<std::string> filters = program.selection.filters;
+  filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
+  return et_schema::merge(std::move(ranks), filters, std::move(environment));
+}
+
+void ReplayJob::print(const Report& report) const {
+  std::string text;
+  switch (arguments_.format) {
+    case Format::kText:
+      if (!arguments_.quiet || arguments_.report_path.empty()) {
+        text = report_to_text(report);
+      }
+      break;
+    case Format::kJson:
+      text = et_schema::to_json(report);
+      break;
+    case Format::kCsv:
+      text = report_to_csv(report);
+      break;
+  }
+  print_output(text);
+  if (!arguments_.report_path.empty()) {
+    et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
+  }
+}
+
+void ReplayJob::check_coverage(const Report& report) const {
+  const std::optional<double> count = report.total.coverage.count;
+  if (!arguments_.min_coverage || (count && *count >= *arguments_.min_coverage)) {
+    return;
+  }
+  throw et_schema::run_failed(
+      "less of the trace is replayed than asked for",
+      {.file = arguments_.input,
+       .rank = {},
+       .node = {},
+       .field = "--min-coverage",
+       .expected = fmt::format("at least {}", *arguments_.min_coverage),
+       .got = count ? fmt::format("{:.6f} ({} of {} operators)", *count,
+                                  report.total.coverage.replayed, report.total.coverage.selected)
+                    : "no operators",
+       .hint = "The report lists what is stubbed or dropped, and why; --op-library loads custom "
+               "operators."});
+}
+
+}  // namespace understudy::cli

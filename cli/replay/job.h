@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "common/progress.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/model/report.h"
+#include "replay/arguments.h"
+#include "replay/stop_signals.h"
+
+namespace understudy::cli {
+
+/// One process' part in a replay, alone or under a launcher.
+class ReplayJob {
+ public:
+  /// Runs to the end; the exit status: 0, or 130 and 143 after SIGINT and SIGTERM. Throws
+  /// et_schema::Error with this process' rank in it. What all ranks have found alike, in their
+  /// arguments too, is thrown by one of them.
+  int run(const std::function<ReplayArguments()>& read_arguments);
+
+  /// After run() threw: takes the other ranks down, if there are any. Does nothing if there are
+  /// none, or if run() came to its end, as then all ranks do.
+  void end_others(int status);
+
+ private:
+  void join_launcher();
+  void check_rank() const;
+  /// Ranks that were told to run different things would wait for each other in vain.
+  void check_alike();
+  void load();
+  void check_world_size() const;
+  /// Some of a job's ranks replay one by one, or without communication.
+  void check_partial() const;
+  [[nodiscard]] int run_ranks();
+  void match_ranks();
+  [[nodiscard]] replayer::RankRun measure();
+  [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);
+  void print(const et_schema::Report& report) const;
+  void check_coverage(const et_schema::Report& report) const;
+  /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait
+  /// for the end.
+  template <typename Part>
+  void together(Part part);
+  [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
+  [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
+  /// The position in the benchmark of the program that this process replays.
+  [[nodiscard]] int bench_rank() const;
+
+  ReplayArguments arguments_;
+  std::unique_ptr<backends::Backend> backend_;
+  et_schema::Bench bench_;
+  std::vector<std::string> libraries_;  ///< for the environment
+  Progress progress_;
+  StopSignals signals_;
+  bool has_ended_ = false;  ///< run() came to its end
+};
+
+}  // namespace understudy::cli

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "et_schema/pytorch_et/trace_files.h"
+
+namespace understudy::et_schema {
+
+/// Version of the file format. Raised when an older reader would misread a newer file; a reader
+/// refuses what is newer.
+inline constexpr int kBenchVersion = 2;
+
+/// Where a rank's program came from.
+struct Source {
+  std::string file;                ///< base name, not the path of the machine that made it
+  std::uint64_t bytes = 0;         ///< uncompressed
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  std::string schema;
+  bool operator==(const Source&) const = default;
+};
+
+/// Which ranks of which job a benchmark of some of its ranks holds. They cannot communicate: each
+/// is replayed alone, its communication within itself.
+struct PartialJob {
+  std::int64_t world_size = 1;      ///< of the job that was traced
+  std::vector<std::int64_t> ranks;  ///< by program: its rank in that job, ascending
+  bool operator==(const PartialJob&) const = default;
+};
+
+/// A benchmark: what bench.et holds. `programs[r]` is rank r's.
+struct Bench {
+  std::string tool_version;
+  std::vector<Source> sources;       ///< one a rank
+  std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
+  std::vector<Program> programs;     ///< one a rank; equal ones are stored once
+  std::optional<PartialJob> partial = {};  ///< absent: all ranks of the job are there
+  bool operator==(const Bench&) const = default;
+  [[nodiscard]] int world_size() const { return static_cast<int>(programs.size()); }
+  /// The rank that a program had in the job that was traced, and the size of that job.
+  [[nodiscard]] int recorded_rank(std::size_t program) const;
+  [[nodiscard]] int recorded_world_size() const;
+};
+
+/// Whether a manifest names filters and opened operators.
+enum class ManifestNames : std::uint8_t {
+  kClear,
+  kHashed  ///< by hashed_names()
+};
+
+/// The selection without what tells of the program that was traced: the text of a filter becomes
+/// "#" and its hash (XXH3, 16 hexadecimal digits), and so does the name of an opened operator that
+/// is of none of PyTorch's own libraries. Equal texts keep equal hashes: whoever has the filter can
+/// check it.
+[[nodiscard]] Selection hashed_names(Selection selection);
+
+/// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
+/// when whole. The same bench gives the same bytes. Ranks whose programs differ only in node ids,
+/// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
+/// (failed) if the file cannot be written.
+void write_bench(const Bench& bench, const std::string& path,
+                 ManifestNames names = ManifestNames::kClear);
+
+/// The bytes of that file; `file` names it in errors.
+[[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
+                                      ManifestNames names = ManifestNames::kClear);
+
+/// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
+/// programs. Names of files, recorded times and the tool's version do not enter, so that a trace
+/// and the benchmark that was made of it have the same. Linear in the programs' size.
+[[nodiscard]] std::string benchmark_hash(const Bench& bench);
+
+/// True if the file starts as a bench.et does (a zip whose first member is manifest.json).
+[[nodiscard]] bool is_bench_file(const std::string& path);
+
+/// Reads and validates: every reference is in range, every list as long as it says. Throws Error
+/// (bad input): not a zip, a newer version, a member missing or damaged, unpacked sizes above
+/// `limits`, member names with "..".
+[[nodiscard]] Bench read_bench(const std::string& path,
+                               const ReadLimits& limits = process_limits());
+/// The same from memory; `file` names it in errors.
+[[nodiscard]] Bench read_bench_bytes(std::string_view bytes, const std::string& file,
+                                     const ReadLimits& limits = process_limits());
+
+}  // namespace understudy::et_schema

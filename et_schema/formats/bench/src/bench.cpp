@@ -1,0 +1,224 @@
+#include "et_schema/bench/bench.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "bench_manifest.h"
+#include "et_schema/model/report.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_limit.h"
+#include "et_schema/support/output_file.h"
+#include "et_schema/support/quote.h"
+#include "et_schema/support/read_file.h"
+#include "et_schema/support/zip.h"
+#include "program_check.h"
+#include "program_text.h"
+#include "program_timings.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// A zip's first member starts with a local header of 30 bytes, then its name.
+constexpr std::string_view kZipSignature("PK\3\4", 4);
+constexpr std::size_t kZipNameOffset = 30;
+
+bool starts_as_bench(std::string_view bytes) {
+  const std::string_view name = kManifestName;
+  return bytes.starts_with(kZipSignature) && bytes.size() >= kZipNameOffset + name.size() &&
+         bytes.substr(kZipNameOffset, name.size()) == name;
+}
+
+void check_utf8(const std::string& text, const std::string& file) {
+  if (simdjson::validate_utf8(text)) {
+    return;
+  }
+  ErrorContext context;
+  context.file = file;
+  context.expected = "names and texts in UTF-8";
+  context.got = "other bytes";
+  context.hint = "rename the trace, or the operators and annotations in it";
+  throw bad_input("the benchmark cannot be written", std::move(context));
+}
+
+// Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
+class Packer {
+ public:
+  Packer(const Bench& bench, const std::string& file, ManifestNames names)
+      : bench_(bench), file_(file), names_(names) {}
+
+  std::vector<ZipMember> pack() {
+    Manifest manifest{bench_.tool_version, bench_.sources, bench_.groups, {}, bench_.partial};
+    for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
+      manifest.ranks.push_back(pack_rank(rank));
+    }
+    members_.front() = {kManifestName, manifest_to_json(manifest)};
+    std::ranges::move(timings_, std::back_inserter(members_));
+    for (const ZipMember& member : members_) {
+      check_utf8(member.data, file_ + "/" + member.name);
+    }
+    return std::move(members_);
+  }
+
+ private:
+  Manifest::Rank pack_rank(std::size_t rank) {
+    const Program& program = bench_.programs[rank];
+    check_program(program, bench_.groups.size(),
+                  {file_, static_cast<int>(rank),
+                   "a bug of the generator: report it, with the trace that brings it about"});
+    const auto [shared, is_new] = shared_.try_emplace(
+        program_to_text(program, TextDetail::kBehaviour), Shared{rank, members_.size()});
+    if (is_new) {
+      const std::string name = "programs/" + std::to_string(members_.size() - 1) + ".jsonl";
+      members_.push_back({name, program_to_text(program)});
+    }
+    const Shared& where = shared->second;
+    Manifest::Rank packed{
+        members_[where.member].name,
+        differences(bench_.programs[where.first_rank], program),
+        names_ == ManifestNames::kHashed ? hashed_names(program.selection) : program.selection,
+        program.losses,
+        program.profile,
+        {}};
+    if (program.profile) {
+      packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
+      timings_.push_back({packed.timings, timings_to_text(program)});
+    }
+    return packed;
+  }
+
+  struct Shared {
+    std::size_t first_rank = 0;
+    std::size_t member = 0;
+  };
+  const Bench& bench_;
+  const std::string& file_;
+  ManifestNames names_;
+  std::map<std::string, Shared> shared_;         // by behaviour
+  std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
+  std::vector<ZipMember> timings_;               // stand last
+};
+
+class Unpacker {
+ public:
+  Unpacker(std::string_view bytes, const std::string& file, const ReadLimits& limits)
+      : file_(file), limits_(limits), members_(unzip(bytes, file, limits)) {}
+
+  Bench unpack() {
+    Manifest manifest = parse_manifest(member(kManifestName), file_);
+    Bench bench;
+    bench.tool_version = std::move(manifest.tool_version);
+    bench.sources = std::move(manifest.sources);
+    bench.groups = std::move(manifest.groups);
+    bench.partial = std::move(manifest.partial);
+    for (const Manifest::Rank& rank : manifest.ranks) {
+      const int number = static_cast<int>(bench.programs.size());
+      Program program = shared_program(rank.program);
+      apply(rank.differences, program, file_ + "/" + kManifestName, number);
+      program.selection = rank.selection;
+      program.losses = rank.losses;
+      program.profile = rank.profile;
+      if (program.profile) {
+        apply_timings(member(rank.timings), file_ + "/" + rank.timings, program);
+      }
+      check_program(
+          program, bench.groups.size(),
+          {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
+      bench.programs.push_back(std::move(program));
+    }
+    return bench;
+  }
+
+ private:
+  [[nodiscard]] const std::string& member(const std::string& name) const {
+    const auto found = members_.find(name);
+    if (found != members_.end()) {
+      return found->second;
+    }
+    ErrorContext context;
+    context.file = file_;
+    context.expected = "a member \"" + quote(name) + "\" in the zip";
+    context.got = "none";
+    context.hint = "make the benchmark again with `generate`";
+    throw bad_input("the benchmark lacks a member", std::move(context));
+  }
+
+  const Program& shared_program(const std::string& name) {
+    const std::string& text = member(name);
+    // A small file may name one program for many ranks: each copy counts.
+    expanded_bytes_ += text.size();
+    if (expanded_bytes_ > limits_.max_total_bytes) {
+      ErrorContext context;
+      context.file = file_;
+      context.expected = "programs of at most " + std::to_string(limits_.max_total_bytes) +
+                         " bytes over all ranks";
+      context.got = "more";
+      context.hint = "do not use this file unless you trust where it is from";
+      throw bad_input("the benchmark unpacks to more than is allowed", std::move(context));
+    }
+    check_held(file_, expanded_bytes_, limits_);
+    const auto [place, is_new] = programs_.try_emplace(name);
+    if (is_new) {
+      place->second = program_from_text(text, file_ + "/" + name);
+    }
+    return place->second;
+  }
+
+  const std::string& file_;
+  const ReadLimits& limits_;
+  std::map<std::string, std::string> members_;
+  std::map<std::string, Program> programs_;
+  std::uint64_t expanded_bytes_ = 0;
+};
+
+}  // namespace
+
+int Bench::recorded_rank(std::size_t program) const {
+  return static_cast<int>(partial ? partial->ranks[program] : static_cast<std::int64_t>(program));
+}
+
+int Bench::recorded_world_size() const {
+  // One rank's trace of a larger job: its groups tell how large.
+  const int in_groups = groups.empty() ? 1 : static_cast<int>(groups.front().ranks.size());
+  return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
+}
+
+std::string bench_bytes(const Bench& bench, const std::string& file, ManifestNames names) {
+  UNDERSTUDY_ASSERT(!bench.programs.empty());
+  UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
+  return zip_bytes(Packer(bench, file, names).pack());
+}
+
+void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
+  write_file_atomically(path, bench_bytes(bench, path, names));
+}
+
+bool is_bench_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kZipNameOffset + 32> start{};
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return starts_as_bench({start.data(), static_cast<std::size_t>(file.gcount())});
+}
+
+Bench read_bench(const std::string& path, const ReadLimits& limits) {
+  return read_bench_bytes(read_file(path, limits), path, limits);
+}
+
+Bench read_bench_bytes(std::string_view bytes, const std::string& file, const ReadLimits& limits) {
+  if (!starts_as_bench(bytes)) {
+    ErrorContext context;
+    context.file = file;
+    context.expected = std::string("a zip whose first member is ") + kManifestName;
+    context.got = bytes.empty() ? "an empty file" : "\"" + quote(bytes.substr(0, 16)) + "\" …";
+    context.hint = "make a benchmark with `generate TRACE… -o bench.et`";
+    throw bad_input("not a benchmark of Understudy", std::move(context));
+  }
+  return Unpacker(bytes, file, limits).unpack();
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/content_hash.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// Libraries whose operators everybody has.
+constexpr auto kPublic = std::to_array<std::string_view>(
+    {"aten::", "prim::", "prims::", "c10d::", "_c10d_functional::", "c10d_functional::",
+     "_dtensor::", "fsdp::", "quantized::", "quantized_decomposed::", "mkldnn::", "inductor::",
+     "torchvision::", "torchaudio::", "fbgemm::", "symm_mem::", "higher_order::", "profiler::"});
+
+bool is_public(std::string_view op) {
+  return std::ranges::any_of(kPublic,
+                             [op](std::string_view library) { return op.starts_with(library); });
+}
+
+std::string hashed(std::string_view text) {
+  return fmt::format("#{:016x}", content_hash(text));
+}
+
+/// "--subgraph encoder" → "--subgraph #…"; what has a fixed set of values tells nothing.
+std::string hashed_filter(const std::string& filter) {
+  const std::size_t blank = filter.find(' ');
+  if (blank == std::string::npos || filter.starts_with("--only ")) {
+    return filter;
+  }
+  return filter.substr(0, blank + 1) + hashed(std::string_view(filter).substr(blank + 1));
+}
+
+}  // namespace
+
+Selection hashed_names(Selection selection) {
+  for (std::string& filter : selection.filters) {
+    filter = hashed_filter(filter);
+  }
+  for (Opened& opened : selection.opened) {
+    opened.name = is_public(opened.name) ? std::move(opened.name) : hashed(opened.name);
+  }
+  return selection;
+}
+
+}  // namespace understudy::et_schema

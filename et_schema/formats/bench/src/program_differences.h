@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// What the program of one rank has otherwise than that of another rank of the same behaviour.
+/// Instructions are counted in the order of the file, bodies included.
+struct ProgramDifferences {
+  /// From instruction `first` on, node ids are those of the shared file plus `shift` (modulo 2^64).
+  struct NodeShift {
+    std::uint64_t first = 0;
+    std::int64_t shift = 0;
+  };
+  struct Comm {
+    std::uint64_t instruction = 0;
+    GroupId group = 0;
+    std::int64_t root_or_peer = 0;
+    std::optional<std::int64_t> seq;
+    std::vector<std::int64_t> in_splits;
+    std::vector<std::int64_t> out_splits;
+  };
+  std::vector<std::pair<Device, Device>> devices;  ///< in the shared file → of this rank
+  std::vector<NodeShift> nodes;
+  std::vector<Comm> comms;
+
+  [[nodiscard]] bool empty() const { return devices.empty() && nodes.empty() && comms.empty(); }
+};
+
+/// The differences of two programs whose behaviour texts are equal.
+[[nodiscard]] ProgramDifferences differences(const Program& shared, const Program& program);
+
+/// Turns a copy of the shared program into that of a rank. Throws Error (bad input) if a difference
+/// names an instruction that is not there or that communicates nothing.
+void apply(const ProgramDifferences& differences, Program& program, const std::string& file,
+           int rank);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,165 @@
+#include "program_lines.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+void ProgramLines::fail(std::string_view field, std::string expected, std::string got) const {
+  ErrorContext context;
+  context.file = file_;
+  context.field = "line " + std::to_string(line_);
+  if (!field.empty()) {
+    context.field.append(", ").append(field);
+  }
+  context.expected = std::move(expected);
+  context.got = std::move(got);
+  context.hint = "make the benchmark again with `generate`";
+  throw bad_input("the program in the benchmark is damaged", std::move(context));
+}
+
+void ProgramLines::fail(std::string_view field, std::string expected, element got) const {
+  fail(field, std::move(expected), quote(simdjson::minify(got)));
+}
+
+object ProgramLines::next(const std::string& expected) {
+  ++line_;
+  if (position_ == text_.size()) {
+    fail("", expected, "the end of the file");
+  }
+  const std::size_t end = std::min(text_.find('\n', position_), text_.size());
+  const std::string_view line = text_.substr(position_, end - position_);
+  position_ = std::min(end + 1, text_.size());
+  element parsed;
+  if (parser_.parse(line.data(), line.size()).get(parsed) != simdjson::SUCCESS) {
+    fail("", expected, "no JSON: " + quote(line));
+  }
+  object fields;
+  if (parsed.get(fields) != simdjson::SUCCESS) {
+    fail("", expected, parsed);
+  }
+  return fields;
+}
+
+void ProgramLines::expect_end(const std::string& expected) {
+  if (position_ != text_.size()) {
+    ++line_;
+    fail("", expected, "another line");
+  }
+}
+
+element ProgramLines::required(object line, std::string_view key) const {
+  element value;
+  if (line[key].get(value) != simdjson::SUCCESS) {
+    fail(key, "this key", "none");
+  }
+  return value;
+}
+
+std::uint64_t ProgramLines::count(object header, std::string_view key) const {
+  return to_uint(key, required(header, key));
+}
+
+std::int64_t ProgramLines::to_int(std::string_view field, element value) const {
+  std::int64_t result = 0;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "an integer of 64 bits", value);
+  }
+  return result;
+}
+
+std::uint64_t ProgramLines::to_uint(std::string_view field, element value) const {
+  std::uint64_t result = 0;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "a non-negative integer of 64 bits", value);
+  }
+  return result;
+}
+
+std::uint32_t ProgramLines::to_index(std::string_view field, element value) const {
+  const std::uint64_t index = to_uint(field, value);
+  if (index > std::numeric_limits<std::uint32_t>::max()) {
+    fail(field, "a number below 2^32", value);
+  }
+  return static_cast<std::uint32_t>(index);
+}
+
+bool ProgramLines::to_bool(std::string_view field, element value) const {
+  bool result = false;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "true or false", value);
+  }
+  return result;
+}
+
+std::string_view ProgramLines::to_text(std::string_view field, element value) const {
+  std::string_view result;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "a text", value);
+  }
+  return result;
+}
+
+array ProgramLines::to_array(std::string_view field, element value) const {
+  array result;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "a list", value);
+  }
+  return result;
+}
+
+object ProgramLines::to_object(std::string_view field, element value) const {
+  object result;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, "an object", value);
+  }
+  return result;
+}
+
+double ProgramLines::to_double(std::string_view field, element value) const {
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS) {
+    if (const std::optional<double> special = special_double(text)) {
+      return *special;
+    }
+  }
+  double result = 0;
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, R"(a number, "inf", "-inf" or "nan")", value);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> ProgramLines::to_ints(std::string_view field, element value) const {
+  std::vector<std::int64_t> result;
+  const array items = to_array(field, value);
+  result.reserve(items.size());
+  for (const element item : items) {
+    result.push_back(to_int(field, item));
+  }
+  return result;
+}
+
+std::optional<double> special_double(std::string_view text) {
+  using Limits = std::numeric_limits<double>;
+  if (text == "inf") {
+    return Limits::infinity();
+  }
+  if (text == "-inf") {
+    return -Limits::infinity();
+  }
+  if (text == "nan") {
+    return Limits::quiet_NaN();
+  }
+  return std::nullopt;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// What recording one event costs, as measured when the capture was made.
+struct ObserverCost {
+  double kineto_event_ns = 0;             ///< an event of the profiler alone
+  std::optional<double> et_node_ns = {};  ///< a node of the execution trace, on top of that
+};
+
+/// What tells a trace from another of the same name: both are in its header.
+struct TraceMark {
+  std::int64_t pid = 0;
+  std::int64_t start_ts = 0;
+  bool operator==(const TraceMark&) const = default;
+};
+
+/// The host's speed beside the steps: times of one fixed piece of work (docs/metrics.md, "Host
+/// probe").
+struct CapturedProbe {
+  std::string kind;                 ///< as HostProbe::kind
+  std::vector<double> profiled_us;  ///< before each step profiled without the trace
+  std::vector<double> traced_us;    ///< before the traced step
+};
+
+/// One rank of a capture.
+struct CapturedRank {
+  std::optional<TraceMark> trace;               ///< older captures have none
+  std::vector<std::string> files;               ///< base names
+  std::vector<std::int64_t> step_ns;            ///< of the steps that nothing observed
+  std::vector<std::int64_t> step_minor_faults;  ///< page faults of the same steps; older captures
+                                                ///< have none
+  std::vector<std::int64_t> profiled_minor_faults;  ///< of the steps profiled without the trace
+  std::optional<ObserverCost> observer;
+  std::optional<CapturedProbe> probe;  ///< older captures have none
+  /// Device → bytes of tensors that outlive a step and that no operator meets in it; older captures
+  /// have none.
+  std::map<std::string, std::uint64_t> untouched_tensor_bytes;
+  /// What decided which kernels ran, and the environment's variables that do; older captures have
+  /// none.
+  std::map<std::string, std::string> kernel_settings;
+  std::map<std::string, std::string> variables;
+  /// The median of step_ns; none without steps.
+  [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
+  /// The median of step_minor_faults, likewise.
+  [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
+  [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;
+  /// The median beside the profiled steps, or beside the traced one.
+  [[nodiscard]] std::optional<HostProbe> profiled_probe() const;
+  [[nodiscard]] std::optional<HostProbe> traced_probe() const;
+};
+
+/// capture.json, as far as it is read here.
+struct Capture {
+  std::string id;                   ///< drawn at random, one for all ranks; empty: an older capture
+  std::int64_t world_size = 1;      ///< of the job
+  std::vector<CapturedRank> ranks;  ///< by rank
+};
+
+/// Reads what scripts/capture wrote (docs/capture.md). `file` names it in errors. Throws Error (bad
+/// input): not JSON, another format, a rank that is missing or out of order.
+[[nodiscard]] Capture parse_capture(std::string_view json, const std::string& file);
+
+/// True of the document's text if it says that it is one.
+[[nodiscard]] bool is_capture(std::string_view json);
+
+}  // namespace understudy::et_schema

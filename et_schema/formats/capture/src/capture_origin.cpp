@@ -1,0 +1,64 @@
+#include "et_schema/capture/capture_origin.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+CaptureOrigin origin_of(const std::string& folder, const Capture& capture, const Trace& trace) {
+  CaptureOrigin origin{
+      folder + std::string(kCaptureName), capture.id, capture.world_size, {}, true};
+  const std::string file = trace.file.substr(folder_of(trace.file).size());
+  for (std::size_t rank = 0; rank < capture.ranks.size(); ++rank) {
+    const CapturedRank& listed = capture.ranks[rank];
+    if (std::ranges::find(listed.files, file) != listed.files.end()) {
+      origin.rank = static_cast<int>(rank);
+      origin.is_same_file = !listed.trace || *listed.trace == TraceMark{trace.pid, trace.start_ts};
+    }
+  }
+  return origin;
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& name) {
+  return name.substr(0, name.find_last_of('/') + 1);
+}
+
+void CaptureOrigins::add(const std::string& name, std::string_view json) {
+  const std::string folder = folder_of(name);
+  if (name.substr(folder.size()) != kCaptureName || !is_capture(json)) {
+    return;
+  }
+  try {
+    by_folder_.insert_or_assign(folder, parse_capture(json, name));
+  } catch (const Error&) {
+    // Whoever needs what it says reads it again, and is told.
+  }
+}
+
+bool CaptureOrigins::has_folder_of(const std::string& file) const {
+  return by_folder_.contains(folder_of(file));
+}
+
+void CaptureOrigins::attach(std::vector<Trace>& traces) const {
+  for (Trace& trace : traces) {
+    if (const auto own = by_folder_.find(folder_of(trace.file)); own != by_folder_.end()) {
+      trace.capture = origin_of(own->first, own->second, trace);
+      continue;
+    }
+    // A job on several hosts has one description, where rank 0 ran.
+    for (const auto& [folder, capture] : by_folder_) {
+      CaptureOrigin origin = origin_of(folder, capture, trace);
+      if (origin.rank && origin.is_same_file) {
+        trace.capture = std::move(origin);
+      }
+    }
+  }
+}
+
+}  // namespace understudy::et_schema

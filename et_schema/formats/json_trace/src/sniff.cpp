@@ -1,0 +1,139 @@
+#include "et_schema/json_trace/sniff.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_scan.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "schemaVersion",
+                                                         "deviceProperties", "distributedInfo",
+                                                         "displayTimeUnit",  "baseTimeNanoseconds"};
+
+[[noreturn]] void fail(std::string summary, std::string got, std::string hint) {
+  throw bad_input(std::move(summary), {.file = {},
+                                       .rank = {},
+                                       .node = {},
+                                       .field = "the start of the file",
+                                       .expected = R"(a JSON object with "schema" and "nodes")",
+                                       .got = std::move(got),
+                                       .hint = std::move(hint)});
+}
+
+/// Chakra files are messages with their length in front; the first holds the "schema" attribute.
+bool looks_like_chakra(std::string_view text) {
+  constexpr std::size_t kHeader = 128;
+  constexpr std::string_view kSchemaAttribute("\x0a\x06schema", 8);
+  constexpr std::string_view kVersionField(
+      "\x0a\x05"
+      "0.0.4",
+      7);
+  const std::string_view header = text.substr(0, kHeader);
+  return header.find(kSchemaAttribute) != std::string_view::npos ||
+         header.find(kVersionField) != std::string_view::npos;
+}
+
+bool is_binary(std::string_view text) {
+  constexpr std::size_t kHeader = 512;
+  const std::string_view header = text.substr(0, kHeader);
+  return std::any_of(header.begin(), header.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
+}
+
+/// Passes the value at `position`; the end of the text if it is cut or damaged.
+std::size_t skip_value(std::string_view text, std::size_t position) {
+  if (position >= text.size()) {
+    return text.size();
+  }
+  if (text[position] == '{' || text[position] == '[') {
+    const ScanResult scan = scan_brackets(text, position);
+    return scan.status == ScanStatus::kComplete ? scan.end : text.size();
+  }
+  if (text[position] == '"') {
+    const std::size_t end = find_string_end(text, position + 1);
+    return end == std::string_view::npos ? text.size() : end + 1;
+  }
+  return std::min(text.find_first_of(",}", position), text.size());
+}
+
+}  // namespace
+
+bool is_kineto_key(std::string_view key) {
+  return std::find(kKinetoKeys.begin(), kKinetoKeys.end(), key) != kKinetoKeys.end();
+}
+
+JsonKind classify_json(std::string_view text) {
+  std::size_t position = find_json_start(text);
+  if (position >= text.size() || text[position] != '{') {
+    return JsonKind::kOther;
+  }
+  ++position;
+  while (true) {
+    position = std::min(text.find_first_not_of(", \t\r\n", position), text.size());
+    if (position >= text.size() || text[position] != '"') {
+      return JsonKind::kOther;
+    }
+    const std::size_t end = find_string_end(text, position + 1);
+    if (end == std::string_view::npos) {
+      return JsonKind::kOther;
+    }
+    const std::string_view key = text.substr(position + 1, end - position - 1);
+    if (is_kineto_key(key)) {
+      return JsonKind::kKineto;
+    }
+    position = skip_space(text, end + 1);
+    if (position >= text.size() || text[position] != ':') {
+      return JsonKind::kOther;
+    }
+    position = skip_space(text, position + 1);
+    // "schema" stands in other files as well.
+    if (key == "nodes" && position < text.size() && text[position] == '[') {
+      return JsonKind::kTrace;
+    }
+    position = skip_value(text, position);
+  }
+}
+
+std::size_t check_start(std::string_view text) {
+  const std::size_t position = find_json_start(text);
+  if (position >= text.size()) {
+    fail("an empty file", "nothing", "capture again, or look whether the copy was complete");
+  }
+  if (text[position] == '{') {
+    return position;
+  }
+  if (looks_like_chakra(text)) {
+    fail("not a PyTorch execution trace: this is a Chakra protobuf trace", "a Chakra protobuf",
+         "give the PyTorch execution trace (JSON) that it was converted from");
+  }
+  if (is_binary(text)) {
+    fail("not JSON", "binary data", "give a PyTorch execution trace, plain or gzipped");
+  }
+  const bool is_list = text[position] == '[';
+  fail(is_list ? "not a PyTorch execution trace" : "not JSON", quote(text.substr(position)),
+       "give the file that torch.profiler.ExecutionTraceObserver wrote");
+}
+
+void refuse_kineto_key(std::string_view key) {
+  if (is_kineto_key(key)) {
+    throw bad_input(
+        "not a PyTorch execution trace: this is a Kineto trace",
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = std::string(key),
+         .expected = R"(a JSON object with "schema" and "nodes")",
+         .got = "a Kineto (chrome) trace",
+         .hint = "give the execution trace of the same run: a profile holds times, not arguments"});
+  }
+}
+
+}  // namespace understudy::et_schema

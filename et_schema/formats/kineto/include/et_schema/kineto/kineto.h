@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/losses.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::et_schema {
+
+/// Kineto's categories that matter for time; others keep their text.
+enum class KinetoCategory : std::uint8_t {
+  kCpuOp,
+  kUserAnnotation,
+  kGpuUserAnnotation,
+  kKernel,
+  kGpuMemcpy,
+  kGpuMemset,
+  kRuntime,  ///< cuda_runtime and cuda_driver
+  kSync,     ///< cuda_sync
+  kPythonFunction,
+  kOverhead,
+  kOther
+};
+
+/// One complete event ("ph": "X").
+struct KinetoEvent {
+  std::string_view name;  ///< as Kineto's sanitiser left it: not a faithful key
+  std::string_view category_text;
+  KinetoCategory category = KinetoCategory::kOther;
+  std::int64_t ts_ns = 0;  ///< since the epoch, or since the machine's start: see base_time_ns
+  std::int64_t dur_ns = 0;
+  std::int64_t pid = -1;          ///< process; the device of device events; -1: a text ("Spans")
+  std::int64_t tid = -1;          ///< OS thread; the stream of device events; -1: a text
+  std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
+  std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
+  std::int64_t correlation = -1;
+  std::int64_t stream = -1;
+  std::int64_t sequence = -1;     ///< "Sequence number"
+  std::int64_t bytes = -1;        ///< of copies and sets
+  std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
+};
+
+/// An allocation or, with a negative size, a free, as profile_memory records them.
+struct KinetoMemory {
+  std::int64_t ts_ns = 0;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+  bool on_cpu = true;
+};
+
+struct KinetoDevice {
+  std::int64_t id = 0;
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  std::int64_t multiprocessors = 0;
+};
+
+/// "distributedInfo", written by jobs of several ranks.
+struct DistributedInfo {
+  std::string backend;
+  std::int64_t rank = 0;
+  std::int64_t world_size = 1;
+  std::string nccl_version;
+  std::vector<ProcessGroup> groups;
+};
+
+/// A Kineto chrome trace: complete events in the file's order, which is not that of time. Flow,
+/// metadata and instant events other than memory's are counted only. Move-only: it owns what its
+/// views show.
+struct Profile {
+  std::string file;
+  std::int64_t schema_version = 0;
+  std::int64_t base_time_ns = 0;  ///< already added to every ts_ns; 0 in files up to early 2024
+  std::uint64_t content_hash = 0;
+  std::uint64_t content_bytes = 0;
+  std::optional<DistributedInfo> distributed;
+  std::vector<KinetoDevice> devices;
+  std::vector<KinetoEvent> events;
+  std::vector<KinetoMemory> memory;                   ///< in the file's order
+  std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
+  Losses losses;
+
+  /// Owns the events' texts.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
+};
+
+/// Reads a Kineto chrome trace of either era of time: whole microseconds, or three decimals
+/// relative to baseTimeNanoseconds. Times are whole nanoseconds in the result (exact up to 2^43 µs
+/// after the base). Damage is repaired as in parse_trace(). `json` is the uncompressed file and not
+/// kept; `file` names it in errors. Throws Error (bad input): not JSON, an execution trace or
+/// something else, no events, numbers that overflow, values nested too deep. Linear in the input's
+/// size.
+[[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file);
+
+}  // namespace understudy::et_schema

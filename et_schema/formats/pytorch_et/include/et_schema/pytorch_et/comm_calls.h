@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/comms.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::et_schema {
+
+/// One communication node, the same for all eras of the format.
+struct CommCall {
+  CommKind kind = CommKind::kBarrier;
+  std::string name;  ///< as recorded ("allreduce_coalesced"), by c10d's name mapped where none is
+  std::vector<const Tensor*> inputs;  ///< in order; of a wait the tensor that it names, if any;
+                                      ///< empty for barrier
+  std::vector<const Tensor*> outputs;
+  std::optional<std::int64_t> seq;  ///< joins a wait with its collective
+  std::optional<bool> is_p2p;       ///< none: a wait that does not say
+  std::string pg_name;              ///< empty: not recorded
+  std::string pg_desc;
+  std::int64_t rank =
+      0;  ///< in the group; the root for rooted collectives, the peer for send and recv
+  std::vector<std::int64_t> in_splits;  ///< in rows of dimension 0 (elements as recorded)
+  std::vector<std::int64_t> out_splits;
+  std::int64_t global_rank_start = -1;
+  std::int64_t global_rank_stride = -1;
+  std::int64_t group_size = 0;   ///< 0: not recorded
+  std::optional<bool> is_async;  ///< from the c10d parent, where recorded
+  bool from_c10d = false;        ///< read off a c10d node (Gloo), not record_param_comms
+};
+
+/// The communication calls of a trace by node index: each record_param_comms, and each c10d node
+/// that has none below it. kInit is among them; it is no operator. Throws Error (bad input) on a
+/// call that cannot be read.
+[[nodiscard]] std::map<NodeIndex, CommCall> communication_calls(const Trace& trace);
+
+/// Counts as `inspect` prints them: name → number of calls, init left out.
+[[nodiscard]] std::map<std::string, std::uint64_t> count_collectives(
+    const std::map<NodeIndex, CommCall>& calls);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/trace.h"
+#include "et_schema/support/input_files.h"
+
+namespace understudy::et_schema {
+
+/// The rank that a file name tells: `rank-3.json`, `dlrm_eg_3.json`, `trace.3.et.json.gz`,
+/// `worker3_…`. `names` are all files of the input: the rank is the one number that differs between
+/// them. One file alone is rank 0 unless its name says "rank". Throws Error (bad input) on an
+/// ambiguity, listing the files.
+[[nodiscard]] std::vector<int> ranks_from_names(const std::vector<std::string>& names);
+
+/// The traces of a job, and what lay beside them.
+struct TraceSet {
+  std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
+  std::vector<std::string> kineto;  ///< Kineto files of folders and archives: not read
+  std::vector<std::string> others;  ///< other JSON files of folders and archives: not read
+};
+
+/// Whether ranks may be missing between those that are given.
+enum class RankGaps : std::uint8_t { kRefused, kAllowed };
+
+/// Reads the traces of all ranks as read_traces() does, and names the files that it left out. What
+/// a capture.json beside them says of where they are from is in Trace::capture; one that cannot be
+/// read says nothing.
+[[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
+                                      const ReadLimits& limits = process_limits(),
+                                      RankGaps gaps = RankGaps::kRefused);
+
+/// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
+/// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of
+/// parse_trace and read_input_files, a missing rank, two files for one rank, no trace at all.
+[[nodiscard]] std::vector<Trace> read_traces(const std::vector<std::string>& paths,
+                                             const ReadLimits& limits = process_limits());
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "et_schema/model/trace.h"
+
+namespace understudy::et_schema {
+
+/// Hangs nodes from other parents: `parents` has one entry a node, kNoNode for those that stay
+/// where they are. A parent must stand before its child. Children and subtrees follow; ids of nodes
+/// stay.
+void set_parents(Trace& trace, std::span<const NodeIndex> parents);
+
+/// The root label of a thread; kNoNode if the trace has none.
+[[nodiscard]] NodeIndex thread_root(const Trace& trace, std::uint64_t tid);
+
+}  // namespace understudy::et_schema

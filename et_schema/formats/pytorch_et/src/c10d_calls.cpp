@@ -1,0 +1,197 @@
+#include "c10d_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "et_schema/model/comm_names.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+namespace {
+
+void add_tensors(std::vector<const Tensor*>& tensors, std::span<const Value> values) {
+  for_each_tensor(values, [&tensors](const Tensor& tensor) { tensors.push_back(&tensor); });
+}
+
+bool is_integer_list(const Value& value) {
+  if (!value.is(ValueKind::kList)) {
+    return false;
+  }
+  for (const Value& item : value.items()) {
+    if (!item.is(ValueKind::kInt)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void read_tensors(CommCall& call, const Node& node, C10dLayout layout) {
+  const std::span<const Value> inputs = node.inputs;
+  switch (layout) {
+    case C10dLayout::kInPlace:
+      if (!inputs.empty()) {
+        add_tensors(call.inputs, inputs.first(1));
+        call.outputs = call.inputs;
+      }
+      break;
+    case C10dLayout::kOutputInput:
+      if (inputs.size() >= 2) {
+        add_tensors(call.outputs, inputs.first(1));
+        add_tensors(call.inputs, inputs.subspan(1, 1));
+      }
+      break;
+    case C10dLayout::kInputOnly:
+      if (!inputs.empty()) {
+        add_tensors(call.inputs, inputs.first(1));
+      }
+      add_tensors(call.outputs, node.outputs);
+      break;
+    case C10dLayout::kWaited:
+      add_tensors(call.inputs, inputs.first(std::min<std::size_t>(inputs.size(), 1)));
+      break;
+    case C10dLayout::kNoTensors:
+      break;
+  }
+}
+
+/// Uneven splits make an all-to-all an all_to_allv; c10d gives those of the output first.
+void read_splits(CommCall& call, const Node& node) {
+  std::vector<const Value*> lists;
+  for (const Value& value : node.inputs) {
+    if (is_integer_list(value)) {
+      lists.push_back(&value);
+    }
+  }
+  constexpr std::size_t kBoth = 2;
+  if (lists.size() != kBoth) {
+    return;
+  }
+  call.out_splits = integers_of(*lists[0]);
+  call.in_splits = integers_of(*lists[1]);
+  if (!call.out_splits.empty() || !call.in_splits.empty()) {
+    call.kind = CommKind::kAllToAllV;
+    call.name = to_string(call.kind);
+  }
+}
+
+bool has_root_or_peer(CommKind kind) {
+  switch (kind) {
+    case CommKind::kBroadcast:
+    case CommKind::kReduce:
+    case CommKind::kGather:
+    case CommKind::kScatter:
+    case CommKind::kSend:
+    case CommKind::kRecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> integers_of(const Value& list) {
+  std::vector<std::int64_t> integers;
+  if (!list.is(ValueKind::kList) && !list.is(ValueKind::kTuple)) {
+    return integers;
+  }
+  for (const Value& item : list.items()) {
+    if (item.is(ValueKind::kInt)) {
+      integers.push_back(item.as_int());
+    }
+  }
+  return integers;
+}
+
+std::optional<bool> recorded_async(const Node& c10d_node) {
+  if (classify(c10d_node) != NodeClass::kC10d) {
+    return std::nullopt;
+  }
+  const std::string_view schema = c10d_node.op_schema;
+  if (schema.find("bool asyncOp") == std::string_view::npos &&
+      schema.find("bool async_op") == std::string_view::npos) {
+    return std::nullopt;
+  }
+  // No c10d operator has another argument of this type.
+  for (const Value& value : c10d_node.inputs) {
+    if (value.is(ValueKind::kBool)) {
+      return value.as_bool();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string name_from_surroundings(const Trace& trace, const Node& node) {
+  constexpr std::string_view kLabel = "nccl:";
+  for (NodeIndex index = node.parent; index != kNoNode; index = trace.nodes[index].parent) {
+    std::string_view name = trace.nodes[index].name;
+    if (!name.starts_with(kLabel) && !name.starts_with("c10d::")) {
+      continue;
+    }
+    if (name.starts_with(kLabel)) {
+      name.remove_prefix(kLabel.size());
+    }
+    if (const C10dName* known = find_c10d_name(name)) {
+      return std::string(known->recorded);
+    }
+    if (kind_of_recorded_name(name)) {
+      return std::string(name);
+    }
+  }
+  return {};
+}
+
+void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node) {
+  for (NodeIndex index = node.parent; index != kNoNode; index = trace.nodes[index].parent) {
+    const C10dName* known = find_c10d_name(trace.nodes[index].name);
+    if (known != nullptr && known->kind == CommKind::kWait) {
+      read_tensors(call, trace.nodes[index], known->layout);
+      return;
+    }
+  }
+}
+
+CommCall read_c10d_call(const Trace& trace, const Node& node) {
+  const C10dName* known = find_c10d_name(node.name);
+  if (known == nullptr) {
+    throw bad_input("a communication operator that is not known",
+                    {.file = trace.file,
+                     .rank = trace.rank,
+                     .node = node.id,
+                     .field = "name",
+                     .expected = "an operator of the table in docs/formats.md",
+                     .got = quote(node.name),
+                     .hint = {}});
+  }
+  CommCall call;
+  call.from_c10d = true;
+  call.kind = known->kind;
+  call.name = known->recorded;
+  read_tensors(call, node, known->layout);
+  if (call.kind == CommKind::kAllToAll) {
+    read_splits(call, node);
+  }
+  if (has_root_or_peer(call.kind)) {
+    for (const Value& value : node.inputs) {
+      if (value.is(ValueKind::kInt)) {
+        call.rank = value.as_int();
+        break;
+      }
+    }
+  }
+  // Functional operators name their group in the last text; the others hold it as an object.
+  for (const Value& value : node.inputs) {
+    if (value.is(ValueKind::kString)) {
+      call.pg_name = value.text();
+    }
+  }
+  if (call.kind != CommKind::kWait) {
+    call.is_p2p = is_message(call.kind);
+  }
+  call.is_async = recorded_async(node);
+  return call;
+}
+
+}  // namespace understudy::et_schema

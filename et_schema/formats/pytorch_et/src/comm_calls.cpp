@@ -1,0 +1,232 @@
+#include "et_schema/pytorch_et/comm_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "c10d_calls.h"
+#include "et_schema/model/comm_names.h"
+#include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+namespace {
+
+[[noreturn]] void fail(const Trace& trace, const Node& node, std::string expected,
+                       std::string got) {
+  throw bad_input("a collective cannot be read", {.file = trace.file,
+                                                  .rank = trace.rank,
+                                                  .node = node.id,
+                                                  .field = "inputs",
+                                                  .expected = std::move(expected),
+                                                  .got = std::move(got),
+                                                  .hint = {}});
+}
+
+/// [seq, isP2P], since August 2024 in place of seq.
+bool is_sequence_pair(const Value& value) {
+  if (!value.is(ValueKind::kList) && !value.is(ValueKind::kTuple)) {
+    return false;
+  }
+  const std::span<const Value> items = value.items();
+  return items.size() == 2 && items[0].is(ValueKind::kInt) && items[1].is(ValueKind::kBool);
+}
+
+void read_sequence(CommCall& call, const Value& value) {
+  if (value.is(ValueKind::kInt)) {
+    call.seq = value.as_int();
+  } else if (is_sequence_pair(value)) {
+    call.seq = value.items()[0].as_int();
+    call.is_p2p = value.items()[1].as_bool();
+  }
+}
+
+/// (pg_name, pg_desc), or the group's address as an integer up to torch 2.3.
+void read_group(CommCall& call, const Value& value, const RecordedGroups& groups) {
+  if (value.is(ValueKind::kInt)) {
+    if (value.as_int() == 0) {
+      return;  // waits name no group
+    }
+    const std::string address = fmt::format("{}", value.as_int());
+    const auto found = groups.name_by_address.find(address);
+    call.pg_name = found == groups.name_by_address.end() ? address : found->second;
+    return;
+  }
+  if (!value.is(ValueKind::kTuple) && !value.is(ValueKind::kList)) {
+    return;
+  }
+  const std::span<const Value> items = value.items();
+  if (!items.empty() && items[0].is(ValueKind::kString)) {
+    call.pg_name = items[0].text();
+  }
+  if (items.size() > 1 && items[1].is(ValueKind::kString)) {
+    call.pg_desc = items[1].text();
+  }
+}
+
+std::int64_t integer_at(std::span<const Value> values, std::size_t index, std::int64_t otherwise) {
+  return index < values.size() && values[index].is(ValueKind::kInt) ? values[index].as_int()
+                                                                    : otherwise;
+}
+
+/// What follows the name: splits, then (1.0.2) the world size, or (1.0.3 on) the first global rank,
+/// the stride and the world size, then (torch 2.12 on) whether the call is asynchronous.
+void read_after_name(CommCall& call, std::span<const Value> rest) {
+  constexpr std::size_t kSplits = 2;
+  constexpr std::size_t kWithSize = 3;
+  if (rest.size() >= kSplits) {
+    call.in_splits = integers_of(rest[0]);
+    call.out_splits = integers_of(rest[1]);
+  }
+  if (!rest.empty() && rest.back().is(ValueKind::kBool)) {
+    call.is_async = rest.back().as_bool();
+    rest = rest.first(rest.size() - 1);
+  }
+  if (rest.size() == kWithSize) {
+    call.group_size = integer_at(rest, kSplits, 0);
+  } else if (rest.size() > kWithSize) {
+    call.global_rank_start = integer_at(rest, kSplits, -1);
+    call.global_rank_stride = integer_at(rest, kSplits + 1, -1);
+    call.group_size = integer_at(rest, kSplits + 2, 0);
+  }
+}
+
+/// The attributes hold what the inputs of some eras lack.
+void read_attributes(CommCall& call, const CommAttributes& attributes) {
+  if (call.name.empty()) {
+    call.name = attributes.collective_name;
+  }
+  if (call.pg_name.empty()) {
+    call.pg_name = attributes.pg_name;
+  }
+  if (call.pg_desc.empty()) {
+    call.pg_desc = attributes.pg_desc;
+  }
+  if (call.group_size == 0) {
+    call.group_size = attributes.pg_size;
+  }
+  if (call.global_rank_start < 0) {
+    call.global_rank_start = attributes.global_rank_start;
+  }
+  if (call.global_rank_stride < 0) {
+    call.global_rank_stride = attributes.global_rank_stride;
+  }
+}
+
+/// Reads a record_param_comms of any era. The name is the one text among the inputs; what stands
+/// before it is counted back from there, since wait, barrier and init lack the tensors in front.
+CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroups& groups) {
+  CommCall call;
+  const std::span<const Value> inputs = node.inputs;
+  const auto name = std::find_if(inputs.begin(), inputs.end(),
+                                 [](const Value& value) { return value.is(ValueKind::kString); });
+  if (name != inputs.end()) {
+    const auto position = static_cast<std::size_t>(name - inputs.begin());
+    constexpr std::size_t kBeforeName = 3;  // seq, group, rank
+    if (position < kBeforeName) {
+      fail(trace, node, "[tensors,] seq, group, rank before the name",
+           fmt::format("{} inputs before \"{}\"", position, quote(name->text())));
+    }
+    call.name = name->text();
+    call.rank = integer_at(inputs, position - 1, 0);
+    read_group(call, inputs[position - 2], groups);
+    read_sequence(call, inputs[position - kBeforeName]);
+    for_each_tensor(inputs.first(position - kBeforeName),
+                    [&call](const Tensor& tensor) { call.inputs.push_back(&tensor); });
+    read_after_name(call, inputs.subspan(position + 1));
+  }
+  for_each_tensor(node.outputs, [&call](const Tensor& tensor) { call.outputs.push_back(&tensor); });
+  if (node.comm != nullptr) {
+    read_attributes(call, *node.comm);
+  }
+  if (call.name.empty()) {
+    call.name = name_from_surroundings(trace, node);
+  }
+  const std::optional<CommKind> kind = kind_of_recorded_name(call.name);
+  if (!kind) {
+    fail(trace, node, "a collective's name such as \"allreduce\"",
+         call.name.empty() ? "none" : fmt::format("\"{}\"", quote(call.name)));
+  }
+  call.kind = *kind;
+  if (call.kind == CommKind::kWait) {
+    add_waited_tensor(call, trace, node);
+  } else {
+    call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
+  }
+  if (!call.is_async && node.parent != kNoNode) {
+    call.is_async = recorded_async(trace.nodes[node.parent]);
+  }
+  return call;
+}
+
+/// What stands below a node.
+struct Below {
+  bool recorded = false;  ///< a record_param_comms
+  bool c10d = false;      ///< a c10d:: operator
+};
+
+std::vector<Below> find_below(const Trace& trace) {
+  std::vector<Below> below(trace.nodes.size());
+  for (std::size_t i = trace.nodes.size(); i-- > 1;) {
+    const Node& node = trace.nodes[i];
+    Below& parent = below[node.parent];
+    parent.recorded =
+        parent.recorded || below[i].recorded || classify(node) == NodeClass::kCommunication;
+    parent.c10d = parent.c10d || below[i].c10d || node.name.starts_with("c10d::");
+  }
+  return below;
+}
+
+/// A functional operator calls a c10d:: one, which is the call then. A c10d:: operator calls none,
+/// but may have one below it in Gloo traces: there the observer mixes up parents.
+bool is_own_call(const Node& node, const Below& below) {
+  return !below.recorded && (node.name.starts_with("c10d::") || !below.c10d);
+}
+
+/// Splits are rows of a tensor's first dimension: none is negative, and their sum has an end.
+void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
+  for (const std::vector<std::int64_t>* splits : {&call.in_splits, &call.out_splits}) {
+    std::int64_t sum = 0;
+    for (const std::int64_t split : *splits) {
+      if (split < 0 || __builtin_add_overflow(sum, split, &sum)) {
+        fail(trace, node, "splits of 0 or more, with a sum below 2^63", fmt::format("{}", split));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
+  std::map<NodeIndex, CommCall> calls;
+  const RecordedGroups groups = read_process_groups(trace);
+  const std::vector<Below> below = find_below(trace);
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+    const Node& node = trace.nodes[i];
+    const NodeClass node_class = classify(node);
+    if (node_class == NodeClass::kCommunication) {
+      calls.emplace_hint(calls.end(), static_cast<NodeIndex>(i),
+                         read_recorded(trace, node, groups));
+    } else if (node_class == NodeClass::kC10d && is_own_call(node, below[i])) {
+      calls.emplace_hint(calls.end(), static_cast<NodeIndex>(i), read_c10d_call(trace, node));
+    } else {
+      continue;
+    }
+    check_splits(trace, node, calls.rbegin()->second);
+  }
+  return calls;
+}
+
+std::map<std::string, std::uint64_t> count_collectives(const std::map<NodeIndex, CommCall>& calls) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [index, call] : calls) {
+    if (call.kind != CommKind::kInit) {
+      ++counts[call.name];
+    }
+  }
+  return counts;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,160 @@
+#include "et_schema/pytorch_et/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "et_schema/capture/capture_origin.h"
+#include "et_schema/capture/index_uses.h"
+#include "et_schema/json_trace/sniff.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/unpack.h"
+
+namespace understudy::et_schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error no_traces(const std::string& path, const TraceSet& set) {
+  std::error_code error;
+  const bool is_bench =
+      fs::is_regular_file(path, error) &&
+      std::find(set.others.begin(), set.others.end(), path + "/manifest.json") != set.others.end();
+  std::string got = set.kineto.empty() ? "none" : fmt::format("Kineto files: {}", set.kineto[0]);
+  if (set.kineto.size() > 1) {
+    got += fmt::format(" and {} more", set.kineto.size() - 1);
+  }
+  return bad_input(
+      "no trace is there",
+      {.file = path,
+       .rank = {},
+       .node = {},
+       .field = {},
+       .expected = "PyTorch execution traces, one a rank, plain or gzipped",
+       .got = is_bench ? "a benchmark (bench.et)" : got,
+       .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
+}
+
+void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (i > 0 && traces[i].rank == traces[i - 1].rank) {
+      throw bad_input("two files for one rank",
+                      {.file = traces[i].file,
+                       .rank = traces[i].rank,
+                       .node = {},
+                       .field = {},
+                       .expected = "one file for each rank",
+                       .got = fmt::format("this file and {}", traces[i - 1].file),
+                       .hint = "give one of them only"});
+    }
+    if (gaps == RankGaps::kRefused && traces[i].rank != static_cast<int>(i)) {
+      throw bad_input(
+          fmt::format("rank {} is missing", i),
+          {.file = traces[i].file,
+           .rank = {},
+           .node = {},
+           .field = {},
+           .expected = fmt::format("ranks 0 to {}, for {} files", traces.size() - 1, traces.size()),
+           .got = fmt::format("rank {} after {} of them", traces[i].rank, i),
+           .hint = "give the files of all ranks, or one file alone"});
+    }
+  }
+}
+
+using UsesByStem = std::map<std::string, IndexUses>;
+
+/// The file that scripts/capture wrote beside a trace which was named alone.
+void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, UsesByStem& uses) {
+  for (const char* ending : {".indices.json.gz", ".indices.json"}) {
+    const std::string stem = stem_of_trace(trace);
+    std::error_code error;
+    if (fs::is_regular_file(stem + ending, error)) {
+      read_input_files(stem + ending, budget, [&](InputFile&& file) {
+        uses.insert_or_assign(stem, parse_index_uses(file.data, stem + ending));
+        budget.keep(file.data.size());
+      });
+      return;
+    }
+  }
+}
+
+/// The description of the capture that a trace which was named alone lies in.
+void read_capture_beside(const std::string& trace, UnpackBudget& budget, CaptureOrigins& origins) {
+  const std::string name = folder_of(trace) + std::string(kCaptureName);
+  std::error_code error;
+  if (!origins.has_folder_of(trace) && fs::is_regular_file(name, error)) {
+    read_input_files(name, budget, [&](InputFile&& file) { origins.add(name, file.data); });
+  }
+}
+
+void attach_index_uses(std::vector<Trace>& traces, UsesByStem& uses) {
+  for (Trace& trace : traces) {
+    if (const auto found = uses.find(stem_of_trace(trace.file)); found != uses.end()) {
+      trace.index_uses = std::move(found->second);
+    }
+  }
+}
+
+}  // namespace
+
+TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits,
+                        RankGaps gaps) {
+  TraceSet set;
+  CaptureOrigins origins;
+  UsesByStem uses;
+  UnpackBudget budget(limits);
+  for (const std::string& path : paths) {
+    const std::size_t before = set.traces.size();
+    read_input_files(path, budget, [&](InputFile&& file) {
+      if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
+        uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
+        budget.keep(file.data.size());
+        return;
+      }
+      // What the user names is a trace, or an error that says what it is instead.
+      const JsonKind kind = file.name == path ? JsonKind::kTrace : classify_json(file.data);
+      if (kind == JsonKind::kKineto) {
+        set.kineto.push_back(file.name);
+      } else if (kind == JsonKind::kOther) {
+        set.others.push_back(file.name);
+        origins.add(file.name, file.data);
+      } else {
+        set.traces.push_back(parse_trace(file.data, file.name));
+        budget.keep(file.data.size());
+        if (file.name == path) {
+          read_index_uses_beside(path, budget, uses);
+          read_capture_beside(path, budget, origins);
+        }
+      }
+    });
+    if (set.traces.size() == before) {
+      throw no_traces(path, set);
+    }
+  }
+  attach_index_uses(set.traces, uses);
+  origins.attach(set.traces);
+  if (set.traces.size() > 1) {
+    std::vector<std::string> names;
+    for (const Trace& trace : set.traces) {
+      names.push_back(trace.file);
+    }
+    const std::vector<int> ranks = ranks_from_names(names);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      set.traces[i].rank = ranks[i];
+    }
+    std::sort(set.traces.begin(), set.traces.end(),
+              [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
+    check_ranks(set.traces, gaps);
+  }
+  return set;
+}
+
+std::vector<Trace> read_traces(const std::vector<std::string>& paths, const ReadLimits& limits) {
+  return read_trace_set(paths, limits).traces;
+}
+
+}  // namespace understudy::et_schema

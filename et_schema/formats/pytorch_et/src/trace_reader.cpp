@@ -1,0 +1,249 @@
+#include "et_schema/pytorch_et/trace_reader.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "et_schema/json_trace/json_cursor.h"
+#include "et_schema/json_trace/sniff.h"
+#include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/support/arena.h"
+#include "et_schema/support/content_hash.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_depth.h"
+#include "et_schema/support/json_repair.h"
+#include "et_schema/support/json_scan.h"
+#include "et_schema/support/quote.h"
+#include "trace_nodes.h"
+#include "trace_tree.h"
+
+namespace understudy::et_schema {
+namespace {
+
+using simdjson::SUCCESS;
+
+/// Longer nodes are refused: real ones have at most some hundred kilobytes, and the parser takes
+/// about 14 times a node's length.
+constexpr std::size_t kMaxNodeBytes = std::size_t{64} << 20U;
+
+/// Keys that follow a node's name in one of the layouts.
+constexpr std::array<std::string_view, 12> kNodeKeys = {
+    "id",  "ctrl_deps", "inputs",    "outputs", "attrs",  "rf_id",
+    "tid", "parent",    "fw_parent", "seq_id",  "fw_tid", "scope"};
+
+/// Splits a trace into its nodes by brackets and parses these one after the other: damage stays in
+/// the node where it is, and the parser's memory stays small.
+class TraceParser {
+ public:
+  TraceParser(std::string_view json, Trace& trace, Arena& arena)
+      : json_(json),
+        trace_(trace),
+        cursor_(json, check_start(json) + 1, trace.losses),
+        nodes_(arena, trace.losses) {}
+
+  void parse();
+
+ private:
+  void read_member(std::string_view key);
+  void read_nodes();
+  void read_node();
+  void read_damaged_node();
+  void add_node(simdjson::dom::element element);
+  [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
+                                                 simdjson::dom::element& element);
+  void check_schema() const;
+
+  std::string_view json_;
+  Trace& trace_;
+  JsonCursor cursor_;
+  NodeReader nodes_;
+  simdjson::dom::parser parser_;
+  bool has_nodes_ = false;
+  bool has_schema_ = false;
+  bool is_damaged_ = false;  ///< a node needed repair: look at each name from here on
+};
+
+[[noreturn]] void fail(std::string summary, std::string field, std::string expected,
+                       std::string got, std::string hint = {}) {
+  throw bad_input(std::move(summary), {.file = {},
+                                       .rank = {},
+                                       .node = {},
+                                       .field = std::move(field),
+                                       .expected = std::move(expected),
+                                       .got = std::move(got),
+                                       .hint = std::move(hint)});
+}
+
+void TraceParser::parse() {
+  for (bool first = true; cursor_.next_item(first, '}'); first = false) {
+    const std::optional<std::string_view> key = cursor_.read_key();
+    if (!key) {
+      break;
+    }
+    read_member(*key);
+  }
+  cursor_.refuse_rest();
+  if (trace_.nodes.empty()) {
+    fail("a trace without nodes", "nodes", "at least one node",
+         cursor_.is_cut_off() ? "a file cut off before the end of its first node"
+         : has_nodes_         ? "an empty list"
+                              : "nothing",
+         "capture again: an ExecutionTraceObserver that was started and stopped writes them");
+  }
+  check_schema();
+}
+
+void TraceParser::read_member(std::string_view key) {
+  refuse_kineto_key(key);
+  if (key == "nodes") {
+    read_nodes();
+    return;
+  }
+  const std::size_t begin = cursor_.position();
+  const std::string_view value = cursor_.skip_value();
+  const bool is_text = key == "schema" || key == "time";
+  const bool is_number = key == "pid" || key == "start_ts" || key == "finish_ts";
+  if (cursor_.is_cut_off() || (!is_text && !is_number)) {
+    return;
+  }
+  simdjson::dom::element element;
+  if (parse_slice(begin, cursor_.position(), element) != SUCCESS) {
+    fail("not JSON", std::string(key), "a value", quote(value));
+  }
+  if (is_text) {
+    std::string_view text;
+    if (element.get_string().get(text) != SUCCESS) {
+      fail("the header cannot be read", std::string(key), "a text", quote(value));
+    }
+    (key == "schema" ? trace_.schema : trace_.time) = text;
+    has_schema_ = has_schema_ || key == "schema";
+    return;
+  }
+  std::int64_t number = 0;
+  if (element.get_int64().get(number) != SUCCESS) {
+    fail("the header cannot be read", std::string(key), "an integer", quote(value));
+  }
+  (key == "pid" ? trace_.pid : key == "start_ts" ? trace_.start_ts : trace_.finish_ts) = number;
+}
+
+simdjson::error_code TraceParser::parse_slice(std::size_t begin, std::size_t end,
+                                              simdjson::dom::element& element) {
+  // The parser reads up to this many bytes past the text: if they are not ours, it makes a copy.
+  const bool copy = end + simdjson::SIMDJSON_PADDING > json_.size();
+  return parser_.parse(json_.data() + begin, end - begin, copy).get(element);
+}
+
+void TraceParser::read_nodes() {
+  if (has_nodes_) {
+    fail("two lists of nodes", "nodes", "one list", "a second one");
+  }
+  has_nodes_ = true;
+  if (!cursor_.stands_on('[')) {
+    fail("the nodes are no list", "nodes", "an array", quote(cursor_.rest()));
+  }
+  cursor_.move_to(cursor_.position() + 1);
+  for (bool first = true; cursor_.next_item(first, ']'); first = false) {
+    if (!cursor_.stands_on('{')) {
+      fail("a node is no object", "nodes", "{", quote(cursor_.rest()));
+    }
+    read_node();
+  }
+}
+
+void TraceParser::read_node() {
+  if (!is_damaged_) {
+    const std::size_t begin = cursor_.position();
+    const ScanResult scan = scan_brackets(json_, begin);
+    simdjson::dom::element element;
+    if (scan.status == ScanStatus::kComplete && scan.end - begin <= kMaxNodeBytes &&
+        parse_slice(begin, scan.end, element) == SUCCESS) {
+      add_node(element);
+      cursor_.move_to(scan.end);
+      return;
+    }
+    // An unescaped quote turns strings inside out up to the end of the file: from here on the
+    // names are looked at before the brackets are counted, which keeps the time linear.
+    is_damaged_ = true;
+  }
+  read_damaged_node();
+}
+
+void TraceParser::read_damaged_node() {
+  const RepairedObject node = repair_object(json_, cursor_.position(), kNodeKeys);
+  if (node.status == ScanStatus::kTooDeep) {
+    fail_too_deep();
+  }
+  if (node.status == ScanStatus::kCutOff) {
+    trace_.losses.add(Loss::kTruncatedNodes);
+    cursor_.cut_off();
+    return;
+  }
+  if (node.text.size() > kMaxNodeBytes) {
+    fail("a node is too large", "nodes", "nodes of at most 64 MiB",
+         fmt::format("{} bytes", node.text.size()));
+  }
+  simdjson::dom::element element;
+  const simdjson::error_code error = parser_.parse(node.text).get(element);
+  if (error != SUCCESS) {
+    fail("a node is no valid JSON", "nodes", "JSON",
+         fmt::format("{} in the node at byte {}: {}", simdjson::error_message(error),
+                     cursor_.position(), quote(cursor_.rest())));
+  }
+  trace_.losses.add(Loss::kRepairedNames, node.name_repaired ? 1 : 0);
+  trace_.losses.add(Loss::kRepairedCommas, node.commas_repaired);
+  add_node(element);
+  cursor_.move_to(node.end);
+}
+
+void TraceParser::add_node(simdjson::dom::element element) {
+  simdjson::dom::object object;
+  if (element.get_object().get(object) != SUCCESS) {
+    fail("a node is no object", "nodes", "{", quote(cursor_.rest()));
+  }
+  trace_.nodes.push_back(nodes_.read(object));
+}
+
+void TraceParser::check_schema() const {
+  // Later changes of the format came without a new number: the fields decide, not this text.
+  const std::string_view schema = trace_.schema;
+  const bool is_known = schema.starts_with("1.0.") || schema.starts_with("1.1.");
+  const std::string_view rest = is_known ? schema.substr(4) : std::string_view();
+  const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const std::string_view suffix = rest.substr(digits);
+  if (digits == 0 || (!suffix.empty() && !suffix.starts_with("-chakra"))) {
+    fail("a schema that is not known", "schema", "1.0.x or 1.1.x, alone or with -chakra.…",
+         has_schema_ ? fmt::format("\"{}\"", quote(schema)) : "nothing",
+         "this version of Understudy does not read it: look for a newer one");
+  }
+}
+
+}  // namespace
+
+Trace parse_trace(std::string_view json, const std::string& file) {
+  // The arena of real traces takes about as much as half of their text.
+  constexpr std::size_t kArenaShare = 2;
+  constexpr std::size_t kSmallestArena = 4096;
+  Trace trace;
+  trace.file = file;
+  trace.content_bytes = json.size();
+  trace.content_hash = content_hash(json);
+  trace.arena = std::make_unique<std::pmr::monotonic_buffer_resource>(
+      std::max(json.size() / kArenaShare, kSmallestArena));
+  Arena arena(*trace.arena);
+  try {
+    TraceParser(json, trace, arena).parse();
+    link_nodes(trace, arena);
+    RecordedGroups recorded = read_process_groups(trace);
+    trace.process_groups = std::move(recorded.groups);
+    trace.losses.add(Loss::kCutProcessGroups, recorded.cut_lists);
+  } catch (const Error& error) {
+    throw error.with_file(file);
+  }
+  return trace;
+}
+
+}  // namespace understudy::et_schema

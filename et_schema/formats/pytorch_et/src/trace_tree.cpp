@@ -1,0 +1,310 @@
+#include "trace_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/pytorch_et/trace_parents.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::string_view kThreadRootSuffix = "|thread]";
+constexpr std::string_view kRootPrefix = "[pytorch|profiler|execution_";
+constexpr std::string_view kMadeUpThreadRoot = "[pytorch|profiler|execution_trace|thread]";
+constexpr std::string_view kMadeUpProcessRoot = "[pytorch|profiler|execution_trace|process]";
+
+/// Roots of schema 1.0.1 say execution_graph, later ones execution_trace.
+bool is_thread_root(const Node& node) {
+  return node.name.starts_with(kRootPrefix) && node.name.ends_with(kThreadRootSuffix);
+}
+
+[[noreturn]] void fail(std::string summary, std::uint64_t node, std::string field,
+                       std::string expected, std::string got) {
+  throw bad_input(std::move(summary), {.file = {},
+                                       .rank = {},
+                                       .node = node,
+                                       .field = std::move(field),
+                                       .expected = std::move(expected),
+                                       .got = std::move(got),
+                                       .hint = {}});
+}
+
+void sort_by_id(std::vector<Node>& nodes) {
+  if (nodes.size() >= kNoNode) {
+    throw bad_input("too many nodes", {.file = {},
+                                       .rank = {},
+                                       .node = {},
+                                       .field = "nodes",
+                                       .expected = "fewer than 2^32 - 1 nodes",
+                                       .got = fmt::format("{}", nodes.size()),
+                                       .hint = {}});
+  }
+  // Nodes are large: sort small keys, then move each node once.
+  std::vector<std::pair<std::uint64_t, NodeIndex>> order;
+  order.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    order.emplace_back(nodes[i].id, static_cast<NodeIndex>(i));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Node> sorted;
+  sorted.reserve(nodes.size());
+  for (const auto& [id, index] : order) {
+    if (!sorted.empty() && sorted.back().id == id) {
+      fail("two nodes have the same id", id, "id", "each id once",
+           fmt::format("{} and {}", sorted.back().name, nodes[index].name));
+    }
+    sorted.push_back(nodes[index]);
+  }
+  nodes = std::move(sorted);
+}
+
+/// Makes nodes[0] the process root: node 1 is its own parent, and written last, so a cut-off file
+/// lacks it.
+void provide_process_root(Trace& trace) {
+  const Node& first = trace.nodes.front();
+  if (first.id == first.parent_id || (first.parent_id == 0 && first.id <= 1)) {
+    return;
+  }
+  Node root;
+  root.id = first.id > 1 ? 1 : 0;
+  if (first.id == 0) {
+    fail("a node is below id 1 and is not the root", first.id, "id", "ids of 1 or more", "0");
+  }
+  root.parent_id = root.id;
+  root.scope = Scope::kUserScope;
+  root.name = kMadeUpProcessRoot;
+  trace.nodes.insert(trace.nodes.begin(), root);
+}
+
+/// Refuses a chain of parents that comes back to its start. Only parents with higher ids than their
+/// child's can be part of one: where there are none, this is a single pass.
+void refuse_cycles(const Trace& trace) {
+  const std::vector<Node>& nodes = trace.nodes;
+  enum class State : std::uint8_t { kNew, kOnPath, kDone };
+  std::vector<State> states;
+  std::vector<NodeIndex> path;
+  for (std::size_t start = 1; start < nodes.size(); ++start) {
+    if (nodes[start].parent_id < nodes[start].id) {
+      continue;
+    }
+    states.resize(nodes.size(), State::kNew);
+    states[0] = State::kDone;
+    auto index = static_cast<NodeIndex>(start);
+    while (index != kNoNode && states[index] == State::kNew) {
+      states[index] = State::kOnPath;
+      path.push_back(index);
+      index = trace.find(nodes[index].parent_id);
+    }
+    if (index != kNoNode && states[index] == State::kOnPath) {
+      fail("a node is its own ancestor", nodes[index].id, "parent", "parents that lead to node 1",
+           fmt::format("a circle through node {}", nodes[index].parent_id));
+    }
+    for (const NodeIndex visited : path) {
+      states[visited] = State::kDone;
+    }
+    path.clear();
+  }
+}
+
+/// The roots of the threads by thread id.
+class ThreadRoots {
+ public:
+  explicit ThreadRoots(const Trace& trace) {
+    for (const Node& node : trace.nodes) {
+      if (is_thread_root(node)) {
+        roots_.try_emplace(node.tid, node.id);
+      }
+    }
+  }
+  [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t tid) const {
+    const auto found = roots_.find(tid);
+    return found == roots_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void add(std::uint64_t tid, std::uint64_t id) { roots_.emplace(tid, id); }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> roots_;
+};
+
+/// Sets the parent of each node whose parent is in the file and before it; false if one is not.
+bool set_known_parents(Trace& trace) {
+  bool all_known = true;
+  for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
+    Node& node = trace.nodes[i];
+    node.parent = node.parent_id < node.id ? trace.find(node.parent_id) : kNoNode;
+    all_known = all_known && node.parent != kNoNode;
+  }
+  return all_known;
+}
+
+/// What is known of a thread whose root the file lacks.
+struct LostThread {
+  std::uint64_t first_id = 0;          ///< of its nodes without a parent
+  std::uint64_t lowest_parent_id = 0;  ///< that they name
+};
+
+std::map<std::uint64_t, LostThread> find_lost_threads(const Trace& trace,
+                                                      const ThreadRoots& roots) {
+  std::map<std::uint64_t, LostThread> lost;
+  for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
+    const Node& node = trace.nodes[i];
+    if (node.parent != kNoNode || is_thread_root(node) || roots.find(node.tid)) {
+      continue;
+    }
+    const auto [entry, is_new] = lost.try_emplace(node.tid, LostThread{node.id, node.parent_id});
+    if (!is_new) {
+      entry->second.lowest_parent_id = std::min(entry->second.lowest_parent_id, node.parent_id);
+    }
+  }
+  return lost;
+}
+
+/// An id for the thread's root: the one that its nodes name as their parent, if it is free and
+/// before them, else the next free one below them. Nothing if none is near.
+std::optional<std::uint64_t> free_root_id(const Trace& trace, const LostThread& thread,
+                                          const std::set<std::uint64_t>& taken) {
+  constexpr int kTries = 64;  // a bound, so that odd files cost no more than linear time
+  const std::uint64_t process_id = trace.nodes.front().id;
+  const auto is_free = [&](std::uint64_t id) {
+    return id > process_id && id < thread.first_id && trace.find(id) == kNoNode &&
+           !taken.contains(id);
+  };
+  if (is_free(thread.lowest_parent_id)) {
+    return thread.lowest_parent_id;
+  }
+  std::uint64_t id = thread.first_id - 1;
+  for (int i = 0; i < kTries && id > process_id; ++i, --id) {
+    if (is_free(id)) {
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Makes up a root for each thread that has nodes without a parent and no root. A thread for which
+/// no id is free hangs from the process root.
+void provide_thread_roots(Trace& trace, ThreadRoots& roots) {
+  const std::uint64_t process_id = trace.nodes.front().id;
+  std::vector<Node> made_up;
+  std::set<std::uint64_t> taken;
+  for (const auto& [tid, thread] : find_lost_threads(trace, roots)) {
+    const std::optional<std::uint64_t> id = free_root_id(trace, thread, taken);
+    if (!id) {
+      continue;
+    }
+    taken.insert(*id);
+    roots.add(tid, *id);
+    Node& root = made_up.emplace_back();
+    root.id = *id;
+    root.parent_id = process_id;
+    root.tid = tid;
+    root.scope = Scope::kUserScope;
+    root.name = kMadeUpThreadRoot;
+  }
+  if (!made_up.empty()) {
+    trace.losses.add(Loss::kMadeUpThreadRoots, made_up.size());
+    trace.nodes.insert(trace.nodes.end(), made_up.begin(), made_up.end());
+    sort_by_id(trace.nodes);
+  }
+}
+
+/// Hangs each node without a parent from its thread's root, and the thread roots from the process.
+void hang_orphans(Trace& trace, const ThreadRoots& roots) {
+  for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
+    Node& node = trace.nodes[i];
+    if (node.parent != kNoNode) {
+      continue;
+    }
+    node.parent = 0;
+    if (is_thread_root(node)) {
+      continue;
+    }
+    trace.losses.add(Loss::kOrphanNodes);
+    // A thread's root may have been numbered after its first nodes.
+    const std::optional<std::uint64_t> root = roots.find(node.tid);
+    if (root && *root < node.id) {
+      node.parent = trace.find(*root);
+    }
+  }
+}
+
+void set_subtrees(Trace& trace, Arena& arena) {
+  std::vector<Node>& nodes = trace.nodes;
+  std::vector<std::uint32_t> counts(nodes.size(), 0);
+  for (std::size_t i = nodes.size(); i-- > 1;) {
+    Node& parent = nodes[nodes[i].parent];
+    if (nodes[i].last_descendant == kNoNode) {
+      nodes[i].last_descendant = static_cast<NodeIndex>(i);
+    }
+    if (parent.last_descendant == kNoNode || parent.last_descendant < nodes[i].last_descendant) {
+      parent.last_descendant = nodes[i].last_descendant;
+    }
+    ++counts[nodes[i].parent];
+  }
+  if (nodes[0].last_descendant == kNoNode) {
+    nodes[0].last_descendant = 0;
+  }
+  const std::span<NodeIndex> all = arena.array<NodeIndex>(nodes.size() - 1);
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].children = all.subspan(offset, counts[i]);
+    offset += counts[i];
+    counts[i] = 0;
+  }
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    const NodeIndex parent = nodes[i].parent;
+    const auto begin = static_cast<std::size_t>(nodes[parent].children.data() - all.data());
+    all[begin + counts[parent]++] = static_cast<NodeIndex>(i);
+  }
+}
+
+}  // namespace
+
+NodeIndex thread_root(const Trace& trace, std::uint64_t tid) {
+  for (const NodeIndex child : trace.nodes.front().children) {
+    if (trace.nodes[child].tid == tid && is_thread_root(trace.nodes[child])) {
+      return child;
+    }
+  }
+  return kNoNode;
+}
+
+void set_parents(Trace& trace, std::span<const NodeIndex> parents) {
+  UNDERSTUDY_ASSERT(parents.size() == trace.nodes.size());
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    Node& node = trace.nodes[i];
+    node.last_descendant = kNoNode;
+    if (parents[i] != kNoNode) {
+      UNDERSTUDY_ASSERT(parents[i] < i);
+      node.parent = parents[i];
+      node.parent_id = trace.nodes[parents[i]].id;
+    }
+  }
+  Arena arena(*trace.arena);
+  set_subtrees(trace, arena);
+}
+
+void link_nodes(Trace& trace, Arena& arena) {
+  UNDERSTUDY_ASSERT(!trace.nodes.empty());
+  sort_by_id(trace.nodes);
+  provide_process_root(trace);
+  refuse_cycles(trace);
+  if (!set_known_parents(trace)) {
+    ThreadRoots roots(trace);
+    provide_thread_roots(trace, roots);
+    set_known_parents(trace);
+    hang_orphans(trace, roots);
+  }
+  set_subtrees(trace, arena);
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "et_schema/model/report.h"
+
+namespace understudy::et_schema {
+
+/// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
+[[nodiscard]] std::string to_json(const Report& report);
+/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
+/// field missing.
+[[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
+/// One rank's part alone, to ship between processes.
+[[nodiscard]] std::string to_json(const RankReport& report);
+[[nodiscard]] RankReport parse_rank_report(const std::string& json, const std::string& file);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,296 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "et_schema/model/report.h"
+#include "et_schema/model/report_fields.h"
+#include "et_schema/report/report_json.h"
+#include "et_schema/support/json_fields.h"
+#include "report_gpu.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// A figure that was not finite is null in the file.
+double number(const JsonField& field) {
+  return field.as_double_or_null().value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+JsonSource source_of(const std::string& file) {
+  return {file, "the report cannot be read", "make the report again with `replay --report`"};
+}
+
+std::vector<double> numbers(const JsonField& field) {
+  std::vector<double> values;
+  for (const JsonField& item : field.items()) {
+    values.push_back(number(item));
+  }
+  return values;
+}
+
+// Reports of releases before a key was written lack it: then it holds nothing.
+std::vector<double> numbers_if_there(const JsonField& field, const char* key) {
+  const auto list = field.find(key);
+  return list ? numbers(*list) : std::vector<double>{};
+}
+std::optional<double> number_if_there(const JsonField& field, const char* key) {
+  const auto value = field.find(key);
+  return value ? value->as_double_or_null() : std::nullopt;
+}
+
+IterationStats read_iteration(const JsonField& field) {
+  IterationStats stats;
+  stats.min = field.at("min").as_double_or_null();
+  stats.median = field.at("median").as_double_or_null();
+  stats.p10 = field.at("p10").as_double_or_null();
+  stats.p90 = field.at("p90").as_double_or_null();
+  stats.p99 = field.at("p99").as_double_or_null();
+  stats.median_low = number_if_there(field, "median_low");
+  stats.median_high = number_if_there(field, "median_high");
+  stats.samples = numbers(field.at("samples"));
+  return stats;
+}
+
+Coverage read_coverage(const JsonField& field) {
+  Coverage coverage;
+  coverage.count = field.at("count").as_double_or_null();
+  coverage.time = field.at("time").as_double_or_null();
+  if (const auto share = field.find("substituted_time")) {
+    coverage.substituted_time = share->as_double_or_null();
+  }
+  if (const auto share = field.find("dropped_time")) {
+    coverage.dropped_time = share->as_double_or_null();
+  }
+  coverage.selected = field.at("selected").as_uint();
+  coverage.replayed = field.at("replayed").as_uint();
+  coverage.exact = field.at("exact").as_uint();
+  for (const CoverageList& list : kCoverageLists) {
+    for (const JsonField& row : field.at(list.key).items()) {
+      const bool is_noted = list.always_noted || row.find(list.note_key);
+      (coverage.*list.rows)
+          .push_back({row.at("name").as_text(), row.at("count").as_uint(),
+                      is_noted ? row.at(list.note_key).as_text() : ""});
+    }
+  }
+  return coverage;
+}
+
+std::vector<OutputMismatch> read_mismatches(const JsonField& field) {
+  std::vector<OutputMismatch> mismatches;
+  for (const JsonField& item : field.items()) {
+    mismatches.push_back({item.at("node").as_uint(), item.at("name").as_text(),
+                          item.at("field").as_text(), item.at("expected").as_text(),
+                          item.at("got").as_text()});
+  }
+  return mismatches;
+}
+
+std::vector<OperatorTime> read_operators(const JsonField& field) {
+  std::vector<OperatorTime> operators;
+  for (const JsonField& item : field.items()) {
+    operators.push_back({item.at("name").as_text(), item.at("class").as_text(),
+                         item.at("count").as_uint(), number(item.at("ms")),
+                         numbers_if_there(item, "samples_ms"), number_if_there(item, "recorded_ms"),
+                         number_if_there(item, "device_ms")});
+  }
+  return operators;
+}
+
+std::vector<CollectiveTime> read_collectives(const JsonField& field) {
+  std::vector<CollectiveTime> collectives;
+  for (const JsonField& item : field.items()) {
+    CollectiveTime row;
+    row.name = item.at("name").as_text();
+    row.group = item.at("group").as_text();
+    row.group_size = item.at("group_size").as_int32();
+    row.count = item.at("count").as_uint();
+    row.bytes = item.at("bytes").as_uint();
+    row.median_us = item.at("median_us").as_double_or_null();
+    row.algbw_gb_per_s = item.at("algbw_gb_per_s").as_double_or_null();
+    row.busbw_gb_per_s = item.at("busbw_gb_per_s").as_double_or_null();
+    row.samples_us = numbers_if_there(item, "samples_us");
+    row.moving_us = number_if_there(item, "moving_us");
+    row.waiting_us = number_if_there(item, "waiting_us");
+    row.moving_samples_us = numbers_if_there(item, "moving_samples_us");
+    collectives.push_back(std::move(row));
+  }
+  return collectives;
+}
+
+std::vector<ValueFinding> read_findings(const JsonField& field) {
+  std::vector<ValueFinding> findings;
+  for (const JsonField& item : field.items()) {
+    const auto iteration = item.find("iteration");
+    findings.push_back({item.at("node").as_uint(), item.at("name").as_text(),
+                        item.at("kind").as_text(), iteration ? iteration->as_uint() : 0});
+  }
+  return findings;
+}
+
+PaceUse read_pace(const JsonField& field) {
+  PaceUse pace;
+  pace.mode = field.at("mode").as_text();
+  for (const auto& [key, count] : kPaceCounts) {
+    const auto value = field.find(key);
+    pace.*count = value ? value->as_uint() : 0;
+  }
+  for (const auto& [key, figure] : kPaceFigures) {
+    pace.*figure = number_if_there(field, key);
+  }
+  return pace;
+}
+
+SystemCounters read_counters(const JsonField& field) {
+  SystemCounters counters;
+  for (const auto& [key, figure] : kCounterFigures) {
+    counters.*figure = field.at(key).as_double_or_null();
+  }
+  counters.hardware = field.at("hardware").as_text();
+  return counters;
+}
+
+MeasurementUse read_measurement(const JsonField& field) {
+  return {field.at("ended_by").as_text(),
+          field.at("until_percent").as_double_or_null(),
+          field.at("timing_passes").as_uint(),
+          field.at("restores").as_uint(),
+          field.at("restore_every").as_uint(),
+          field.at("restore_reason").as_text(),
+          field.at("foreign_cpus").as_double_or_null()};
+}
+
+HostLoad read_host_load(const JsonField& field) {
+  return {number(field.at("wall_ms")), number(field.at("cpus")), number(field.at("own_ms")),
+          field.at("busy_ms").as_double_or_null()};
+}
+
+OriginalStep read_original(const JsonField& field) {
+  return {field.at("step_ms").as_double_or_null(), field.at("operators_ms").as_double_or_null(),
+          field.at("unprofiled_ms").as_double_or_null()};
+}
+
+RankReport read_figures(const JsonField& field) {
+  RankReport report;
+  const auto complete = field.find("complete");
+  report.complete = !complete || complete->as_bool();
+  report.iteration_ms = read_iteration(field.at("iteration_ms"));
+  report.coverage = read_coverage(field.at("coverage"));
+  report.output_mismatches = field.at("output_mismatches").as_uint();
+  report.outputs_checked = field.at("outputs_checked").as_uint();
+  const JsonField values = field.at("values");
+  report.values = {values.at("nan").as_uint(), values.at("inf").as_uint(),
+                   values.at("subnormal").as_uint(), values.at("recorded_inf").as_uint()};
+  if (const auto gpu = field.find("gpu")) {
+    report.gpu = read_gpu(*gpu);
+  }
+  const JsonField memory = field.at("memory");
+  report.memory = {memory.at("peak_bytes").as_uint(), memory.at("live_peak_bytes").as_uint(),
+                   memory.at("external_bytes").as_uint()};
+  if (const auto pace = field.find("pace")) {
+    report.pace = read_pace(*pace);
+  }
+  if (const auto counters = field.find("counters")) {
+    report.counters = read_counters(*counters);
+  }
+  if (const auto measurement = field.find("measurement")) {
+    report.measurement = read_measurement(*measurement);
+  }
+  if (const auto load = field.find("host_load")) {
+    report.host_load = read_host_load(*load);
+  }
+  if (const auto original = field.find("original")) {
+    report.original = read_original(*original);
+  }
+  report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
+  report.yardstick_samples_ms = numbers_if_there(field, "yardstick_samples_ms");
+  report.iteration_yardstick_samples_ms = numbers_if_there(field, "iteration_yardstick_samples_ms");
+  report.host_overhead_ns_per_operator =
+      field.at("host_overhead_ns_per_operator").as_double_or_null();
+  if (const auto resolution = field.find("host_overhead_resolution_ns")) {
+    report.host_overhead_resolution_ns = resolution->as_double_or_null();
+  }
+  for (const auto& [name, count] : field.at("losses").members()) {
+    report.losses[name] = count.as_uint();
+  }
+  report.mismatches = read_mismatches(field.at("mismatches"));
+  report.value_findings = read_findings(field.at("value_findings"));
+  report.operators = read_operators(field.at("operators"));
+  report.collectives = read_collectives(field.at("collectives"));
+  report.startup_ms = field.at("startup_ms").as_double_or_null();
+  report.first_iteration_ms = field.at("first_iteration_ms").as_double_or_null();
+  return report;
+}
+
+RankReport read_rank(const JsonField& field) {
+  RankReport report = read_figures(field);
+  report.rank = field.at("rank").as_int32();
+  return report;
+}
+
+std::map<std::string, std::string> read_texts(const JsonField& field) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : field.members()) {
+    texts[key] = value.as_text();
+  }
+  return texts;
+}
+
+Environment read_environment(const JsonField& field) {
+  Environment environment;
+  environment.tool_version = field.at("tool_version").as_text();
+  environment.benchmark = field.at("benchmark").as_text();
+  if (const auto hash = field.find("benchmark_hash")) {
+    environment.benchmark_hash = hash->as_text();
+  }
+  environment.date_utc = field.at("date_utc").as_text();
+  environment.device = field.at("device").as_text();
+  environment.cpu_model = field.at("cpu_model").as_text();
+  environment.cpu_count = field.at("cpu_count").as_int32();
+  environment.threads = field.at("threads").as_int32();
+  environment.backend = field.at("backend").as_text();
+  environment.hosts = field.at("hosts").as_texts();
+  environment.versions = read_texts(field.at("versions"));
+  environment.settings = read_texts(field.at("settings"));
+  return environment;
+}
+
+// The tool that wrote the report, as far as a report of another version still tells.
+std::string writer_of(const JsonField& root) {
+  const auto environment = root.find("environment");
+  const auto version = environment ? environment->find("tool_version") : std::nullopt;
+  return version ? version->as_text() : "";
+}
+
+}  // namespace
+
+Report parse_report(const std::string& json, const std::string& file) {
+  const JsonSource source = source_of(file);
+  const nlohmann::json document = parse_json(json, source);
+  const JsonField root(document, source);
+  check_format(root, {"report", kReportFormat, kReportVersion}, file, writer_of(root));
+  Report report;
+  report.world_size = root.at("world_size").as_int32();
+  report.total = read_figures(root);
+  report.filters = root.at("filters").as_texts();
+  if (const auto warnings = root.find("warnings")) {
+    for (const JsonField& warning : warnings->items()) {
+      report.warnings.push_back({warning.at("figure").as_text(), warning.at("text").as_text()});
+    }
+  }
+  for (const JsonField& rank : root.at("ranks").items()) {
+    report.ranks.push_back(read_rank(rank));
+  }
+  if (report.world_size < 1 || static_cast<std::size_t>(report.world_size) != report.ranks.size()) {
+    root.at("world_size").fail(fmt::format("{}, the number of ranks listed", report.ranks.size()));
+  }
+  report.environment = read_environment(root.at("environment"));
+  return report;
+}
+
+RankReport parse_rank_report(const std::string& json, const std::string& file) {
+  const JsonSource source = source_of(file);
+  const nlohmann::json document = parse_json(json, source);
+  return read_rank(JsonField(document, source));
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// Whether `wait` can be that of the communication `call`: of the same sequence number, in the same
+/// group, a send or receive if it waits for one. What the trace does not say of a wait fits any.
+[[nodiscard]] bool can_be_wait_of(const CommInfo& wait, const CommInfo& call);
+
+/// Communications that were started and not yet joined, while one goes through a program in order.
+/// They are known by numbers of the caller's.
+class OpenComms {
+ public:
+  explicit OpenComms(const Program& program) : program_(program) {}
+
+  void start(std::uint32_t number, const Instruction& instruction);
+  /// A send whose tensors are its own: nothing joins it but the end.
+  void start_detached(std::uint32_t number);
+
+  /// Those that must be joined before an instruction that reads or writes these slots.
+  [[nodiscard]] std::vector<std::uint32_t> take_touched(const std::vector<SlotId>& slots);
+  /// Those that a recorded wait joins: where it names their group, those of its group, sequence
+  /// number and kind; else those that work on the tensor it names; else, of the first started that
+  /// it can be meant for, all of the same group.
+  [[nodiscard]] std::vector<std::uint32_t> take_waited(const Instruction& wait);
+  [[nodiscard]] std::vector<std::uint32_t> take_all();
+
+ private:
+  struct Open {
+    std::uint32_t number = 0;
+    const CommInfo* comm = nullptr;  ///< null: detached
+    std::set<StorageId> storages;
+  };
+  template <typename Matches>
+  std::vector<std::uint32_t> take_if(Matches matches);
+
+  const Program& program_;
+  std::vector<Open> open_;  ///< in order of start
+};
+
+}  // namespace understudy::et_schema

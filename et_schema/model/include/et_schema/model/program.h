@@ -1,0 +1,338 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "et_schema/model/comms.h"
+#include "et_schema/model/dtype.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/model/reuse.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::et_schema {
+
+using SlotId = std::uint32_t;
+using StorageId = std::uint32_t;
+using SchemaId = std::uint32_t;
+using GroupId = std::uint32_t;
+
+/// How the content of a tensor is made when no instruction of the program writes it.
+enum class ValueRuleKind : std::uint8_t {
+  kZeros,
+  kConstant,   ///< a
+  kUniform,    ///< floats in [a, b)
+  kNormal,     ///< mean a, standard deviation b
+  kIntegers,   ///< uniform integers in [low, high); in `a` different values if a > 0
+  kOffsets,    ///< monotone from 0 to at most `high`; the last element is `high` if include_last
+  kLengths,    ///< non-negative; each group of segments.count elements adds up to segments.sum
+  kArange,     ///< low, low + step, …; step is `high`
+  kBernoulli,  ///< true (or 1) with probability a
+  kMask,       ///< exactly `high` elements true (or 1), spread at random
+  kTargets,    ///< class numbers in [0, high), or `low` (the ignore_index) with probability a
+  kReuse,      ///< integers in [low, high) that occur as often as `reuse` says
+  kDominant    ///< square matrices of `high` rows: symmetric, `a` on the diagonal, which outweighs
+               ///< the rest of its row: positive definite and well-conditioned
+};
+
+struct ValueRule {
+  struct Segment {
+    std::int64_t count = 0;
+    std::int64_t sum = 0;
+    bool operator==(const Segment&) const = default;
+  };
+  ValueRuleKind kind = ValueRuleKind::kZeros;
+  double a = 0;
+  double b = 0;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool include_last = false;
+  std::vector<Segment> segments;
+  std::string why;  ///< operator and argument that ask for it: "aten::embedding.indices"
+  Reuse reuse = {};
+  bool operator==(const ValueRule&) const = default;
+};
+
+/// Memory that one or more slots alias: one storage lifetime of the trace.
+struct Storage {
+  Device device;           ///< as recorded
+  std::int64_t bytes = 0;  ///< largest extent of any of its slots
+  bool external = false;   ///< read before anything in the program wrote it
+  /// The instruction before which the original let go of it, where that was later than behind its
+  /// last reader: a variable of the program held it, or the gradient of a parameter. The number of
+  /// instructions: until the step's end. At or below the instruction that makes it: it outlives the
+  /// step, and goes in the next one.
+  std::optional<std::uint32_t> held_until = {};
+  bool state = false;  ///< external, and an optimizer's: no instruction before its step reads it
+  /// Of an external: the share of its elements that were zero in the original, where that decides
+  /// how long an operator takes; 0 where it does not.
+  double zeros = 0;
+  /// External, and no slot lies in it: what the original's program holds on the device throughout
+  /// and no operator meets, in sum.
+  bool untouched = false;
+  bool pinned = false;  ///< external, and in page-locked memory of the host
+  bool operator==(const Storage&) const = default;
+};
+
+/// The elements of a sparse tensor that is made before the run: so many, at indices of which each
+/// dimension has its own.
+struct SparseContent {
+  SparseLayout layout = SparseLayout::kCoo;
+  std::int64_t elements = 0;
+  bool coalesced = false;  ///< each place once, in order; always so of csr and csc
+  std::vector<ValueRule> indices;
+  bool operator==(const SparseContent&) const = default;
+};
+
+/// A tensor value, numbered once: one layout of one storage.
+struct Slot {
+  StorageId storage = 0;
+  DType dtype = DType::kUndefined;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;  ///< in elements; for traces without strides those told by
+                                      ///< view operators, else contiguous
+  bool strides_recorded = false;      ///< only then are they checked
+  std::int64_t offset = 0;            ///< in elements
+  bool external = false;              ///< made before the run, on the external storage
+  bool wrapped_number = false;        ///< a Python scalar: a 0-dim tensor that does not promote
+  bool sparse = false;  ///< recorded without storage but with elements: sparse or opaque
+  std::optional<ValueRule>
+      value;  ///< of externals and of pinned results; absent: the default of the dtype
+  std::optional<SparseContent> content;  ///< of sparse externals; absent: they have no elements
+  bool operator==(const Slot&) const = default;
+};
+
+/// One argument or result of an instruction.
+struct Argument {
+  struct None {
+    bool operator==(const None&) const = default;
+  };
+  struct Undefined {
+    bool operator==(const Undefined&) const = default;
+  };  ///< an undefined tensor
+  struct SlotRef {
+    SlotId id = 0;
+    bool operator==(const SlotRef&) const = default;
+  };
+  struct DeviceRef {
+    Device device;
+    bool operator==(const DeviceRef&) const = default;
+  };
+  struct Opaque {
+    std::string tag;
+    bool operator==(const Opaque&) const = default;
+  };  ///< "Generator", "Stream"
+  using List = std::vector<Argument>;
+  std::variant<None, Undefined, SlotRef, bool, std::int64_t, double, std::string, DeviceRef, Opaque,
+               List>
+      value;
+  bool operator==(const Argument&) const = default;
+};
+
+enum class InstructionKind : std::uint8_t {
+  kOp,      ///< an operator, called through the dispatcher
+  kAlias,   ///< results[0] = as_strided(args[0]) with the result slot's layout
+  kNative,  ///< a label that did work: replayed through an equivalent, where there is one
+  kCollective,
+  kP2p,
+  kWait,
+  kKernel,  ///< of a compiled graph, Triton's or C++: a stub holds its place, or it is dropped
+  kMarker   ///< a step or an annotation: costs nothing
+};
+
+/// What a communication instruction needs beside its tensors.
+struct CommInfo {
+  CommKind kind = CommKind::kBarrier;
+  GroupId group = 0;
+  std::int64_t root_or_peer = 0;  ///< group rank; of rooted collectives, send and recv
+  std::string reduce_op =
+      "sum";  ///< not recorded in any schema: assumed, and counted in the losses
+  std::vector<std::int64_t> in_splits;
+  std::vector<std::int64_t> out_splits;
+  std::optional<std::int64_t> seq;
+  std::optional<bool> is_async;
+  bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
+  std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
+  bool operator==(const CommInfo&) const = default;
+};
+
+/// Smaller blocks lie in holes of the heap.
+inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
+
+/// Memory that an operator of the original took from the C library's heap.
+struct HeapBlock {
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;  ///< above the lowest block that the profile shows
+  bool operator==(const HeapBlock&) const = default;
+};
+
+/// When an instruction ran in the original and how long, from its profile. Medians over the
+/// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
+struct Timing {
+  std::int64_t start_ns = 0;  ///< its issue, since the step's start on the host
+  std::int64_t host_ns = 0;   ///< on the issuing thread, all below it included. Of an operator that
+                              ///< was opened and runs too: what came after the last of its parts
+  std::int64_t gap_ns = 0;    ///< host time between the end of the instruction before it on its
+                              ///< thread, or the step's start, and its start
+  std::int64_t device_ns = 0;               ///< Σ duration of the device events that it launched
+  std::uint64_t launches = 0;               ///< of those device events
+  std::optional<std::int64_t> stream = {};  ///< of the first of them
+  std::vector<HeapBlock> blocks = {};       ///< of kLeastHeapBlockBytes and more, in order, its
+                                            ///< temporaries among them
+  std::optional<std::int64_t> page_faults = {};  ///< on its thread, where they were counted
+  bool operator==(const Timing&) const = default;
+};
+
+/// One thing the replayer does. `args` by kind:
+/// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a C++ kernel two
+///   texts follow: the arguments' roles ("r w rw -", - for a number) and the generated file;
+/// - kAlias: one slot, whose storage the result shares;
+/// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
+///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
+///   is empty;
+/// - kWait: the tensor that it is recorded to wait for, if any (open_comms.h tells what it joins);
+/// - kNative: {list of the label's recorded inputs, list of the recorded arguments of the forward
+/// operator it
+///   belongs to (empty if unknown), list of the tensors that operators below the label allocated}.
+struct Instruction {
+  InstructionKind kind = InstructionKind::kOp;
+  std::uint64_t node_id = 0;
+  std::uint64_t thread = 1;
+  std::string name;                ///< "aten::add.Tensor"; a label's or a collective's name
+  std::optional<SchemaId> schema;  ///< of kOp: the recorded schema text; of kNative: that of the
+                                   ///< forward operator whose arguments args[1] lists
+  std::vector<Argument> args;      ///< in the recorded schema's order
+  std::vector<Argument> results;
+  bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
+  std::optional<CommInfo> comm;  ///< of kCollective, kP2p, kWait
+  std::optional<Timing> timing;  ///< where a profile was linked; never of a body's instructions
+  std::vector<Instruction>
+      body;  ///< what replaces the operator where it does not resolve; may be nested
+  bool operator==(const Instruction&) const = default;
+};
+
+/// An operator that selection opened: its children are replayed in its place.
+struct Opened {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string reason;
+  std::int64_t own_ns = 0;  ///< recorded time in none of its parts: what opening it leaves out
+  bool operator==(const Opened&) const = default;
+};
+
+/// What of the trace the program holds.
+struct Selection {
+  std::string step;  ///< "ProfilerStep#4", "all", or empty where the trace has no steps
+  std::vector<std::string> filters;  ///< "--only compute", "--exclude ^aten::fill_"
+  std::uint64_t operators = 0;       ///< selected, communication included, labels that did work not
+  std::uint64_t labels = 0;          ///< native instructions
+  std::uint64_t rounds = 0;          ///< rounds to the fixpoint
+  std::vector<Opened> opened;
+  bool operator==(const Selection&) const = default;
+};
+
+/// How the nodes of a trace found their events in a profile.
+enum class JoinKind : std::uint8_t {
+  kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id, with names checked
+  kOrder              ///< per thread in order of start, names aligned
+};
+
+/// "record function id" or "order".
+[[nodiscard]] std::string_view to_string(JoinKind join);
+
+/// Device events of one name that no operator can be told to have launched.
+struct LostDeviceEvents {
+  std::string name;
+  std::string reason;
+  std::uint64_t count = 0;
+  std::int64_t device_ns = 0;
+  bool operator==(const LostDeviceEvents&) const = default;
+};
+
+/// How long a fixed piece of interpreter work took beside the steps (docs/metrics.md, "Host
+/// probe"). Two probes of one kind compare two hosts, or one host at two times.
+struct HostProbe {
+  std::string kind;  ///< what was run, and by which LibTorch: "torchscript-1 2.11.0"
+  double us = 0;     ///< the median over the steps
+  bool operator==(const HostProbe&) const = default;
+};
+
+/// A call of the original that did nothing but wait for its device.
+struct DeviceWait {
+  enum class For : std::uint8_t {
+    kDevice,  ///< all that was issued to the device
+    kStream,  ///< what was issued to a stream
+    kEvent    ///< what an event was recorded behind
+  };
+  std::int64_t start_ns = 0;  ///< since the step's start on the host
+  std::int64_t host_ns = 0;   ///< for so long
+  For waits_for = For::kDevice;
+  bool operator==(const DeviceWait&) const = default;
+};
+
+/// "device", "stream" or "event".
+[[nodiscard]] std::string_view to_string(DeviceWait::For waits_for);
+
+/// The profile that the times of a program come from, and what of it was found in the trace.
+struct RecordedProfile {
+  std::string file;                ///< base name
+  std::uint64_t bytes = 0;         ///< uncompressed
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  JoinKind join = JoinKind::kRecordFunctionId;
+  std::uint64_t steps = 1;   ///< profiled steps that the medians are over
+  std::int64_t step_ns = 0;  ///< duration of the step on the host, observer cost removed
+  std::optional<std::int64_t> unprofiled_step_ns = {};     ///< median of the steps that nothing
+                                                           ///< observed, where the capture tells
+  std::optional<std::int64_t> minor_faults = {};           ///< page faults of such a step, likewise
+  std::optional<std::int64_t> profiled_minor_faults = {};  ///< of the profiled steps, likewise
+  double observer_ns_per_event = 0;  ///< the profiler's cost that was taken out
+  std::string observer_source;       ///< how that cost is known
+  std::uint64_t events = 0;          ///< operators and annotations in the profiled steps
+  std::uint64_t nodes = 0;           ///< nodes of the trace's step
+  std::uint64_t nodes_with_rf_id = 0;
+  std::uint64_t nodes_joined = 0;
+  std::uint64_t device_events = 0;
+  std::uint64_t device_events_linked = 0;
+  std::vector<LostDeviceEvents> lost;    ///< in order of names
+  std::int64_t operators_ns = 0;         ///< Σ exclusive host time of the step's operators,
+                                         ///< communication apart
+  std::int64_t operators_device_ns = 0;  ///< Σ device time below them
+  /// What decided which kernels ran, and variables of the environment, where the capture tells
+  /// (docs/formats.md, "capture.json").
+  std::map<std::string, std::string> kernel_settings = {};
+  std::map<std::string, std::string> variables = {};
+  std::optional<HostProbe> host_probe =
+      {};  ///< beside the profiled steps; older captures have none
+  std::vector<DeviceWait> device_waits = {};  ///< those in no instruction, in order of start
+  bool operator==(const RecordedProfile&) const = default;
+};
+
+/// The benchmark of one rank: instructions in order of issue over numbered slots.
+struct Program {
+  std::vector<std::string> schemas;
+  std::vector<Storage> storages;
+  std::vector<Slot> slots;
+  std::vector<Instruction> instructions;
+  Selection selection;
+  Losses losses;
+  std::optional<RecordedProfile> profile;  ///< absent: no instruction has a timing
+  bool operator==(const Program&) const = default;
+};
+
+/// Calls visit(SlotId) for each slot among the arguments, lists included, in order.
+template <typename Visitor>
+void for_each_slot(const std::vector<Argument>& arguments, Visitor&& visit) {
+  for (const Argument& argument : arguments) {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+      visit(slot->id);
+    } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for_each_slot(*list, visit);
+    }
+  }
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/dtype.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/model/reuse.h"
+
+namespace understudy::et_schema {
+
+/// One sight of a tensor in a trace. Ids are addresses in disguise: both are reused after a free.
+struct Tensor {
+  std::int64_t tensor_id = 0;
+  std::int64_t storage_id = 0;
+  std::int64_t storage_offset = 0;  ///< in elements
+  std::int64_t numel = 0;
+  std::int64_t item_bytes = 0;
+  DType dtype = DType::kUndefined;
+  Device device;
+  bool has_strides = false;  ///< recorded since schema 1.1.1
+  std::span<const std::int64_t> sizes;
+  std::span<const std::int64_t> strides;  ///< empty unless has_strides
+
+  [[nodiscard]] bool defined() const { return dtype != DType::kUndefined || !device_is_none(); }
+  /// False for zero-byte, sparse and opaque tensors and for torch.func's wrappers: many share one
+  /// storage id, only the tensor id tells them apart.
+  [[nodiscard]] bool has_storage() const { return numel > 0 && storage_id != 0; }
+
+ private:
+  [[nodiscard]] bool device_is_none() const { return device.type == DeviceType::kNone; }
+};
+
+enum class ValueKind : std::uint8_t {
+  kNone,
+  kTensor,
+  kBool,
+  kInt,
+  kDouble,
+  kString,
+  kDevice,
+  kList,
+  kTuple,
+  kOpaque
+};
+
+/// One recorded argument or result. Texts, lists and tensors belong to the Trace that holds the
+/// node.
+class Value {
+ public:
+  Value() = default;
+  [[nodiscard]] static Value of(bool value);
+  [[nodiscard]] static Value of(std::int64_t value);
+  [[nodiscard]] static Value of(double value);
+  [[nodiscard]] static Value of(const Tensor* tensor);
+  /// kString, kDevice ("cuda:0") or kOpaque (the tag: "Generator", "Stream", "Object").
+  [[nodiscard]] static Value of_text(ValueKind kind, std::string_view text);
+  /// kList or kTuple.
+  [[nodiscard]] static Value of_items(ValueKind kind, std::span<const Value> items);
+
+  [[nodiscard]] ValueKind kind() const { return kind_; }
+  [[nodiscard]] bool is(ValueKind kind) const { return kind_ == kind; }
+  // Each accessor asserts the kind.
+  [[nodiscard]] bool as_bool() const;
+  [[nodiscard]] std::int64_t as_int() const;
+  [[nodiscard]] double as_double() const;
+  [[nodiscard]] std::string_view text() const;
+  [[nodiscard]] std::span<const Value> items() const;
+  [[nodiscard]] const Tensor& tensor() const;
+
+ private:
+  ValueKind kind_ = ValueKind::kNone;
+  std::uint32_t size_ = 0;
+  union {
+    std::int64_t integer_ = 0;
+    double real_;
+    const char* text_;
+    const Value* items_;
+    const Tensor* tensor_;
+  };
+};
+
+/// Calls visit(const Tensor&) for each tensor among the values, lists included, in order; undefined
+/// ones too.
+template <typename Visitor>
+void for_each_tensor(std::span<const Value> values, Visitor&& visit) {
+  for (const Value& value : values) {
+    if (value.is(ValueKind::kTensor)) {
+      visit(value.tensor());
+    } else if (value.is(ValueKind::kList) || value.is(ValueKind::kTuple)) {
+      for_each_tensor(value.items(), visit);
+    }
+  }
+}
+
+/// Attributes of a record_param_comms node, written since schema 1.1.0.
+struct CommAttributes {
+  std::string_view collective_name;
+  std::string_view dtype;  ///< "Float", "Long", "Byte"
+  std::int64_t in_msg_nelems = 0;
+  std::int64_t out_msg_nelems = 0;
+  std::string_view in_split_size;  ///< "[1, 2]"
+  std::string_view out_split_size;
+  std::int64_t global_rank_start = -1;
+  std::int64_t global_rank_stride = -1;
+  std::string_view pg_name;
+  std::string_view pg_desc;
+  std::int64_t pg_size = 0;
+};
+
+/// RecordScope of PyTorch; other numbers are kept as they are.
+enum class Scope : std::uint8_t { kFunction = 0, kBackwardFunction = 1, kUserScope = 7 };
+
+using NodeIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = 0xffffffffU;
+
+struct Node {
+  std::uint64_t id = 0;
+  std::uint64_t parent_id = 0;
+  std::uint64_t rf_id = 0;
+  std::uint64_t fw_parent = 0;
+  std::int64_t seq_id = -1;
+  std::uint64_t tid = 0;
+  std::uint64_t fw_tid = 0;
+  Scope scope = Scope::kFunction;
+  std::string_view name;
+  std::string_view op_schema;
+  std::string_view kernel_backend;
+  std::string_view kernel_file;
+  std::string_view tensor_range;  ///< JSON text {"flat input tensor index":[min,max]}, or empty
+  std::span<const Value> inputs;
+  std::span<const Value> outputs;
+  const CommAttributes* comm = nullptr;  ///< null where the file has none
+
+  // Made by the reader after all nodes are in:
+  NodeIndex parent = kNoNode;  ///< kNoNode for the process root only
+  NodeIndex last_descendant =
+      kNoNode;  ///< highest index in the subtree; the node itself for a leaf
+  std::span<const NodeIndex> children;  ///< in order of id
+};
+
+struct ProcessGroup {
+  std::string name;  ///< unique in a job; the address in text form for traces of torch 2.0 and 2.1
+  std::string description;
+  std::string backend;
+  std::vector<std::int64_t> ranks;  ///< global ranks in group order; empty: the whole world
+  std::int64_t size = 0;            ///< as recorded
+  bool operator==(const ProcessGroup&) const = default;
+};
+
+/// The capture that a trace is of, as the capture.json beside it, or beside another trace of the
+/// same input, tells.
+struct CaptureOrigin {
+  std::string file;             ///< that capture.json
+  std::string id;               ///< of the capture; empty: it is older than ids
+  std::int64_t world_size = 1;  ///< ranks of the job
+  std::optional<int> rank;      ///< which of them this trace is; absent: it is not in the list
+  bool is_same_file = true;     ///< false: the list has another trace of this name
+};
+
+/// One rank's execution trace: nodes in order of id (start order), linked to a tree in which every
+/// node but the process root has a parent with a smaller index. Move-only: it owns what its views
+/// show.
+struct Trace {
+  std::string file;    ///< as given by the user; "archive/member" for a member
+  std::string schema;  ///< "1.0.3-chakra.0.0.4"
+  std::int64_t pid = 0;
+  std::string time;
+  std::int64_t start_ts = 0;
+  std::int64_t finish_ts = 0;
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  std::uint64_t content_bytes = 0;
+  int rank = 0;
+
+  std::vector<Node> nodes;  ///< nodes[0] is the process root
+  std::vector<ProcessGroup> process_groups;
+  std::optional<CaptureOrigin> capture;  ///< absent: nothing is known of one
+  IndexUses index_uses;                  ///< recorded beside the trace; empty where they were not
+  Losses losses;
+
+  /// Index of a node by id (binary search); kNoNode if it is not there.
+  [[nodiscard]] NodeIndex find(std::uint64_t id) const;
+
+  /// Owns all texts, values and tensors of the nodes.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
+};
+
+/// What a node is, decided by its fields alone.
+enum class NodeClass : std::uint8_t {
+  kLabel,          ///< no schema: wrappers, annotations, roots
+  kOperator,       ///< op_schema, not c10d::
+  kC10d,           ///< c10d:: or _c10d_functional:: wrapper around a communication
+  kCommunication,  ///< record_param_comms
+  kKernel          ///< of a compiled graph: Triton's, or C++ that a capture gave a label
+};
+[[nodiscard]] NodeClass classify(const Node& node);
+
+}  // namespace understudy::et_schema

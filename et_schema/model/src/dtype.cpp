@@ -1,0 +1,213 @@
+#include "et_schema/model/dtype.h"
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace understudy::et_schema {
+namespace {
+
+enum class Family : std::uint8_t { kFloating, kComplex, kIntegral, kOther };
+
+struct DTypeInfo {
+  DType dtype;
+  std::int8_t bytes;
+  Family family;
+  std::string_view name;
+  std::string_view cpp_name;
+};
+
+// cpp_name is what caffe2::TypeMeta prints, as it stands in traces.
+constexpr std::array kDTypes = {
+    DTypeInfo{DType::kUInt8, 1, Family::kIntegral, "uint8", "unsigned char"},
+    DTypeInfo{DType::kInt8, 1, Family::kIntegral, "int8", "signed char"},
+    DTypeInfo{DType::kInt16, 2, Family::kIntegral, "int16", "short"},
+    DTypeInfo{DType::kInt32, 4, Family::kIntegral, "int32", "int"},
+    DTypeInfo{DType::kInt64, 8, Family::kIntegral, "int64", "long"},
+    DTypeInfo{DType::kFloat16, 2, Family::kFloating, "float16", "c10::Half"},
+    DTypeInfo{DType::kFloat32, 4, Family::kFloating, "float32", "float"},
+    DTypeInfo{DType::kFloat64, 8, Family::kFloating, "float64", "double"},
+    DTypeInfo{DType::kComplexFloat16, 4, Family::kComplex, "complex32", "c10::complex<c10::Half>"},
+    DTypeInfo{DType::kComplexFloat32, 8, Family::kComplex, "complex64", "c10::complex<float>"},
+    DTypeInfo{DType::kComplexFloat64, 16, Family::kComplex, "complex128", "c10::complex<double>"},
+    DTypeInfo{DType::kBool, 1, Family::kOther, "bool", "bool"},
+    DTypeInfo{DType::kQInt8, 1, Family::kOther, "qint8", "c10::qint8"},
+    DTypeInfo{DType::kQUInt8, 1, Family::kOther, "quint8", "c10::quint8"},
+    DTypeInfo{DType::kQInt32, 4, Family::kOther, "qint32", "c10::qint32"},
+    DTypeInfo{DType::kBFloat16, 2, Family::kFloating, "bfloat16", "c10::BFloat16"},
+    DTypeInfo{DType::kFloat8E5M2, 1, Family::kFloating, "float8_e5m2", "c10::Float8_e5m2"},
+    DTypeInfo{DType::kFloat8E4M3Fn, 1, Family::kFloating, "float8_e4m3fn", "c10::Float8_e4m3fn"},
+    DTypeInfo{DType::kFloat8E5M2Fnuz, 1, Family::kFloating, "float8_e5m2fnuz",
+              "c10::Float8_e5m2fnuz"},
+    DTypeInfo{DType::kFloat8E4M3Fnuz, 1, Family::kFloating, "float8_e4m3fnuz",
+              "c10::Float8_e4m3fnuz"},
+    DTypeInfo{DType::kUInt16, 2, Family::kIntegral, "uint16", "unsigned short"},
+    DTypeInfo{DType::kUInt32, 4, Family::kIntegral, "uint32", "unsigned int"},
+    DTypeInfo{DType::kUInt64, 8, Family::kIntegral, "uint64", "unsigned long"},
+    DTypeInfo{DType::kFloat8E8M0Fnu, 1, Family::kFloating, "float8_e8m0fnu", "c10::Float8_e8m0fnu"},
+    // Types that nothing here asks for by name. Of several elements in a byte the byte counts, as
+    // LibTorch counts it.
+    DTypeInfo{DType{16}, 1, Family::kOther, "quint4x2", "c10::quint4x2"},
+    DTypeInfo{DType{17}, 1, Family::kOther, "quint2x4", "c10::quint2x4"},
+    DTypeInfo{DType{18}, 1, Family::kOther, "bits1x8", "c10::bits1x8"},
+    DTypeInfo{DType{19}, 1, Family::kOther, "bits2x4", "c10::bits2x4"},
+    DTypeInfo{DType{20}, 1, Family::kOther, "bits4x2", "c10::bits4x2"},
+    DTypeInfo{DType{21}, 1, Family::kOther, "bits8", "c10::bits8"},
+    DTypeInfo{DType{22}, 2, Family::kOther, "bits16", "c10::bits16"},
+    DTypeInfo{DType{30}, 1, Family::kOther, "uint1", "c10::dummy_uint1_7_t<1>"},
+    DTypeInfo{DType{31}, 1, Family::kOther, "uint2", "c10::dummy_uint1_7_t<2>"},
+    DTypeInfo{DType{32}, 1, Family::kOther, "uint3", "c10::dummy_uint1_7_t<3>"},
+    DTypeInfo{DType{33}, 1, Family::kOther, "uint4", "c10::dummy_uint1_7_t<4>"},
+    DTypeInfo{DType{34}, 1, Family::kOther, "uint5", "c10::dummy_uint1_7_t<5>"},
+    DTypeInfo{DType{35}, 1, Family::kOther, "uint6", "c10::dummy_uint1_7_t<6>"},
+    DTypeInfo{DType{36}, 1, Family::kOther, "uint7", "c10::dummy_uint1_7_t<7>"},
+    DTypeInfo{DType{37}, 1, Family::kOther, "int1", "c10::dummy_int1_7_t<1>"},
+    DTypeInfo{DType{38}, 1, Family::kOther, "int2", "c10::dummy_int1_7_t<2>"},
+    DTypeInfo{DType{39}, 1, Family::kOther, "int3", "c10::dummy_int1_7_t<3>"},
+    DTypeInfo{DType{40}, 1, Family::kOther, "int4", "c10::dummy_int1_7_t<4>"},
+    DTypeInfo{DType{41}, 1, Family::kOther, "int5", "c10::dummy_int1_7_t<5>"},
+    DTypeInfo{DType{42}, 1, Family::kOther, "int6", "c10::dummy_int1_7_t<6>"},
+    DTypeInfo{DType{43}, 1, Family::kOther, "int7", "c10::dummy_int1_7_t<7>"},
+    DTypeInfo{DType{45}, 1, Family::kOther, "float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2"},
+    DTypeInfo{DType::kUndefined, 0, Family::kOther, "undefined", "nullptr (uninitialized)"},
+};
+
+// Other spellings: of the compiler's demangler, of Python's names, of Windows.
+struct Spelling {
+  std::string_view text;
+  DType dtype;
+};
+constexpr std::array kOtherCppNames = {
+    Spelling{"long int", DType::kInt64},
+    Spelling{"long long", DType::kInt64},
+    Spelling{"__int64", DType::kInt64},
+    Spelling{"int64_t", DType::kInt64},
+    Spelling{"short int", DType::kInt16},
+    Spelling{"char", DType::kInt8},
+    Spelling{"short unsigned int", DType::kUInt16},
+    Spelling{"long unsigned int", DType::kUInt64},
+    Spelling{"unsigned long long", DType::kUInt64},
+    Spelling{"at::Half", DType::kFloat16},
+    Spelling{"at::BFloat16", DType::kBFloat16},
+};
+
+const DTypeInfo* find_info(DType dtype) {
+  for (const DTypeInfo& entry : kDTypes) {
+    if (entry.dtype == dtype) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+Family family_of(DType dtype) {
+  const DTypeInfo* entry = find_info(dtype);
+  return entry == nullptr ? Family::kOther : entry->family;
+}
+
+}  // namespace
+
+std::int64_t item_size(DType dtype) {
+  const DTypeInfo* entry = find_info(dtype);
+  return entry == nullptr ? 0 : entry->bytes;
+}
+
+std::string_view to_string(DType dtype) {
+  const DTypeInfo* entry = find_info(dtype);
+  return entry == nullptr ? "undefined" : entry->name;
+}
+
+std::optional<DType> dtype_from_string(std::string_view name) {
+  for (const DTypeInfo& entry : kDTypes) {
+    if (entry.name == name) {
+      return entry.dtype;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DType> dtype_from_cpp_name(std::string_view name) {
+  // Nearly all tensors of real traces are of these two.
+  if (name == "float") {
+    return DType::kFloat32;
+  }
+  if (name == "long int") {
+    return DType::kInt64;
+  }
+  for (const DTypeInfo& entry : kDTypes) {
+    if (entry.cpp_name == name) {
+      return entry.dtype;
+    }
+  }
+  for (const Spelling& entry : kOtherCppNames) {
+    if (entry.text == name) {
+      return entry.dtype;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_floating(DType dtype) {
+  return family_of(dtype) == Family::kFloating;
+}
+bool is_complex(DType dtype) {
+  return family_of(dtype) == Family::kComplex;
+}
+bool is_integral(DType dtype) {
+  return family_of(dtype) == Family::kIntegral;
+}
+
+Device parse_device(std::string_view text) {
+  if (text.empty()) {
+    return {};
+  }
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  Device device;
+  if (name == "cuda") {
+    device.type = DeviceType::kCuda;
+  } else if (name == "cpu") {
+    device.type = DeviceType::kCpu;
+  } else if (name == "meta") {
+    device.type = DeviceType::kMeta;
+  } else {
+    device.type = DeviceType::kOther;
+  }
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = text.substr(colon + 1);
+    int index = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    if (!whole || index < 0 || index > std::numeric_limits<std::int8_t>::max()) {
+      return {.type = DeviceType::kOther, .index = -1};
+    }
+    device.index = static_cast<std::int8_t>(index);
+  }
+  return device;
+}
+
+std::string to_string(Device device) {
+  std::string text;
+  switch (device.type) {
+    case DeviceType::kNone:
+      return "";
+    case DeviceType::kCpu:
+      text = "cpu";
+      break;
+    case DeviceType::kCuda:
+      text = "cuda";
+      break;
+    case DeviceType::kMeta:
+      text = "meta";
+      break;
+    case DeviceType::kOther:
+      text = "other";
+      break;
+  }
+  if (device.index >= 0) {
+    text += ":" + std::to_string(device.index);
+  }
+  return text;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,131 @@
+#include "et_schema/model/losses.h"
+
+#include "et_schema/support/assert.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// In the order of enum Loss.
+constexpr std::array<LossInfo, kLossCount> kLossTable = {{
+    {"repaired_commas", "Commas that were missing or trailing; the reader put them right."},
+    {"repaired_names",
+     "Node names with unescaped quotes, newlines or backslashes; the reader escaped them."},
+    {"truncated_files", "Files cut off before their end, read up to the last whole node."},
+    {"truncated_nodes", "Nodes that the cut-off end lost in part; they are not read."},
+    {"made_up_thread_roots", "Thread roots that the file lacks, made up by thread id."},
+    {"orphan_nodes", "Nodes whose parent is not in the file, hung from their thread's root."},
+    {"truncated_lists",
+     "Lists of 4,097 elements: the observer cuts there without a mark, so more may be missing."},
+    {"placeholder_values",
+     "Arguments recorded as a tag only, such as generators, streams and storages; a tensor that "
+     "set_ "
+     "puts on such a storage (a DataLoader does, with what its workers filled) is made before the "
+     "run."},
+    {"lost_doubles",
+     "Epsilons that the six decimals of the trace turned into 0.0, set to the operator's default."},
+    {"unknown_dtypes", "Tensors of an element type that is not known here."},
+    {"cut_process_groups",
+     "Process-group lists that the observer cut at 8,192 characters, read up to the cut."},
+    {"reused_addresses",
+     "Reads that show another tensor at a reused address; taken as a tensor of its own."},
+    {"aliases", "Views made outside of the dispatcher, rebuilt with as_strided."},
+    {"unmatched_waits", "Waits whose collective was issued before the capture began."},
+    {"assumed_process_groups",
+     "Collectives whose process group the trace does not say, taken as the whole world."},
+    {"assumed_reduce_ops", "Reductions whose operator is not recorded, taken as a sum."},
+    {"made_masks",
+     "Masks whose number of true elements decides a shape, made with the recorded number."},
+    {"labels_that_worked",
+     "Labels without operators below them that did work, replayed through an equivalent if known."},
+    {"unshown_graphs",
+     "Compiled graphs whose kernels neither the trace nor the profile shows: dropped, with the "
+     "time "
+     "that no operator in them covers."},
+    {"labels_that_hand_on",
+     "Autograd functions of Python whose backward only hands its gradient on: no work."},
+    {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
+    {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
+    {"wrapper_bookkeeping",
+     "Operators on wrappers (torch.func, DTensor) that called none on memory: nothing to replay."},
+    {"repaired_parents",
+     "Nodes hung from another parent than recorded, which the profile's intervals show to be "
+     "wrong."},
+    {"unjoined_nodes", "Nodes of the step without an event in the profile; they have no times."},
+    {"unjoined_events", "Operators of a profiled step without a node in the trace."},
+    {"steps_of_another_way",
+     "Profiled steps that called other operators than the traced one; no times are taken from "
+     "them."},
+    {"unlinked_device_events",
+     "Device events that no operator can be told to have launched; bench.et lists them by name."},
+    {"unlinked_fault_counts",
+     "Profiles that counted page faults in steps that took another way; their counts are unused."},
+    {"other_regions",
+     "Compiled regions and graphs, by name, that only one of trace and profile has."},
+    {"unknown_sparse",
+     "Sparse tensors made before the step of which nothing is recorded; their elements are "
+     "assumed."},
+    {"unjoined_indices",
+     "Uses of indices whose record is left out, or that no call in the trace matches; drawn by "
+     "rule."},
+    {"unlinked_profile",
+     "Profiles without the observer whose steps took another way; times are the traced step's."},
+    {"assumed_layouts",
+     "Tensors made before the step whose strides the trace (before 1.1.1) does not tell, taken as "
+     "contiguous: one that was channels-last replays as another."},
+    {"no_device_events",
+     "Profiles without a device event of a step whose tensors are on a device: all times are the "
+     "host's."},
+    {"unknown_device_events",
+     "Events on a device of a category that is not known here; their time is in no operator's."},
+    {"missing_ranks",
+     "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
+    {"foreign_ranks",
+     "Ranks of another capture than the first (--allow-partial); each rank replays alone."},
+}};
+
+constexpr bool every_loss_is_described() {
+  for (const LossInfo& entry : kLossTable) {
+    if (entry.name.empty() || entry.meaning.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(every_loss_is_described(), "a Loss has no line in the table");
+
+}  // namespace
+
+const LossInfo& info(Loss loss) {
+  const auto index = static_cast<std::size_t>(loss);
+  UNDERSTUDY_ASSERT(index < kLossCount);
+  return kLossTable[index];
+}
+
+Losses& Losses::operator+=(const Losses& other) {
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    counts_[i] += other.counts_[i];
+  }
+  return *this;
+}
+
+std::map<std::string, std::uint64_t> Losses::nonzero() const {
+  std::map<std::string, std::uint64_t> result;
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    if (counts_[i] != 0) {
+      result.emplace(kLossTable[i].name, counts_[i]);
+    }
+  }
+  return result;
+}
+
+bool Losses::add_by_name(std::string_view name, std::uint64_t count) {
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    if (kLossTable[i].name == name) {
+      counts_[i] += count;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace understudy::et_schema

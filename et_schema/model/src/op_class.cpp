@@ -1,0 +1,123 @@
+#include "et_schema/model/op_class.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace understudy::et_schema {
+namespace {
+
+using Row = std::pair<std::string_view, std::string_view>;
+
+/// Part of the name → class. The first row that fits decides.
+constexpr std::array kRows = std::to_array<Row>({
+    {"attention", "attention"},
+    {"convolution", "convolution"},
+    {"::conv", "convolution"},
+    {"_norm", "normalization"},
+    {"embedding", "embedding"},
+    {"lookup_function", "embedding"},
+    {"Lookup", "embedding"},
+    {"lstm", "recurrent"},
+    {"gru", "recurrent"},
+    {"rnn", "recurrent"},
+    {"_fused_adam", "optimizer"},
+    {"_fused_sgd", "optimizer"},
+    {"_foreach_", "optimizer"},
+    {"_loss", "loss"},
+    {"softmax", "softmax"},
+    {"pool", "pooling"},
+    {"addmm", "matmul"},
+    {"::mm", "matmul"},
+    {"bmm", "matmul"},
+    {"matmul", "matmul"},
+    {"::linear", "matmul"},
+    {"addmv", "matmul"},
+    {"::mv", "matmul"},
+    {"::dot", "matmul"},
+    {"einsum", "matmul"},
+    {"bernoulli", "random"},
+    {"dropout", "random"},
+    {"::rand", "random"},
+    {"normal_", "random"},
+    {"uniform_", "random"},
+    {"empty", "allocation"},
+    {"::zeros", "allocation"},
+    {"::new_", "allocation"},
+    {"::ones", "allocation"},
+    {"::full", "allocation"},
+    {"resize_", "allocation"},
+    {"copy", "copy"},
+    {"::to", "copy"},
+    {"clone", "copy"},
+    {"contiguous", "copy"},
+    {"::cat", "copy"},
+    {"stack", "copy"},
+    {"index", "index"},
+    {"gather", "index"},
+    {"scatter", "index"},
+    {"masked_", "index"},
+    {"nonzero", "index"},
+    {"permute_1D", "index"},
+    {"permute_2D", "index"},
+    {"sort", "sort"},
+    {"topk", "sort"},
+    {"unique", "sort"},
+    {"::sum", "reduction"},
+    {"::mean", "reduction"},
+    {"::max", "reduction"},
+    {"::min", "reduction"},
+    {"::argmax", "reduction"},
+    {"::argmin", "reduction"},
+    {"::var", "reduction"},
+    {"::std", "reduction"},
+    {"cumsum", "reduction"},
+    {"linalg", "reduction"},
+    {"::any", "reduction"},
+    {"::all", "reduction"},
+    {"view", "view"},
+    {"as_strided", "view"},
+    {"::t", "view"},
+    {"transpose", "view"},
+    {"permute", "view"},
+    {"expand", "view"},
+    {"reshape", "view"},
+    {"squeeze", "view"},
+    {"slice", "view"},
+    {"select", "view"},
+    {"narrow", "view"},
+    {"split", "view"},
+    {"chunk", "view"},
+    {"unbind", "view"},
+    {"flatten", "view"},
+    {"detach", "view"},
+    {"alias", "view"},
+    {"lift_fresh", "view"},
+});
+
+/// Rows that begin with "::" speak of the whole name behind the namespace, or of its beginning
+/// where more follows behind an underscore, a digit or a dot ("::t" is no "tanh").
+bool fits(std::string_view op, std::string_view part) {
+  if (part.substr(0, 2) != "::") {
+    return op.find(part) != std::string_view::npos;
+  }
+  const std::size_t at = op.find(part);
+  if (at == std::string_view::npos) {
+    return false;
+  }
+  const std::size_t end = at + part.size();
+  return end == op.size() || op[end] == '_' || op[end] == '.' || (op[end] >= '0' && op[end] <= '9');
+}
+
+}  // namespace
+
+std::string_view op_class(std::string_view op) {
+  if (op.find("::") == std::string_view::npos) {
+    return "communication";
+  }
+  const auto* const row = std::find_if(
+      kRows.begin(), kRows.end(), [&](const Row& candidate) { return fits(op, candidate.first); });
+  return row == kRows.end() ? "elementwise" : row->second;
+}
+
+}  // namespace understudy::et_schema

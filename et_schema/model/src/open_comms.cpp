@@ -1,0 +1,86 @@
+#include "et_schema/model/open_comms.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace understudy::et_schema {
+namespace {
+
+std::vector<SlotId> slots_of(const Instruction& instruction) {
+  std::vector<SlotId> slots;
+  for_each_slot(instruction.args, [&](SlotId slot) { slots.push_back(slot); });
+  return slots;
+}
+
+}  // namespace
+
+bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {
+  return wait.seq && wait.seq == call.seq && (!wait.names_group || wait.group == call.group) &&
+         (!wait.is_p2p || *wait.is_p2p == is_message(call.kind));
+}
+
+void OpenComms::start(std::uint32_t number, const Instruction& instruction) {
+  Open open{number, &*instruction.comm, {}};
+  for (const SlotId slot : slots_of(instruction)) {
+    open.storages.insert(program_.slots[slot].storage);
+  }
+  open_.push_back(std::move(open));
+}
+
+void OpenComms::start_detached(std::uint32_t number) {
+  open_.push_back({number, nullptr, {}});
+}
+
+template <typename Matches>
+std::vector<std::uint32_t> OpenComms::take_if(Matches matches) {
+  std::vector<std::uint32_t> taken;
+  std::erase_if(open_, [&](const Open& open) {
+    if (!matches(open)) {
+      return false;
+    }
+    taken.push_back(open.number);
+    return true;
+  });
+  return taken;
+}
+
+std::vector<std::uint32_t> OpenComms::take_touched(const std::vector<SlotId>& slots) {
+  if (open_.empty()) {
+    return {};
+  }
+  return take_if([&](const Open& open) {
+    return std::any_of(slots.begin(), slots.end(), [&](SlotId slot) {
+      return open.storages.contains(program_.slots[slot].storage);
+    });
+  });
+}
+
+std::vector<std::uint32_t> OpenComms::take_waited(const Instruction& wait) {
+  const CommInfo& asked = *wait.comm;
+  const auto fits = [&](const Open& open) {
+    return open.comm != nullptr && can_be_wait_of(asked, *open.comm);
+  };
+  if (asked.seq && asked.names_group) {
+    return take_if(fits);
+  }
+  const std::vector<SlotId> named = slots_of(wait);
+  if (!named.empty()) {
+    return take_touched(named);
+  }
+  const auto first = std::find_if(open_.begin(), open_.end(), fits);
+  if (first == open_.end()) {
+    return {};
+  }
+  // Calls that were issued as one share their number, and one wait joins them.
+  const CommInfo& meant = *first->comm;
+  return take_if([&](const Open& open) {
+    return fits(open) && open.comm->group == meant.group &&
+           is_message(open.comm->kind) == is_message(meant.kind);
+  });
+}
+
+std::vector<std::uint32_t> OpenComms::take_all() {
+  return take_if([](const Open&) { return true; });
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cmath>
+
+#include "et_schema/model/report.h"
+#include "et_schema/model/report_fields.h"
+#include "et_schema/support/assert.h"
+#include "report_collectives.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::size_t kMostMismatches = 100;
+constexpr std::size_t kMostFindings = 20;
+
+// The larger of two figures of which either may be unknown.
+void raise_to(std::optional<double>& figure, const std::optional<double>& other) {
+  if (other && (!figure || *other > *figure)) {
+    figure = other;
+  }
+}
+
+// Keeps of each sample the slower rank's, for as many samples as both have.
+void slow_down(std::vector<double>& samples, const std::vector<double>& others) {
+  samples.resize(std::min(samples.size(), others.size()));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = std::max(samples[i], others[i]);
+  }
+}
+
+std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
+  std::vector<double> slowest = ranks.front().iteration_ms.samples;
+  for (const RankReport& rank : ranks) {
+    slow_down(slowest, rank.iteration_ms.samples);
+  }
+  return slowest;
+}
+
+// Rows of one name and note, the most frequent first.
+std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
+                                   std::vector<NamedCount> Coverage::*list) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  for (const RankReport& rank : ranks) {
+    for (const NamedCount& row : rank.coverage.*list) {
+      sums[{row.name, row.note}] += row.count;
+    }
+  }
+  std::vector<NamedCount> rows;
+  rows.reserve(sums.size());
+  for (const auto& [key, count] : sums) {
+    rows.push_back({key.first, count, key.second});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const NamedCount& a, const NamedCount& b) { return a.count > b.count; });
+  return rows;
+}
+
+Coverage merge_coverage(const std::vector<RankReport>& ranks) {
+  Coverage total;
+  total.time = ranks.front().coverage.time;
+  total.substituted_time = ranks.front().coverage.substituted_time;
+  total.dropped_time = ranks.front().coverage.dropped_time;
+  for (const RankReport& rank : ranks) {
+    total.selected += rank.coverage.selected;
+    total.replayed += rank.coverage.replayed;
+    total.exact += rank.coverage.exact;
+    const bool both_known = total.time && rank.coverage.time;
+    total.time = both_known ? std::min(total.time, rank.coverage.time) : std::nullopt;
+    for (const auto share : {&Coverage::substituted_time, &Coverage::dropped_time}) {
+      const bool is_known = total.*share && rank.coverage.*share;
+      total.*share = is_known ? std::max(total.*share, rank.coverage.*share) : std::nullopt;
+    }
+  }
+  if (total.selected != 0) {
+    total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
+  }
+  for (const auto list : {&Coverage::substituted, &Coverage::stubbed, &Coverage::dropped,
+                          &Coverage::not_applicable, &Coverage::pinned_outputs}) {
+    total.*list = merge_rows(ranks, list);
+  }
+  return total;
+}
+
+std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) {
+  std::map<std::pair<std::string, std::string>, OperatorTime> rows;
+  for (const RankReport& rank : ranks) {
+    for (const OperatorTime& row : rank.operators) {
+      const auto [place, is_new] = rows.try_emplace({row.name, row.op_class}, row);
+      if (is_new) {
+        continue;
+      }
+      OperatorTime& merged = place->second;
+      merged.count += row.count;
+      merged.ms = std::max(merged.ms, row.ms);
+      slow_down(merged.samples_ms, row.samples_ms);
+      raise_to(merged.recorded_ms, row.recorded_ms);
+      raise_to(merged.device_ms, row.device_ms);
+    }
+  }
+  std::vector<OperatorTime> merged;
+  merged.reserve(rows.size());
+  for (auto& [key, row] : rows) {
+    merged.push_back(std::move(row));
+  }
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const OperatorTime& a, const OperatorTime& b) { return a.ms > b.ms; });
+  return merged;
+}
+
+// Of two figures the one farther from zero: a drift may be either way.
+void keep_farther(std::optional<double>& figure, const std::optional<double>& other) {
+  if (other && (!figure || std::abs(*other) > std::abs(*figure))) {
+    figure = other;
+  }
+}
+
+PaceUse merge_pace(const std::vector<RankReport>& ranks) {
+  PaceUse total = ranks.front().pace;
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const PaceUse& pace = ranks[i].pace;
+    for (const auto& [key, count] : kPaceCounts) {
+      total.*count += pace.*count;
+    }
+    for (const auto& [key, figure] : kPaceFigures) {
+      keep_farther(total.*figure, pace.*figure);
+    }
+  }
+  return total;
+}
+
+SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
+  SystemCounters total = ranks.front().counters;
+  const auto add = [](std::optional<double>& sum, const std::optional<double>& figure) {
+    sum = sum && figure ? std::optional(*sum + *figure) : std::nullopt;
+  };
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const SystemCounters& counters = ranks[i].counters;
+    for (const auto& [key, figure] : kCounterFigures) {
+      add(total.*figure, counters.*figure);
+    }
+  }
+  return total;
+}
+
+// All ranks measure the same iterations.
+MeasurementUse merge_measurement(const std::vector<RankReport>& ranks) {
+  MeasurementUse total = ranks.front().measurement;
+  for (const RankReport& rank : ranks) {
+    total.timing_passes = std::min(total.timing_passes, rank.measurement.timing_passes);
+    total.restores = std::max(total.restores, rank.measurement.restores);
+  }
+  return total;
+}
+
+void add_rank(RankReport& total, const RankReport& rank) {
+  total.output_mismatches += rank.output_mismatches;
+  total.outputs_checked += rank.outputs_checked;
+  for (const OutputMismatch& mismatch : rank.mismatches) {
+    if (total.mismatches.size() < kMostMismatches) {
+      total.mismatches.push_back(mismatch);
+    }
+  }
+  for (const ValueFinding& finding : rank.value_findings) {
+    if (total.value_findings.size() < kMostFindings) {
+      total.value_findings.push_back(finding);
+    }
+  }
+  total.values.nan += rank.values.nan;
+  total.values.inf += rank.values.inf;
+  total.values.subnormal += rank.values.subnormal;
+  total.values.recorded_inf += rank.values.recorded_inf;
+  total.memory.peak_bytes = std::max(total.memory.peak_bytes, rank.memory.peak_bytes);
+  total.memory.live_peak_bytes =
+      std::max(total.memory.live_peak_bytes, rank.memory.live_peak_bytes);
+  total.memory.external_bytes = std::max(total.memory.external_bytes, rank.memory.external_bytes);
+  raise_to(total.original.step_ms, rank.original.step_ms);
+  raise_to(total.original.operators_ms, rank.original.operators_ms);
+  raise_to(total.original.unprofiled_ms, rank.original.unprofiled_ms);
+  total.complete = total.complete && rank.complete;
+  for (const auto& [name, count] : rank.losses) {
+    total.losses[name] += count;
+  }
+  raise_to(total.host_overhead_ns_per_operator, rank.host_overhead_ns_per_operator);
+  raise_to(total.host_overhead_resolution_ns, rank.host_overhead_resolution_ns);
+  raise_to(total.startup_ms, rank.startup_ms);
+  raise_to(total.first_iteration_ms, rank.first_iteration_ms);
+}
+
+}  // namespace
+
+std::optional<double> percentile(const std::vector<double>& sorted, double q) {
+  if (sorted.empty()) {
+    return std::nullopt;
+  }
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(position));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double share = position - std::floor(position);
+  return sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+IterationStats iteration_stats(std::vector<double> samples_ms) {
+  std::vector<double> sorted;
+  sorted.reserve(samples_ms.size());
+  std::copy_if(samples_ms.begin(), samples_ms.end(), std::back_inserter(sorted),
+               [](double sample) { return std::isfinite(sample); });
+  std::sort(sorted.begin(), sorted.end());
+  IterationStats stats;
+  stats.min = percentile(sorted, 0.0);
+  stats.median = percentile(sorted, 0.5);
+  stats.p10 = percentile(sorted, 0.1);
+  stats.p90 = percentile(sorted, 0.9);
+  stats.p99 = percentile(sorted, 0.99);
+  if (const std::optional<MedianInterval> interval = median_interval(sorted)) {
+    stats.median_low = interval->low;
+    stats.median_high = interval->high;
+  }
+  stats.samples = std::move(samples_ms);
+  return stats;
+}
+
+Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
+             Environment environment) {
+  UNDERSTUDY_ASSERT(!ranks.empty());
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+  Report report;
+  report.world_size = static_cast<int>(ranks.size());
+  report.total.iteration_ms = iteration_stats(slowest_samples(ranks));
+  report.total.coverage = merge_coverage(ranks);
+  for (const RankReport& rank : ranks) {
+    add_rank(report.total, rank);
+  }
+  report.total.pace = merge_pace(ranks);
+  report.total.measurement = merge_measurement(ranks);
+  report.total.counters = merge_counters(ranks);
+  for (auto samples : {&RankReport::gap_samples_ms, &RankReport::yardstick_samples_ms,
+                       &RankReport::iteration_yardstick_samples_ms}) {
+    report.total.*samples = ranks.front().*samples;
+    for (const RankReport& rank : ranks) {
+      slow_down(report.total.*samples, rank.*samples);
+    }
+  }
+  report.total.operators = merge_operators(ranks);
+  report.total.collectives = merge_collectives(ranks);
+  report.ranks = std::move(ranks);
+  report.filters = std::move(filters);
+  report.environment = std::move(environment);
+  report.total.measurement.foreign_cpus = foreign_cpus(report);
+  report.warnings = measurement_warnings(report);
+  return report;
+}
+
+}  // namespace understudy::et_schema

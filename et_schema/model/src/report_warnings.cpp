@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "et_schema/model/measurement.h"
+#include "et_schema/model/report.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// `compare` takes less for no change.
+constexpr double kWidestPercent = 2;
+/// Above what the daemons of an idle host use.
+constexpr double kLeastForeignCpus = 0.1;
+constexpr double kForeignShare = 0.02;
+/// Fewer do not tell their own noise.
+constexpr std::uint64_t kFewPasses = 5;
+
+struct Host {
+  int ranks = 0;
+  double cpus = 0;
+  double wall_ms = 0;
+  double own_ms = 0;
+  std::optional<double> busy_ms;
+  /// CPUs that were used by others than our ranks.
+  [[nodiscard]] std::optional<double> foreign_cpus() const {
+    return busy_ms && wall_ms > 0 ? std::optional(std::max(0.0, (*busy_ms - own_ms) / wall_ms))
+                                  : std::nullopt;
+  }
+};
+
+/// By name; without those that a rank does not know.
+std::map<std::string, Host> hosts_of(const Report& report) {
+  std::map<std::string, Host> hosts;
+  std::set<std::string> unknown;
+  for (std::size_t i = 0; i < report.ranks.size(); ++i) {
+    const std::vector<std::string>& names = report.environment.hosts;
+    const std::string name = i < names.size() ? names[i] : "";
+    const std::optional<HostLoad>& load = report.ranks[i].host_load;
+    if (!load) {
+      unknown.insert(name);
+      continue;
+    }
+    Host& host = hosts[name];
+    ++host.ranks;
+    host.cpus = std::max(host.cpus, load->cpus);
+    host.wall_ms = std::max(host.wall_ms, load->wall_ms);
+    host.busy_ms = std::max(host.busy_ms, load->busy_ms);
+    host.own_ms += load->own_ms;
+  }
+  std::erase_if(hosts, [&](const auto& host) { return unknown.contains(host.first); });
+  return hosts;
+}
+
+std::string named(const std::string& host) {
+  return host.empty() ? "this host" : host;
+}
+
+class Warnings {
+ public:
+  explicit Warnings(const Report& report) : report_(report), hosts_(hosts_of(report)) {}
+
+  std::vector<MeasurementWarning> find() {
+    find_spread();
+    find_others();
+    find_threads();
+    find_passes();
+    return std::move(warnings_);
+  }
+
+ private:
+  void find_spread() {
+    const std::vector<double>& samples = report_.total.iteration_ms.samples;
+    const std::optional<MedianInterval> interval = median_interval(samples);
+    if (interval && interval->half_percent() > kWidestPercent) {
+      add("iteration_ms",
+          fmt::format("the median is known to ± {:.1f} % only; --until {}% measures until it is",
+                      interval->half_percent(), kWidestPercent));
+    } else if (!interval && !samples.empty()) {
+      add("iteration_ms", "too few iterations to say how sure the median is");
+    }
+  }
+
+  void find_others() {
+    const double switches = involuntary_switches_per_s(report_).value_or(0);
+    if (switches > kIdleSwitchesPerS) {
+      add("iteration_ms",
+          fmt::format("our threads were interrupted {:.0f} times a second: others want our CPUs",
+                      switches));
+    }
+    for (const auto& [name, host] : hosts_) {
+      const double foreign = host.foreign_cpus().value_or(0);
+      if (foreign > std::max(kLeastForeignCpus, kForeignShare * host.cpus)) {
+        add("iteration_ms", fmt::format("others used {:.1f} of the {:.0f} CPUs of {}", foreign,
+                                        host.cpus, named(name)));
+      }
+    }
+  }
+
+  void find_threads() {
+    const int threads = report_.environment.threads;
+    for (const auto& [name, host] : hosts_) {
+      if (host.ranks * threads > host.cpus) {
+        const std::string who =
+            fmt::format("{} rank{} of {} thread{}", host.ranks, host.ranks == 1 ? "" : "s", threads,
+                        threads == 1 ? "" : "s");
+        add(host.ranks == 1 ? "operators" : "collectives",
+            fmt::format("{} share the {:.0f} CPU{} of {}: who waits spins in the way of who works",
+                        who, host.cpus, host.cpus == 1 ? "" : "s", named(name)));
+      }
+    }
+  }
+
+  void find_passes() {
+    const std::uint64_t passes = report_.total.measurement.timing_passes;
+    if (passes > 0 && passes < kFewPasses) {
+      add("operators", fmt::format("of {} timing pass{} only: --passes makes more", passes,
+                                   passes == 1 ? "" : "es"));
+    }
+  }
+
+  void add(std::string figure, std::string text) {
+    warnings_.push_back({std::move(figure), std::move(text)});
+  }
+
+  const Report& report_;
+  std::map<std::string, Host> hosts_;
+  std::vector<MeasurementWarning> warnings_;
+};
+
+}  // namespace
+
+std::optional<double> involuntary_switches_per_s(const Report& report) {
+  const std::optional<double>& switches = report.total.counters.involuntary_switches;
+  const std::optional<double>& median_ms = report.total.iteration_ms.median;
+  if (!switches || !median_ms || !(*median_ms > 0)) {
+    return std::nullopt;
+  }
+  constexpr double kMsPerS = 1e3;
+  return *switches / report.world_size / *median_ms * kMsPerS;
+}
+
+std::optional<double> foreign_cpus(const Report& report) {
+  std::optional<double> most;
+  for (const auto& [name, host] : hosts_of(report)) {
+    most = std::max(most, host.foreign_cpus());
+  }
+  return most;
+}
+
+std::vector<MeasurementWarning> measurement_warnings(const Report& report) {
+  return Warnings(report).find();
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "et_schema/support/input_files.h"
+
+namespace understudy::et_schema {
+
+/// The bytes of a file. Throws Error: (bad input) if it cannot be read or is larger than an input
+/// may be, (failed) if it is larger than what may be in memory.
+[[nodiscard]] std::string read_file(const std::string& path, const ReadLimits& limits);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/support/input_files.h"
+
+namespace understudy::et_schema {
+
+struct ZipMember {
+  std::string name;
+  std::string data;
+};
+
+/// The bytes of a zip with these members in this order, deflated, without times: the same members
+/// give the same bytes.
+[[nodiscard]] std::string zip_bytes(const std::vector<ZipMember>& members);
+
+/// Unpacks a zip in memory: name → content. Throws Error (bad input): not a zip or cut off, names
+/// that are absolute or hold "..", two members of one name, more unpacked bytes than `limits`.
+[[nodiscard]] std::map<std::string, std::string> unzip(std::string_view bytes,
+                                                       const std::string& file,
+                                                       const ReadLimits& limits);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,29 @@
+#include "et_schema/support/json_depth.h"
+
+#include <fmt/format.h>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_scan.h"
+
+namespace understudy::et_schema {
+
+void fail_too_deep() {
+  throw bad_input("brackets nested too deep",
+                  {.file = {},
+                   .rank = {},
+                   .node = {},
+                   .field = "nodes",
+                   .expected = fmt::format("at most {} brackets inside each other", kMaxJsonDepth),
+                   .got = "more",
+                   .hint = {}});
+}
+
+void refuse_deep_start(std::string_view start) {
+  const std::size_t position = find_json_start(start);
+  if (position < start.size() && (start[position] == '{' || start[position] == '[') &&
+      scan_brackets(start, position).status == ScanStatus::kTooDeep) {
+    fail_too_deep();
+  }
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,241 @@
+#include "et_schema/support/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_limit.h"
+#include "et_schema/support/json_depth.h"
+#include "et_schema/support/json_scan.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::uint64_t kRatioFrom = std::uint64_t{64} << 20U;
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+
+struct ArchiveCloser {
+  void operator()(archive* handle) const { archive_read_free(handle); }
+};
+using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
+
+Error damaged(const std::string& name, std::string got) {
+  return bad_input("a packed file is damaged", {.file = name,
+                                                .rank = {},
+                                                .node = {},
+                                                .field = {},
+                                                .expected = "a whole gzip, tar or zip file",
+                                                .got = std::move(got),
+                                                .hint = "copy or download it again"});
+}
+
+std::string reason(archive* handle) {
+  const char* text = archive_error_string(handle);
+  return text == nullptr ? "an unknown error" : quote(text);
+}
+
+ArchiveHandle open(const PackedSource& source) {
+  constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
+  ArchiveHandle handle(archive_read_new());
+  if (!handle) {
+    throw std::bad_alloc();
+  }
+  archive_read_support_filter_gzip(handle.get());
+  archive_read_support_format_tar(handle.get());
+  archive_read_support_format_zip(handle.get());
+  // A gzipped file that is no archive.
+  archive_read_support_format_raw(handle.get());
+  const int status =
+      source.path.empty()
+          ? archive_read_open_memory(handle.get(), source.memory.data(), source.memory.size())
+          : archive_read_open_filename(handle.get(), source.path.c_str(), kReadBlock);
+  if (status != ARCHIVE_OK) {
+    throw damaged(source.name, reason(handle.get()));
+  }
+  return handle;
+}
+
+/// Refuses a member whose name would lead out of the folder that the archive stands for.
+void check_member_name(const std::string& archive_name, std::string_view member) {
+  bool leads_out = member.starts_with('/');
+  std::string_view rest = member;
+  while (!rest.empty()) {
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    leads_out = leads_out || rest.substr(0, slash) == "..";
+    rest.remove_prefix(std::min(slash + 1, rest.size()));
+  }
+  if (leads_out) {
+    throw bad_input("an archive member with an unsafe name",
+                    {.file = archive_name,
+                     .rank = {},
+                     .node = {},
+                     .field = "member name",
+                     .expected = "a relative name without \"..\"",
+                     .got = quote(member),
+                     .hint = "do not use this archive unless you know where it comes from"});
+  }
+}
+
+/// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the
+/// rest is passed over and nothing returned.
+bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
+                 Unpacking& unpacking, const std::function<bool(std::string_view)>& wanted,
+                 std::string& data) {
+  bool decided = false;
+  std::string block(kSniffBytes, '\0');
+  while (true) {
+    const la_ssize_t count = archive_read_data(handle, block.data(), block.size());
+    if (count < 0) {
+      throw damaged(name, reason(handle));
+    }
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(count));
+    if (!decided) {
+      decided = true;
+      if (!wanted(bytes)) {
+        return false;
+      }
+    }
+    if (count == 0) {
+      return true;
+    }
+    const la_int64_t packed = archive_filter_bytes(handle, -1);
+    unpacking.packed_bytes = packed > 0 ? static_cast<std::uint64_t>(packed) : 1;
+    unpacking.bytes += bytes.size();
+    budget.add(name, bytes.size(), data.size() + bytes.size(), unpacking);
+    data += bytes;
+  }
+}
+
+bool starts_as_object(std::string_view start) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const std::size_t first =
+      skip_space(start, start.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  return first < start.size() && start[first] == '{';
+}
+
+void check_start_depth(const std::string& name, std::string_view start) {
+  try {
+    refuse_deep_start(start);
+  } catch (const Error& error) {
+    throw error.with_file(name);
+  }
+}
+
+/// A member of an archive may be gzipped itself.
+void hand_over(std::string name, std::string data, UnpackBudget& budget,
+               const std::function<void(InputFile&&)>& consume) {
+  if (find_packing(data) != Packing::kGzip) {
+    consume({.name = std::move(name), .data = std::move(data)});
+    return;
+  }
+  const ArchiveHandle handle = open({.name = name, .path = {}, .memory = data});
+  archive_entry* entry = nullptr;
+  if (archive_read_next_header(handle.get(), &entry) != ARCHIVE_OK) {
+    throw damaged(name, reason(handle.get()));
+  }
+  std::string unpacked;
+  Unpacking unpacking;
+  const auto wanted = [&name](std::string_view start) {
+    check_start_depth(name, start);
+    return starts_as_object(start);
+  };
+  if (read_member(handle.get(), name, budget, unpacking, wanted, unpacked)) {
+    consume({.name = std::move(name), .data = std::move(unpacked)});
+  }
+}
+
+}  // namespace
+
+Packing find_packing(std::string_view start) {
+  constexpr std::string_view kZipMagic = "PK\x03\x04";
+  constexpr std::string_view kEmptyZipMagic = "PK\x05\x06";
+  constexpr std::string_view kTarMagic = "ustar";
+  constexpr std::size_t kTarMagicAt = 257;
+  if (start.starts_with(kGzipMagic)) {
+    return Packing::kGzip;
+  }
+  const bool is_tar =
+      start.size() > kTarMagicAt && start.substr(kTarMagicAt).starts_with(kTarMagic);
+  if (is_tar || start.starts_with(kZipMagic) || start.starts_with(kEmptyZipMagic)) {
+    return Packing::kArchive;
+  }
+  return Packing::kPlain;
+}
+
+void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64_t file_bytes,
+                       const Unpacking& unpacking) {
+  total_ += bytes;
+  const auto refuse = [&name](std::string expected, std::string got) {
+    throw bad_input("an input that unpacks to too much",
+                    {.file = name,
+                     .rank = {},
+                     .node = {},
+                     .field = {},
+                     .expected = std::move(expected),
+                     .got = std::move(got),
+                     .hint = "unpack it yourself if you trust it, and give the plain files"});
+  };
+  if (file_bytes > limits_.max_file_bytes) {
+    refuse(fmt::format("at most {} bytes a file", limits_.max_file_bytes), "more");
+  }
+  if (total_ > limits_.max_total_bytes) {
+    refuse(fmt::format("at most {} bytes in all", limits_.max_total_bytes), "more");
+  }
+  if (unpacking.bytes > kRatioFrom &&
+      unpacking.bytes / unpacking.packed_bytes > limits_.max_ratio) {
+    refuse(fmt::format("at most {} times its packed size", limits_.max_ratio),
+           fmt::format("{} bytes out of {}", unpacking.bytes, unpacking.packed_bytes));
+  }
+  check_held(name, kept_ + file_bytes, limits_);
+}
+
+void unpack(const PackedSource& source, UnpackBudget& budget,
+            const std::function<void(InputFile&&)>& consume) {
+  const ArchiveHandle handle = open(source);
+  Unpacking unpacking;
+  while (true) {
+    archive_entry* entry = nullptr;
+    const int status = archive_read_next_header(handle.get(), &entry);
+    if (status == ARCHIVE_EOF) {
+      return;
+    }
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
+      throw damaged(source.name, reason(handle.get()));
+    }
+    const bool is_raw = archive_format(handle.get()) == ARCHIVE_FORMAT_RAW;
+    std::string name = source.name;
+    if (!is_raw) {
+      const char* member = archive_entry_pathname(entry);
+      if (member == nullptr) {
+        throw damaged(source.name, "a member without a name");
+      }
+      check_member_name(source.name, member);
+      if (archive_entry_filetype(entry) != AE_IFREG) {
+        continue;
+      }
+      name += '/';
+      name += member;
+    }
+    // What is gzipped alone goes on as it is: its reader names what is wrong with it.
+    const auto wanted = [&](std::string_view start) {
+      check_start_depth(name, start);
+      return is_raw || starts_as_object(start) || start.starts_with(kGzipMagic);
+    };
+    std::string data;
+    if (!read_member(handle.get(), name, budget, unpacking, wanted, data)) {
+      continue;
+    }
+    if (is_raw) {
+      consume({.name = std::move(name), .data = std::move(data)});
+      return;
+    }
+    hand_over(std::move(name), std::move(data), budget, consume);
+  }
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/trace.h"
+#include "generator/flow/flow.h"
+
+namespace understudy::generator {
+
+/// The part of a trace that a benchmark is made of.
+struct Step {
+  IdRange ids;
+  std::string name;  ///< "ProfilerStep#4", "all", or empty where the trace marks no steps
+};
+
+/// Step K is every node, on every thread, with an id in [id of its ProfilerStep, id of the next); a
+/// step whose end is not in the file is not complete; the only step of a trace is the whole trace.
+/// Without `asked`, the first complete step; a trace without two step marks is taken whole. Throws
+/// Error (usage) if the trace has no such step: the message lists those it has.
+[[nodiscard]] Step choose_step(const et_schema::Trace& trace,
+                               const std::optional<std::string>& asked);
+
+}  // namespace understudy::generator

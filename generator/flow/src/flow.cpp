@@ -1,0 +1,369 @@
+#include "generator/flow/flow.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <unordered_map>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/assert.h"
+#include "wrappers.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DType;
+using et_schema::kNoNode;
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::NodeIndex;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+/// Tensors on the device "meta" have storages, but no memory: all of them have the same one.
+bool has_memory(const Tensor& tensor) {
+  return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta;
+}
+
+/// Where a tensor's memory is, as far as ids tell: tensors without memory share one storage id,
+/// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
+std::uint64_t memory_key(const Tensor& tensor) {
+  return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
+                            : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
+}
+
+bool is_plain_scalar(const Tensor& tensor) {
+  return tensor.sizes.empty() && tensor.numel == 1 &&
+         tensor.device.type == et_schema::DeviceType::kCpu &&
+         (tensor.dtype == DType::kFloat64 || tensor.dtype == DType::kInt64 ||
+          tensor.dtype == DType::kComplexFloat64);
+}
+
+std::size_t hash_layout(const Tensor& tensor) {
+  std::size_t hash = static_cast<std::size_t>(tensor.dtype) * 1000003U +
+                     static_cast<std::size_t>(tensor.storage_offset);
+  const auto mix = [&hash](std::int64_t value) {
+    hash ^= static_cast<std::size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
+  };
+  mix(static_cast<std::int64_t>(tensor.device.type));
+  mix(static_cast<std::int64_t>(tensor.sizes.size()));
+  std::ranges::for_each(tensor.sizes, mix);
+  std::ranges::for_each(tensor.strides, mix);
+  return hash;
+}
+
+/// Bytes from the storage's start to the end of the tensor.
+std::int64_t extent_bytes(const Tensor& tensor) {
+  std::int64_t elements = tensor.numel;
+  if (tensor.has_strides && tensor.numel > 0) {
+    elements = 1;
+    for (std::size_t i = 0; i < std::min(tensor.sizes.size(), tensor.strides.size()); ++i) {
+      elements += std::max<std::int64_t>(tensor.sizes[i] - 1, 0) * tensor.strides[i];
+    }
+  }
+  return (tensor.storage_offset + elements) * tensor.item_bytes;
+}
+
+/// A storage is recorded by its tag alone: nobody can pass it to the operator again. What set_
+/// makes is memory that was there before.
+bool hands_a_storage(const Node& node) {
+  return node.name == "aten::set_" &&
+         std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
+           return value.is(et_schema::ValueKind::kOpaque) && value.text() == "Storage";
+         });
+}
+
+class FlowBuilder {
+ public:
+  FlowBuilder(const Trace& trace, const CommCalls& calls, IdRange step)
+      : trace_(trace), calls_(calls), step_(step) {
+    const std::size_t count = trace.nodes.size();
+    flow_.is_operator.resize(count);
+    flow_.is_communication.resize(count);
+    flow_.hands_storage.resize(count);
+    flow_.is_wrapped = find_wrapped(trace);
+    flow_.inputs.resize(count);
+    flow_.outputs.resize(count);
+    flow_.reads.resize(count);
+    flow_.writes.resize(count);
+    for (NodeIndex node = 0; node < count; ++node) {
+      const bool in_step = step.contains(trace.nodes[node].id);
+      flow_.is_wrapped[node] = flow_.is_wrapped[node] && in_step;
+      flow_.hands_storage[node] =
+          in_step && hands_a_storage(trace.nodes[node]) && !is_below_operator(node);
+      flow_.is_operator[node] =
+          in_step && !flow_.is_wrapped[node] && !flow_.hands_storage[node] && is_replayable(node);
+      flow_.is_communication[node] = flow_.is_operator[node] && calls.contains(node);
+      if (flow_.is_operator[node]) {
+        collect_tensors(node);
+      }
+    }
+  }
+
+  /// Nodes enter in order of id and leave after their last descendant entered.
+  Flow build() {
+    std::vector<std::vector<NodeIndex>> leaving(trace_.nodes.size());
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      leaving[trace_.nodes[node].last_descendant].push_back(node);
+    }
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      if (flow_.is_operator[node]) {
+        enter(node);
+      } else if (flow_.hands_storage[node]) {
+        begin_handed(node);
+      }
+      for (auto left = leaving[node].rbegin(); left != leaving[node].rend(); ++left) {
+        if (flow_.is_operator[*left]) {
+          leave(*left);
+        }
+      }
+    }
+    return std::move(flow_);
+  }
+
+ private:
+  struct Life {
+    std::vector<std::size_t> layouts;  ///< hashes of the layouts written or, for externals, read
+    std::vector<NodeIndex> output_of;  ///< operators that have it among their outputs
+    std::int64_t bytes = 0;            ///< largest extent of what was written
+    std::vector<std::int64_t> item_bytes;
+    et_schema::DeviceType device = et_schema::DeviceType::kNone;
+    [[nodiscard]] bool has_layout(const Tensor& tensor) const {
+      return std::ranges::find(layouts, hash_layout(tensor)) != layouts.end();
+    }
+    void add_layout(const Tensor& tensor) {
+      if (!has_layout(tensor)) {
+        layouts.push_back(hash_layout(tensor));
+        bytes = std::max(bytes, extent_bytes(tensor));
+        item_bytes.push_back(tensor.item_bytes);
+        device = tensor.device.type;
+      }
+    }
+    /// Whether a view made outside of the dispatcher could be of this memory: none changes the item
+    /// size.
+    [[nodiscard]] bool same_kind(const Tensor& tensor) const {
+      return tensor.device.type == device &&
+             std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
+    }
+  };
+
+  /// What an operator does within itself (aten::_pin_memory) is its own.
+  [[nodiscard]] bool is_below_operator(NodeIndex node) const {
+    while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
+      node = trace_.nodes[node].parent;
+      if (flow_.is_operator[node]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_replayable(NodeIndex node) const {
+    const auto call = calls_.find(node);
+    if (call != calls_.end()) {
+      return call->second.kind != CommKind::kInit;
+    }
+    const NodeClass kind = et_schema::classify(trace_.nodes[node]);
+    return kind == NodeClass::kOperator || kind == NodeClass::kKernel;
+  }
+
+  void collect_tensors(NodeIndex node) {
+    const auto add_defined = [](std::vector<const Tensor*>& list) {
+      return [&list](const Tensor& tensor) {
+        if (tensor.defined()) {
+          list.push_back(&tensor);
+        }
+      };
+    };
+    const auto call = calls_.find(node);
+    if (call != calls_.end()) {
+      for (const std::vector<const Tensor*>* side : {&call->second.inputs, &call->second.outputs}) {
+        for (const Tensor* tensor : *side) {
+          add_defined(flow_.inputs[node])(*tensor);
+        }
+      }
+      for (const Tensor* tensor : call->second.outputs) {
+        add_defined(flow_.outputs[node])(*tensor);
+      }
+      return;
+    }
+    et_schema::for_each_tensor(trace_.nodes[node].inputs, add_defined(flow_.inputs[node]));
+    et_schema::for_each_tensor(trace_.nodes[node].outputs, add_defined(flow_.outputs[node]));
+  }
+
+  LifetimeId begin_lifetime(const Tensor& tensor, NodeIndex birth) {
+    const auto id = static_cast<LifetimeId>(flow_.lifetimes.size());
+    flow_.lifetimes.push_back({.birth = birth});
+    lives_.emplace_back();
+    current_[memory_key(tensor)] = id;
+    return id;
+  }
+
+  /// A storage that no operator of the step made is of before the step, whatever lay at its
+  /// address.
+  void begin_handed(NodeIndex node) {
+    et_schema::for_each_tensor(trace_.nodes[node].outputs, [&](const Tensor& tensor) {
+      const LifetimeId known = current(tensor);
+      const bool internal = known != kNoLifetime && flow_.lifetimes[known].birth != kNoNode;
+      const bool stale = internal && !left_its_operator(known, node);
+      const bool is_new = known == kNoLifetime || cannot_be(known, tensor, internal, stale);
+      if (tensor.defined() && is_new) {
+        lives_[begin_lifetime(tensor, kNoNode)].add_layout(tensor);
+      }
+    });
+  }
+
+  [[nodiscard]] LifetimeId current(const Tensor& tensor) const {
+    const auto found = current_.find(memory_key(tensor));
+    return found == current_.end() ? kNoLifetime : found->second;
+  }
+
+  void enter(NodeIndex node) {
+    for (const Tensor* tensor : flow_.inputs[node]) {
+      flow_.reads[node].push_back(read(node, *tensor));
+    }
+  }
+
+  LifetimeId read(NodeIndex node, const Tensor& tensor) {
+    const Node& reader = trace_.nodes[node];
+    LifetimeId lifetime = current(tensor);
+    const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
+    const bool stale = internal && !left_its_operator(lifetime, node);
+    const bool foreign = lifetime != kNoLifetime && cannot_be(lifetime, tensor, internal, stale);
+    if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
+      return kNoLifetime;
+    }
+    if (lifetime == kNoLifetime) {
+      lifetime = begin_lifetime(tensor, kNoNode);
+    } else if (foreign || (stale && is_scalar_operand(reader, tensor))) {
+      lifetime = begin_lifetime(tensor, kNoNode);
+      flow_.lifetimes[lifetime].at_reused_address = true;
+    }
+    if (flow_.lifetimes[lifetime].birth == kNoNode) {
+      lives_[lifetime].add_layout(tensor);
+    }
+    return lifetime;
+  }
+
+  /// Whether a layout that was never seen in a lifetime shows another tensor at a reused address.
+  /// Of an external the extent is not known; a tensor without storage is told by its id alone,
+  /// which is reused as well.
+  [[nodiscard]] bool cannot_be(LifetimeId lifetime, const Tensor& tensor, bool internal,
+                               bool stale) const {
+    const Life& life = lives_[lifetime];
+    if (life.has_layout(tensor)) {
+      return false;
+    }
+    return !has_memory(tensor) || stale || !life.same_kind(tensor) ||
+           (internal && extent_bytes(tensor) > life.bytes);
+  }
+
+  /// A Python scalar whose dtype is that of the result: no data flow, though its address was used
+  /// before.
+  [[nodiscard]] static bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
+    return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
+  }
+
+  /// Whether a lifetime left the outermost operator that it began in and that ended before `reader`
+  /// began.
+  [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
+    const NodeIndex birth = flow_.lifetimes[lifetime].birth;
+    NodeIndex outermost = birth;
+    for (NodeIndex node = trace_.nodes[birth].parent; node != kNoNode;
+         node = trace_.nodes[node].parent) {
+      if (flow_.is_operator[node] && trace_.nodes[node].last_descendant < reader) {
+        outermost = node;
+      }
+    }
+    return std::ranges::find(lives_[lifetime].output_of, outermost) !=
+           lives_[lifetime].output_of.end();
+  }
+
+  void leave(NodeIndex node) {
+    for (const Tensor* tensor : flow_.outputs[node]) {
+      LifetimeId lifetime = current(*tensor);
+      if (!is_in_place(node, *tensor) && !began_within(lifetime, node) &&
+          !shows_known_part(node, lifetime)) {
+        lifetime = begin_lifetime(*tensor, node);
+      }
+      UNDERSTUDY_ASSERT(lifetime != kNoLifetime);
+      lives_[lifetime].add_layout(*tensor);
+      lives_[lifetime].output_of.push_back(node);
+      flow_.writes[node].push_back(lifetime);
+    }
+  }
+
+  [[nodiscard]] bool is_in_place(NodeIndex node, const Tensor& output) const {
+    return current(output) != kNoLifetime &&
+           std::ranges::any_of(flow_.inputs[node], [&](const Tensor* input) {
+             return memory_key(*input) == memory_key(output);
+           });
+  }
+
+  /// The indices or values of a sparse tensor, which has no storage itself: memory that is known
+  /// outside of the operators that have ended is not begun anew by looking at it.
+  [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
+    constexpr auto kParts = std::to_array<std::string_view>(
+        {"aten::_indices", "aten::_values", "aten::indices", "aten::values"});
+    if (lifetime == kNoLifetime ||
+        std::ranges::find(kParts, trace_.nodes[node].name) == kParts.end()) {
+      return false;
+    }
+    return flow_.lifetimes[lifetime].birth == kNoNode || left_its_operator(lifetime, node);
+  }
+
+  [[nodiscard]] bool began_within(LifetimeId lifetime, NodeIndex ancestor) const {
+    if (lifetime == kNoLifetime) {
+      return false;
+    }
+    for (NodeIndex node = flow_.lifetimes[lifetime].birth; node != kNoNode;
+         node = trace_.nodes[node].parent) {
+      if (node == ancestor) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Trace& trace_;
+  const CommCalls& calls_;
+  IdRange step_;
+  Flow flow_;
+  std::vector<Life> lives_;  ///< parallel to flow_.lifetimes
+  std::unordered_map<std::uint64_t, LifetimeId> current_;
+};
+
+}  // namespace
+
+Flow analyze_flow(const Trace& trace, const CommCalls& calls, IdRange step) {
+  return FlowBuilder(trace, calls, step).build();
+}
+
+bool is_wrapped_number(const Node& node, const Tensor& input) {
+  if (!is_plain_scalar(input)) {
+    return false;
+  }
+  std::size_t inputs = 0;
+  et_schema::for_each_tensor(node.inputs, [&inputs](const Tensor&) { ++inputs; });
+  if (inputs < 2) {
+    return false;
+  }
+  const Tensor* result = nullptr;
+  et_schema::for_each_tensor(node.outputs, [&result](const Tensor& output) {
+    result = result == nullptr ? &output : result;
+  });
+  return result != nullptr && result->defined() && result->dtype != input.dtype;
+}
+
+bool only_prepares_memory(std::string_view name) {
+  constexpr auto kOperators = std::to_array<std::string_view>(
+      {"aten::alias", "aten::as_strided", "aten::detach", "aten::empty", "aten::empty_like",
+       "aten::empty_strided", "aten::fill_", "aten::narrow", "aten::new_empty",
+       "aten::new_empty_strided", "aten::new_zeros", "aten::resize_", "aten::select", "aten::slice",
+       "aten::view", "aten::zero_", "aten::zeros", "aten::zeros_like"});
+  return std::ranges::find(kOperators, name) != kOperators.end();
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,177 @@
+#include "generator/job/generate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/version.h"
+#include "generator/flow/below.h"
+#include "generator/flow/flow.h"
+#include "generator/flow/steps.h"
+#include "generator/link/compiled_graphs.h"
+#include "generator/lowering/groups.h"
+#include "generator/lowering/holds.h"
+#include "generator/lowering/lowering.h"
+#include "generator/lowering/timings.h"
+#include "generator/selection/labels.h"
+#include "generator/selection/selection.h"
+#include "generator/values/captured_ranges.h"
+#include "generator/values/masks.h"
+#include "generator/values/value_flow.h"
+#include "job.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Loss;
+using et_schema::Program;
+using et_schema::Trace;
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const IdRange& step) {
+  std::uint64_t outside = 0;
+  for (et_schema::NodeIndex index = 0; index < trace.nodes.size(); ++index) {
+    const bool counts = calls.contains(index) ||
+                        et_schema::classify(trace.nodes[index]) == et_schema::NodeClass::kOperator;
+    outside += counts && !step.contains(trace.nodes[index].id) ? 1U : 0U;
+  }
+  return outside;
+}
+
+/// Lifetimes at reused addresses that a replayed operator reads.
+std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
+  std::set<LifetimeId> reused;
+  for (const et_schema::NodeIndex node : selected.operators) {
+    for (const LifetimeId id : flow.reads[node]) {
+      if (id != kNoLifetime && flow.lifetimes[id].at_reused_address) {
+        reused.insert(id);
+      }
+    }
+  }
+  return reused.size();
+}
+
+/// Operators on wrappers below which nothing was dispatched at all.
+std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
+  std::uint64_t count = 0;
+  for (et_schema::NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+    const auto is_dispatched = [&](et_schema::NodeIndex below) {
+      return flow.is_operator[below] || flow.is_wrapped[below] ? Walk::kStop : Walk::kInto;
+    };
+    count += flow.is_wrapped[node] && !walk_below(trace, node, is_dispatched) ? 1U : 0U;
+  }
+  return count;
+}
+
+/// Tensors of a trace without strides that could lie in memory in more than one way, and that no
+/// operator of the program makes.
+std::uint64_t count_assumed_layouts(const Program& program) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(program.slots, [](const et_schema::Slot& slot) {
+        const auto dimensions =
+            std::ranges::count_if(slot.sizes, [](std::int64_t size) { return size > 1; });
+        return slot.external && !slot.strides_recorded && !slot.sparse && dimensions > 1;
+      }));
+}
+
+/// The rest of the original's memory: a replay has it as well.
+void add_untouched(const Link& link, Program& program) {
+  for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
+    et_schema::Storage storage;
+    storage.device = et_schema::parse_device(device);
+    storage.bytes = static_cast<std::int64_t>(bytes);
+    storage.external = true;
+    storage.untouched = true;
+    program.storages.push_back(storage);
+  }
+}
+
+Program compile(const Trace& trace, const Link* link, const GenerateOptions& options,
+                Groups& groups) {
+  const CommCalls calls = et_schema::communication_calls(trace);
+  const Step step = choose_step(trace, options.step);
+  const Flow flow = analyze_flow(trace, calls, step.ids);
+  Selected selected = select_operators(trace, flow);
+  LabelsFound found = find_labels(trace, flow, step.ids, selected, link);
+  std::vector<WorkingLabel>& labels = found.working;
+  const std::uint64_t filtered = apply_filters(trace, calls, options, selected, labels);
+
+  Program program = lower(trace, calls, flow, selected, labels, groups);
+  hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
+  make_masks(program);
+  const CapturedValues captured{captured_ranges(trace), join_index_uses(trace, flow)};
+  assign_values(program, captured, options.indices);
+  program.losses.add(Loss::kUnjoinedIndices, captured.reuses.unjoined);
+  program.selection.step = step.name;
+  program.selection.filters = describe_filters(options);
+  program.selection.operators = selected.operators.size();
+  program.selection.labels = labels.size();
+  program.selection.rounds = selected.rounds;
+  program.selection.opened = selected.opened;
+  program.losses += trace.losses;
+  program.losses.add(Loss::kReusedAddresses, count_reused(flow, selected));
+  const auto graphs =
+      static_cast<std::uint64_t>(std::ranges::count_if(labels, [&trace](const WorkingLabel& label) {
+        return is_graph_call(trace.nodes[label.label].name);
+      }));
+  program.losses.add(Loss::kLabelsThatWorked, labels.size() - graphs);
+  program.losses.add(Loss::kUnshownGraphs, graphs);
+  program.losses.add(Loss::kLabelsThatHandOn, found.handed_on);
+  program.losses.add(Loss::kFilteredOperators, filtered);
+  program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
+  program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
+  program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
+  if (link != nullptr) {
+    set_timings(trace, *link, selected, program);
+    add_untouched(*link, program);
+  }
+  return program;
+}
+
+}  // namespace
+
+et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOptions& options,
+                          const std::vector<Link>& links) {
+  UNDERSTUDY_ASSERT(links.empty() || links.size() == traces.size());
+  et_schema::Bench bench;
+  bench.tool_version = et_schema::kToolVersion;
+  Job job = find_job(traces, options.partial);
+  Groups groups(traces, job.world_size);
+  for (std::size_t rank = 0; rank < traces.size(); ++rank) {
+    const Trace& trace = traces[rank];
+    bench.sources.push_back(
+        {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
+    bench.programs.push_back(
+        compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
+    bench.programs.back().losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);
+  }
+  const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
+    return program.selection.operators + program.selection.labels == 0;
+  });
+  if (is_empty) {
+    et_schema::ErrorContext context;
+    context.file = traces.front().file;
+    context.expected = "an operator to replay";
+    const std::vector<std::string> filters = describe_filters(options);
+    context.got = filters.empty() ? "none in the trace"
+                                  : fmt::format("none with {}", fmt::join(filters, " "));
+    context.hint = "inspect --ops TRACE lists the operators";
+    const auto kind =
+        filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage;
+    throw et_schema::Error(kind, "nothing is selected", std::move(context));
+  }
+  bench.programs.front().losses.add(Loss::kMissingRanks, job.missing);
+  bench.partial = std::move(job.partial);
+  bench.groups = groups.take();
+  return bench;
+}
+
+}  // namespace understudy::generator

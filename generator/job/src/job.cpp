@@ -1,0 +1,127 @@
+#include "job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::CaptureOrigin;
+using et_schema::ProcessGroup;
+using et_schema::Trace;
+
+constexpr const char* kAllowPartial =
+    "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
+
+/// The world as a trace's process groups record it: the size of the one that is the whole world, or
+/// one more than the highest rank that any names.
+std::int64_t recorded_world_size(const Trace& trace) {
+  std::int64_t size = 1;
+  for (const ProcessGroup& group : trace.process_groups) {
+    size = std::max(size,
+                    group.ranks.empty() ? group.size : 1 + *std::ranges::max_element(group.ranks));
+  }
+  return size;
+}
+
+std::string text_of(const std::optional<CaptureOrigin>& origin) {
+  if (!origin) {
+    return "no capture.json that lists it";
+  }
+  if (!origin->rank) {
+    return fmt::format("{} does not list it", origin->file);
+  }
+  if (!origin->is_same_file) {
+    return fmt::format("{} lists another trace of this name", origin->file);
+  }
+  return origin->id.empty() ? origin->file
+                            : fmt::format("{}, capture {}", origin->file, origin->id);
+}
+
+bool is_known(const std::optional<CaptureOrigin>& origin) {
+  return origin && origin->rank && origin->is_same_file;
+}
+
+bool is_one_capture(const CaptureOrigin& a, const CaptureOrigin& b) {
+  return a.id.empty() && b.id.empty() ? a.file == b.file : a.id == b.id;
+}
+
+/// Why a trace is not of the job that `first` is of; empty if nothing says so.
+std::string foreign_text(const Trace& first, const Trace& trace) {
+  if (first.capture || trace.capture) {
+    const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
+                          is_one_capture(*first.capture, *trace.capture);
+    return is_alike ? "" : text_of(trace.capture);
+  }
+  const std::int64_t recorded = recorded_world_size(trace);
+  const bool both_tell = !first.process_groups.empty() && !trace.process_groups.empty();
+  return both_tell && recorded != recorded_world_size(first)
+             ? fmt::format("process groups of {} ranks", recorded)
+             : "";
+}
+
+[[noreturn]] void refuse_foreign(const Trace& first, const Trace& trace, std::string got) {
+  const std::string expected =
+      first.capture ? text_of(first.capture)
+                    : fmt::format("process groups of {} ranks", recorded_world_size(first));
+  throw et_schema::bad_input("ranks of different captures",
+                             {.file = trace.file,
+                              .rank = trace.rank,
+                              .node = {},
+                              .field = "capture",
+                              .expected = fmt::format("{}, as {}", expected, first.file),
+                              .got = std::move(got),
+                              .hint = kAllowPartial});
+}
+
+[[noreturn]] void refuse_missing(const Trace& trace, std::int64_t world_size, std::size_t given) {
+  const auto traces = [](std::int64_t ranks) {
+    return fmt::format("traces of {} rank{}", ranks, ranks == 1 ? "" : "s");
+  };
+  throw et_schema::bad_input("traces of some ranks are missing",
+                             {.file = trace.file,
+                              .rank = trace.rank,
+                              .node = {},
+                              .field = "process groups",
+                              .expected = traces(world_size),
+                              .got = traces(static_cast<std::int64_t>(given)),
+                              .hint = kAllowPartial});
+}
+
+}  // namespace
+
+Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
+  Job job;
+  const auto given = static_cast<std::int64_t>(traces.size());
+  const bool is_allowed = partial == PartialRanks::kAllowed ||
+                          (partial == PartialRanks::kOneAlone && traces.size() == 1);
+  for (const Trace& trace : traces) {
+    std::string got = foreign_text(traces.front(), trace);
+    job.is_foreign.push_back(traces.size() > 1 && !got.empty());
+    if (job.is_foreign.back() && !is_allowed) {
+      refuse_foreign(traces.front(), trace, std::move(got));
+    }
+    job.world_size =
+        std::max({job.world_size, recorded_world_size(trace), std::int64_t{trace.rank} + 1, given,
+                  is_known(trace.capture) ? trace.capture->world_size : 1});
+  }
+  job.missing = static_cast<std::uint64_t>(job.world_size - given);
+  if (job.missing > 0 && !is_allowed) {
+    refuse_missing(traces.front(), job.world_size, traces.size());
+  }
+  if (job.missing > 0 || std::ranges::count(job.is_foreign, true) > 0) {
+    et_schema::PartialJob& there = job.partial.emplace();
+    there.world_size = job.world_size;
+    for (const Trace& trace : traces) {
+      there.ranks.push_back(trace.rank);
+    }
+  }
+  return job;
+}
+
+}  // namespace understudy::generator

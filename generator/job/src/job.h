@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/model/trace.h"
+#include "generator/options/options.h"
+
+namespace understudy::generator {
+
+/// The job that a set of traces is of.
+struct Job {
+  std::int64_t world_size = 1;                   ///< as recorded; at least the traces given
+  std::optional<et_schema::PartialJob> partial;  ///< where not all of its ranks are there
+  std::uint64_t missing = 0;                     ///< ranks that are not
+  std::vector<bool> is_foreign;  ///< by trace: of another capture than the first one
+};
+
+/// Tells from capture.json and the recorded process groups whether the traces are all ranks of one
+/// job. Throws Error (bad input) where they are not and `partial` does not allow it.
+[[nodiscard]] Job find_job(const std::vector<et_schema::Trace>& traces, PartialRanks partial);
+
+}  // namespace understudy::generator

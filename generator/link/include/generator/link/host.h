@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "generator/link/names.h"
+
+namespace understudy::generator {
+
+/// Position in HostEvents::events.
+using HostIndex = std::uint32_t;
+inline constexpr HostIndex kNoEvent = std::numeric_limits<HostIndex>::max();
+
+/// Times count from the profile's first host event, and end here: some eighteen years later.
+inline constexpr std::int64_t kLatestNs = std::int64_t{1} << 59U;
+
+/// a + b, or the largest number where that is more: sums of damaged times do not overflow.
+[[nodiscard]] inline std::int64_t add_times(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+/// An operator or annotation of a profile.
+struct HostEvent {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t source = 0;  ///< position in Profile::events
+  NameId name = 0;
+  HostIndex parent = kNoEvent;  ///< the innermost event around it on its thread
+  bool is_operator = false;
+};
+
+struct HostThread {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  HostIndex begin = 0;  ///< its events: [begin, end)
+  HostIndex end = 0;
+};
+
+/// Positions [begin, end) in HostEvents::events.
+struct EventRange {
+  HostIndex begin = 0;
+  HostIndex end = 0;
+};
+
+/// The host events of a profile, thread after thread, each thread's in the order of their start,
+/// what encloses before what is enclosed.
+struct HostEvents {
+  std::vector<HostEvent> events;
+  std::vector<HostThread> threads;
+  std::int64_t first_ns = 0;  ///< the start of the first one, in the profile's time
+
+  /// A time of the profile as the events here have it: 0 to kLatestNs.
+  [[nodiscard]] std::int64_t relative(std::int64_t ts_ns) const;
+
+  /// The last event of the thread with start_ns <= time_ns; kNoEvent before all.
+  [[nodiscard]] HostIndex last_started(const HostThread& thread, std::int64_t time_ns) const;
+  /// The thread's events with begin_ns <= start_ns < end_ns.
+  [[nodiscard]] EventRange started_in(const HostThread& thread, std::int64_t begin_ns,
+                                      std::int64_t end_ns) const;
+  [[nodiscard]] const HostThread* find_thread(std::int64_t pid, std::int64_t tid) const;
+};
+
+[[nodiscard]] HostEvents host_events(const et_schema::Profile& profile, NameTable& names);
+
+}  // namespace understudy::generator

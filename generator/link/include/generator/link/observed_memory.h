@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::generator {
+
+/// One block of memory that a profile saw allocated.
+struct ObservedBlock {
+  std::int64_t allocated_ns = 0;
+  std::optional<std::int64_t> freed_ns;  ///< none: alive when the profile ended
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;
+  bool on_cpu = true;
+};
+
+/// When a node ran, on the profile's clock.
+struct ObservedSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// What the profile of the traced step itself (profile_memory) tells of memory. Empty where it
+/// tells nothing.
+struct ObservedMemory {
+  std::vector<ObservedBlock> blocks;               ///< by time of allocation
+  std::vector<std::optional<ObservedSpan>> nodes;  ///< by node
+};
+
+/// Joins by "Record function id", so `profile` must be of the very step that the trace shows: of
+/// another one, or without memory events, the result is empty. n log n in the events.
+[[nodiscard]] ObservedMemory observe_memory(const et_schema::Trace& trace,
+                                            const et_schema::Profile& profile);
+
+}  // namespace understudy::generator

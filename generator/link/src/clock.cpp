@@ -1,0 +1,141 @@
+#include "clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace understudy::generator {
+namespace {
+
+/// Below so many samples nothing is read from a profile.
+constexpr std::size_t kLeastSamples = 32;
+/// The share of samples that is taken to be as cheap as recording allows. Their mean, since older
+/// profiles have whole microseconds.
+constexpr double kCheapest = 0.2;
+/// No more than this is ever taken for the cost of recording, a place: what lies around even the
+/// cheapest events of a slow program is the program.
+constexpr double kMostBeforeNs = 3000;
+constexpr double kMostInsideNs = 6000;
+constexpr double kMostAfterNs = 4000;
+
+double cheapest(std::vector<std::int64_t>& samples_ns, double most_ns) {
+  if (samples_ns.size() < kLeastSamples) {
+    return 0;
+  }
+  const double count = std::floor(kCheapest * static_cast<double>(samples_ns.size()));
+  const auto end = samples_ns.begin() + static_cast<std::ptrdiff_t>(count);
+  std::ranges::nth_element(samples_ns, end);
+  const auto sum = static_cast<double>(std::accumulate(samples_ns.begin(), end, std::int64_t{0}));
+  return std::clamp(sum / count, 0.0, most_ns);
+}
+
+/// A start or an end. Times of one thread's boundaries do not fall.
+struct Boundary {
+  std::int64_t time_ns = 0;
+  HostIndex event = 0;
+  bool is_end = false;
+};
+
+/// A thread's starts and ends in the order in which they happened.
+void append_boundaries(const HostEvents& host, const HostThread& thread,
+                       std::vector<Boundary>& boundaries) {
+  HostIndex open = kNoEvent;
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  const auto append = [&](std::int64_t time_ns, HostIndex event, bool is_end) {
+    last_ns = std::max(last_ns, time_ns);
+    boundaries.push_back({last_ns, event, is_end});
+  };
+  const auto close_until = [&](HostIndex parent) {
+    for (; open != parent; open = host.events[open].parent) {
+      append(host.events[open].end_ns, open, true);
+    }
+  };
+  for (HostIndex i = thread.begin; i < thread.end; ++i) {
+    close_until(host.events[i].parent);
+    append(host.events[i].start_ns, i, false);
+    open = i;
+  }
+  close_until(kNoEvent);
+}
+
+std::vector<Boundary> all_boundaries(const HostEvents& host) {
+  std::vector<Boundary> boundaries;
+  boundaries.reserve(2 * host.events.size());
+  for (const HostThread& thread : host.threads) {
+    const auto middle = static_cast<std::ptrdiff_t>(boundaries.size());
+    append_boundaries(host, thread, boundaries);
+    std::inplace_merge(boundaries.begin(), boundaries.begin() + middle, boundaries.end(),
+                       [](const Boundary& a, const Boundary& b) { return a.time_ns < b.time_ns; });
+  }
+  return boundaries;
+}
+
+}  // namespace
+
+EventCost find_event_cost(const HostEvents& host, bool with_trace,
+                          std::optional<double> known_total_ns) {
+  std::vector<std::int64_t> before;
+  std::vector<std::int64_t> inside;
+  std::vector<std::int64_t> after;
+  std::vector<HostIndex> last_child(host.events.size(), kNoEvent);
+  for (std::size_t i = 0; i < host.events.size(); ++i) {
+    const HostEvent& event = host.events[i];
+    if (event.parent == kNoEvent) {
+      continue;
+    }
+    if (last_child[event.parent] == kNoEvent) {
+      before.push_back(event.start_ns - host.events[event.parent].start_ns);
+    }
+    last_child[event.parent] = static_cast<HostIndex>(i);
+  }
+  for (std::size_t i = 0; i < host.events.size(); ++i) {
+    const HostEvent& event = host.events[i];
+    if (last_child[i] == kNoEvent) {
+      inside.push_back(event.end_ns - event.start_ns);
+    } else {
+      after.push_back(event.end_ns - host.events[last_child[i]].end_ns);
+    }
+  }
+  EventCost cost{cheapest(before, kMostBeforeNs), cheapest(inside, kMostInsideNs),
+                 cheapest(after, kMostAfterNs), "the cheapest events of the profile"};
+  cost.inside_ns = with_trace ? cost.inside_ns : 0;
+  if (known_total_ns) {
+    const double total = cost.total_ns();
+    cost.source = "measured at the capture";
+    if (total > 0) {
+      const double scale = *known_total_ns / total;
+      cost.before_ns *= scale;
+      cost.inside_ns *= scale;
+      cost.after_ns *= scale;
+    } else {
+      cost.before_ns = *known_total_ns;
+    }
+  }
+  return cost;
+}
+
+void take_out(const EventCost& cost, HostEvents& host) {
+  if (cost.total_ns() <= 0) {
+    return;
+  }
+  std::int64_t last_ns = 0;
+  double removed_ns = 0;
+  double pending_ns = 0;  // falls behind the boundary before
+  bool is_first = true;
+  for (const Boundary& boundary : all_boundaries(host)) {
+    const double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);
+    const auto stretch_ns = static_cast<double>(boundary.time_ns - last_ns);
+    removed_ns += is_first ? 0 : std::min(falls_here, stretch_ns);
+    is_first = false;
+    last_ns = boundary.time_ns;
+    HostEvent& event = host.events[boundary.event];
+    std::int64_t& time_ns = boundary.is_end ? event.end_ns : event.start_ns;
+    time_ns -= std::llround(removed_ns);
+    pending_ns = boundary.is_end ? cost.after_ns : cost.inside_ns / 2;
+  }
+}
+
+}  // namespace understudy::generator

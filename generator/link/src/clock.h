@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+
+/// What recording one event costs, and where in time that cost lies.
+struct EventCost {
+  double before_ns = 0;  ///< before the event's start
+  double inside_ns = 0;  ///< between its start and its end
+  double after_ns = 0;   ///< after its end
+  std::string source;    ///< how it is known
+  [[nodiscard]] double total_ns() const { return before_ns + inside_ns + after_ns; }
+};
+
+/// Reads the cost from the profile: what lies even around the cheapest events (docs/metrics.md,
+/// "Recorded times"). The profiler stamps an event's start last and its end first, so that its own
+/// cost lies outside; that of an execution trace taken with it (`with_trace`) lies inside too.
+/// Where the total was measured (`known_total_ns`), the profile says only how it spreads.
+[[nodiscard]] EventCost find_event_cost(const HostEvents& host, bool with_trace,
+                                        std::optional<double> known_total_ns);
+
+/// Moves all starts and ends to where they would lie had recording cost nothing. Every stretch
+/// between two starts or ends that follow each other, on whatever thread, loses the cost that falls
+/// into it, and at most its length: order and nesting stay.
+void take_out(const EventCost& cost, HostEvents& host);
+
+}  // namespace understudy::generator

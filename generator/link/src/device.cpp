@@ -1,0 +1,122 @@
+#include "device.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoCategory;
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
+constexpr const char* kNoCorrelation = "it has no correlation";
+constexpr const char* kNoLaunch = "its launch is not in the profile";
+constexpr const char* kNoOperator = "no operator was open where it was launched";
+
+bool is_device_event(const KinetoEvent& event) {
+  return event.category == KinetoCategory::kKernel ||
+         event.category == KinetoCategory::kGpuMemcpy ||
+         event.category == KinetoCategory::kGpuMemset;
+}
+
+struct Launch {
+  std::int64_t correlation = 0;
+  std::uint32_t source = 0;
+};
+
+/// All calls with a correlation, whatever they are named: what has a device event launched it.
+std::vector<Launch> find_launches(const Profile& profile) {
+  std::vector<Launch> launches;
+  for (std::size_t i = 0; i < profile.events.size(); ++i) {
+    const KinetoEvent& event = profile.events[i];
+    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
+      launches.push_back({event.correlation, static_cast<std::uint32_t>(i)});
+    }
+  }
+  if (!std::ranges::is_sorted(launches, {}, &Launch::correlation)) {
+    std::ranges::stable_sort(launches, {}, &Launch::correlation);
+  }
+  return launches;
+}
+
+HostIndex operator_around(const HostEvents& host, const KinetoEvent& launch) {
+  const HostThread* thread = host.find_thread(launch.pid, launch.tid);
+  if (thread == nullptr) {
+    return kNoEvent;
+  }
+  const std::int64_t time_ns = host.relative(launch.ts_ns);
+  HostIndex index = host.last_started(*thread, time_ns);
+  while (index != kNoEvent &&
+         (!host.events[index].is_operator || host.events[index].end_ns < time_ns)) {
+    index = host.events[index].parent;
+  }
+  return index;
+}
+
+class DeviceLinker {
+ public:
+  DeviceLinker(const Profile& profile, const HostEvents& host)
+      : profile_(profile), host_(host), launches_(find_launches(profile)) {}
+
+  DeviceEvents link() {
+    DeviceEvents result;
+    for (std::size_t i = 0; i < profile_.events.size(); ++i) {
+      if (is_device_event(profile_.events[i])) {
+        ++result.total;
+        link_event(static_cast<std::uint32_t>(i), result);
+      }
+    }
+    for (const auto& [key, sum] : lost_) {
+      result.lost.push_back({std::string(key.first), key.second, sum.count, sum.device_ns});
+    }
+    return result;
+  }
+
+ private:
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t device_ns = 0;
+  };
+
+  void link_event(std::uint32_t source, DeviceEvents& result) {
+    const KinetoEvent& event = profile_.events[source];
+    if (event.correlation <= 0) {
+      lose(event, kNoCorrelation);
+      return;
+    }
+    const auto launch =
+        std::ranges::lower_bound(launches_, event.correlation, {}, &Launch::correlation);
+    if (launch == launches_.end() || launch->correlation != event.correlation) {
+      lose(event, kNoLaunch);
+      return;
+    }
+    const HostIndex index = operator_around(host_, profile_.events[launch->source]);
+    if (index == kNoEvent) {
+      lose(event, kNoOperator);
+      return;
+    }
+    result.linked.push_back({source, index});
+  }
+
+  void lose(const KinetoEvent& event, const char* reason) {
+    Sum& sum = lost_[{event.name, reason}];
+    ++sum.count;
+    sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(event.dur_ns, 0));
+  }
+
+  const Profile& profile_;
+  const HostEvents& host_;
+  std::vector<Launch> launches_;
+  std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // few: names of what was lost
+};
+
+}  // namespace
+
+DeviceEvents link_device_events(const Profile& profile, const HostEvents& host) {
+  return DeviceLinker(profile, host).link();
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/program.h"
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+
+/// A kernel, copy or set of memory, and the operator that launched it.
+struct DeviceEvent {
+  std::uint32_t source = 0;        ///< position in Profile::events
+  HostIndex operator_ = kNoEvent;  ///< never an annotation
+};
+
+struct DeviceEvents {
+  std::vector<DeviceEvent> linked;  ///< in the file's order
+  std::uint64_t total = 0;
+  std::vector<et_schema::LostDeviceEvents> lost;  ///< in order of names
+};
+
+/// Links device events: correlation → the runtime or driver call with that correlation → the
+/// innermost operator open on that thread when the call began. "External id" is not looked at: in
+/// files up to 2023 it holds the correlation, and hits operators that have nothing to do with it.
+[[nodiscard]] DeviceEvents link_device_events(const et_schema::Profile& profile,
+                                              const HostEvents& host);
+
+}  // namespace understudy::generator

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "join.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Profile;
+using et_schema::Trace;
+
+/// Fewer of the nodes than this found by id: the ids are of something else.
+constexpr double kLeastById = 0.9;
+
+struct IdEntry {
+  std::int64_t rf_id = 0;
+  HostIndex event = 0;
+};
+
+std::vector<IdEntry> events_by_id(const Profile& profile, const HostEvents& host) {
+  std::vector<IdEntry> entries;
+  for (std::size_t i = 0; i < host.events.size(); ++i) {
+    const std::int64_t rf_id = profile.events[host.events[i].source].rf_id;
+    if (rf_id > 0) {
+      entries.push_back({rf_id, static_cast<HostIndex>(i)});
+    }
+  }
+  std::ranges::stable_sort(entries, {}, &IdEntry::rf_id);
+  return entries;
+}
+
+/// How far the profile's ids are from the trace's, by the names that both show equally often: the
+/// distance of the sums of their ids; the most frequent one. 0 without such names.
+std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
+                         const std::vector<IdEntry>& entries, std::size_t names) {
+  struct Seen {
+    std::uint32_t nodes = 0;
+    std::uint32_t events = 0;
+    std::uint64_t distance = 0;  ///< of the sums of their ids, modulo 2^64
+  };
+  std::vector<Seen> seen(names);
+  for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
+    Seen& name = seen[nodes.names[i]];
+    ++name.nodes;
+    name.distance -= trace.nodes[nodes.nodes[i]].rf_id;
+  }
+  for (const IdEntry& entry : entries) {
+    Seen& name = seen[host.events[entry.event].name];
+    ++name.events;
+    name.distance += static_cast<std::uint64_t>(entry.rf_id);
+  }
+  std::vector<std::int64_t> distances;
+  for (const Seen& name : seen) {
+    const auto distance = static_cast<std::int64_t>(name.distance);
+    if (name.nodes > 0 && name.nodes == name.events && distance % name.nodes == 0) {
+      distances.push_back(distance / name.nodes);
+    }
+  }
+  std::ranges::sort(distances);
+  std::int64_t best = 0;
+  std::size_t most = 0;
+  for (std::size_t begin = 0, end = 0; begin < distances.size(); begin = end) {
+    while (end < distances.size() && distances[end] == distances[begin]) {
+      ++end;
+    }
+    if (end - begin > most) {
+      most = end - begin;
+      best = distances[begin];
+    }
+  }
+  return best;
+}
+
+std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
+                                 const std::vector<IdEntry>& entries, std::int64_t offset) {
+  std::vector<HostIndex> event_of(nodes.nodes.size(), kNoEvent);
+  for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
+    const auto rf_id = static_cast<std::int64_t>(trace.nodes[nodes.nodes[i]].rf_id +
+                                                 static_cast<std::uint64_t>(offset));
+    const auto found = std::ranges::lower_bound(entries, rf_id, {}, &IdEntry::rf_id);
+    if (found != entries.end() && found->rf_id == rf_id &&
+        host.events[found->event].name == nodes.names[i]) {
+      event_of[i] = found->event;
+    }
+  }
+  return event_of;
+}
+
+std::size_t count_found(const std::vector<HostIndex>& event_of) {
+  return event_of.size() -
+         static_cast<std::size_t>(std::ranges::count(event_of, HostIndex{kNoEvent}));
+}
+
+/// The step around the joined events: its mark's if the profile has one around them.
+StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
+                 const std::vector<StepSpan>& marked) {
+  StepSpan span{0, 0, kNoEvent};
+  for (const HostIndex event : event_of) {
+    if (event != kNoEvent) {
+      const HostEvent& host_event = host.events[event];
+      const bool is_first = span.end_ns == 0;
+      span.begin_ns = is_first ? host_event.start_ns : std::min(span.begin_ns, host_event.start_ns);
+      span.end_ns = std::max(span.end_ns, host_event.end_ns + 1);
+    }
+  }
+  for (const StepSpan& step : marked) {
+    const bool is_around =
+        step.mark != kNoEvent && step.begin_ns <= span.begin_ns && span.begin_ns < step.end_ns;
+    if (is_around) {
+      span.begin_ns = step.begin_ns;
+      span.mark = step.mark;
+    }
+  }
+  return span;
+}
+
+}  // namespace
+
+Join join_by_id(const Trace& trace, const JoinNodes& nodes, const Profile& profile,
+                const HostEvents& host, std::size_t names) {
+  Join join{et_schema::JoinKind::kRecordFunctionId, {}, 0, 0};
+  const std::vector<IdEntry> entries = events_by_id(profile, host);
+  std::vector<HostIndex> event_of = match_ids(trace, nodes, host, entries, 0);
+  const std::size_t all = nodes.nodes.size();
+  if (count_found(event_of) < all) {
+    const std::int64_t offset = find_offset(trace, nodes, host, entries, names);
+    std::vector<HostIndex> moved = match_ids(trace, nodes, host, entries, offset);
+    if (count_found(moved) > count_found(event_of)) {
+      event_of = std::move(moved);
+    }
+  }
+  const auto least = kLeastById * static_cast<double>(all);
+  if (entries.empty() || static_cast<double>(count_found(event_of)) < least) {
+    return join;
+  }
+  const StepSpan span = span_of(event_of, host, marked_steps(profile, host));
+  join.steps.push_back({span, std::move(event_of), 0});
+  sum_up(join, host, all);
+  return join;
+}
+
+}  // namespace understudy::generator

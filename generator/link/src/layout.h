@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "generator/link/host.h"
+#include "join.h"
+
+namespace understudy::generator {
+
+/// The typical step.
+struct Layout {
+  std::vector<std::pair<std::size_t, std::int64_t>> starts;  ///< (position in JoinNodes, since the
+                                                             ///< step's start), in order
+  std::int64_t step_ns = 0;
+};
+
+/// From each start to the next as long as the median over the steps. Medians of the starts
+/// themselves would not fit the durations: what is slow in one step and what is slow in another
+/// shift what comes behind by turns. A step waits now here, now there (for other ranks), which no
+/// median shows: so that the whole is as long as the median step, each interval gets a share of
+/// what its mean is above its median. n log n in the nodes.
+[[nodiscard]] Layout lay_out(const Join& join, const HostEvents& host);
+
+}  // namespace understudy::generator

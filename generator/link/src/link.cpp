@@ -1,0 +1,355 @@
+#include "generator/link/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "clock.h"
+#include "device.h"
+#include "et_schema/support/error.h"
+#include "generator/flow/steps.h"
+#include "generator/link/host.h"
+#include "generator/link/names.h"
+#include "join.h"
+#include "layout.h"
+#include "statistics.h"
+#include "waits.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Loss;
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::NodeIndex;
+using et_schema::Profile;
+using et_schema::Trace;
+
+/// Where less agrees, the profile is of another program.
+constexpr double kLeastAgreement = 0.75;
+constexpr double kLeastJoined = 0.9;
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+/// What an event launched.
+struct Launched {
+  std::int64_t device_ns = 0;
+  std::uint64_t count = 0;
+  std::optional<std::int64_t> stream = {};
+  bool reads_pinned = false;  ///< copies from page-locked memory of the host
+};
+
+/// The profiler fills in "Record function id" only while an execution trace is being taken.
+bool has_trace_ids(const Profile& profile) {
+  return std::ranges::any_of(profile.events,
+                             [](const et_schema::KinetoEvent& event) { return event.rf_id > 0; });
+}
+
+class Linker {
+ public:
+  Linker(const Trace& trace, const Profile& profile, const LinkOptions& options)
+      : trace_(trace), profile_(profile), options_(options) {}
+
+  Link link() {
+    collect_nodes();
+    host_ = host_events(profile_, names_);
+    join_ = join();
+    const DeviceEvents device = link_device_events(profile_, host_);
+    const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
+    const EventCost cost =
+        find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
+    take_out(cost, host_);
+    sum_children();
+    sum_launches(device);
+    result_.nodes.resize(trace_.nodes.size());
+    take_medians(waits);
+    add_up_subtrees();
+    describe(device, cost);
+    return std::move(result_);
+  }
+
+ private:
+  void collect_nodes() {
+    const IdRange ids = choose_step(trace_, options_.step).ids;
+    std::size_t marks = 0;
+    for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
+      const Node& node = trace_.nodes[i];
+      if (!ids.contains(node.id)) {
+        continue;
+      }
+      ++result_.profile.nodes;
+      if (is_profiled(node)) {
+        nodes_.nodes.push_back(i);
+        nodes_.names.push_back(names_.number(node.name));
+        marks += is_step_mark(node.name) ? 1U : 0U;
+      }
+    }
+    nodes_.is_one_step = marks <= 1;
+  }
+
+  /// Whether a tensor of the step was on another device than the host.
+  [[nodiscard]] bool is_on_device() const {
+    bool found = false;
+    const auto look = [&found](const et_schema::Tensor& tensor) {
+      const et_schema::DeviceType type = tensor.device.type;
+      found =
+          found || type == et_schema::DeviceType::kCuda || type == et_schema::DeviceType::kOther;
+    };
+    for (const NodeIndex node : nodes_.nodes) {
+      et_schema::for_each_tensor(trace_.nodes[node].inputs, look);
+      et_schema::for_each_tensor(trace_.nodes[node].outputs, look);
+    }
+    return found;
+  }
+
+  Join join() {
+    Join by_id = join_by_id(trace_, nodes_, profile_, host_, names_.size());
+    const bool by_id_is_enough = is_enough(by_id);
+    if (by_id_is_enough && by_id.joined == nodes_.nodes.size()) {
+      return by_id;
+    }
+    Join by_order = join_by_order(trace_, nodes_, profile_, host_, names_.size());
+    if (is_enough(by_order) && (!by_id_is_enough || by_order.joined > by_id.joined)) {
+      return by_order;
+    }
+    if (!by_id_is_enough) {
+      refuse(by_order);
+    }
+    return by_id;
+  }
+
+  [[nodiscard]] bool is_enough(const Join& join) const {
+    const bool has_nodes =
+        static_cast<double>(join.joined) >= kLeastJoined * static_cast<double>(nodes_.nodes.size());
+    // By id a profile may show more than the trace does: steps around it, of the same run.
+    const bool agrees =
+        join.kind == et_schema::JoinKind::kRecordFunctionId || join.agreement >= kLeastAgreement;
+    return !join.steps.empty() && !nodes_.nodes.empty() && has_nodes && agrees;
+  }
+
+  [[noreturn]] void refuse(const Join& join) const {
+    et_schema::ErrorContext context;
+    context.file = profile_.file;
+    context.rank = trace_.rank;
+    const std::vector<HostIndex>& event_of = join.steps.front().event_of;
+    const auto missing = std::ranges::find(event_of, kNoEvent);
+    if (missing != event_of.end()) {
+      const Node& node =
+          trace_.nodes[nodes_.nodes[static_cast<std::size_t>(missing - event_of.begin())]];
+      context.node = node.id;
+      context.expected = fmt::format("{}, in the place where the trace has it", node.name);
+    } else {
+      context.expected = "the operators of the trace's step and no others";
+    }
+    context.got =
+        fmt::format("{} of {} nodes and {} of {} events with equal names in equal order",
+                    join.joined, nodes_.nodes.size(), join.joined, join.steps.front().events);
+    context.hint =
+        "give the profile of the program that the trace is of, or --no-profile to go without times";
+    throw et_schema::bad_input("a profile of another program", std::move(context));
+  }
+
+  // ---- times, by event
+
+  [[nodiscard]] std::int64_t host_ns(HostIndex event) const {
+    return host_.events[event].end_ns - host_.events[event].start_ns;
+  }
+
+  void sum_children() {
+    children_ns_.assign(host_.events.size(), 0);
+    for (HostIndex i = 0; i < host_.events.size(); ++i) {
+      if (host_.events[i].parent != kNoEvent) {
+        std::int64_t& sum = children_ns_[host_.events[i].parent];
+        sum = add_times(sum, host_ns(i));
+      }
+    }
+  }
+
+  /// Gives each device event to the innermost joined event around its launch.
+  void sum_launches(const DeviceEvents& device) {
+    if (device.linked.empty()) {
+      return;
+    }
+    std::vector<bool> is_joined(host_.events.size());
+    for (const JoinedStep& step : join_.steps) {
+      for (const HostIndex event : step.event_of) {
+        if (event != kNoEvent) {
+          is_joined[event] = true;
+        }
+      }
+    }
+    launched_.resize(host_.events.size());
+    for (const DeviceEvent& event : device.linked) {
+      HostIndex owner = event.operator_;
+      while (owner != kNoEvent && !is_joined[owner]) {
+        owner = host_.events[owner].parent;
+      }
+      if (owner != kNoEvent) {
+        const et_schema::KinetoEvent& source = profile_.events[event.source];
+        Launched& sum = launched_[owner];
+        sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(source.dur_ns, 0));
+        ++sum.count;
+        if (!sum.stream && source.stream >= 0) {
+          sum.stream = source.stream;
+        }
+        sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
+      }
+    }
+  }
+
+  // ---- times, by node
+
+  void take_medians(const std::vector<HostWait>& waits) {
+    Samples samples;
+    for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
+      samples.clear();
+      for (const JoinedStep& step : join_.steps) {
+        if (step.event_of[i] != kNoEvent) {
+          add_sample(step.event_of[i], samples);
+        }
+      }
+      if (!samples.host.empty()) {
+        result_.nodes[nodes_.nodes[i]] = {0,
+                                          median(samples.host),
+                                          median(samples.self),
+                                          median(samples.device),
+                                          static_cast<std::uint64_t>(median(samples.launches)),
+                                          samples.stream,
+                                          {},
+                                          samples.reads_pinned};
+        if (!samples.page_faults.empty()) {
+          // Mostly all or none in a step: the mean tells how often.
+          result_.nodes[nodes_.nodes[i]]->page_faults = mean(samples.page_faults);
+        }
+      }
+    }
+    const Layout layout = lay_out(join_, host_);
+    for (const auto& [position, start_ns] : layout.starts) {
+      result_.nodes[nodes_.nodes[position]]->start_ns = start_ns;
+    }
+    result_.profile.step_ns = layout.step_ns;
+    result_.profile.device_waits = lay_out_waits(waits, layout, join_.steps.size());
+  }
+
+  struct Samples {
+    std::vector<std::int64_t> host, self, device, launches, page_faults;
+    std::optional<std::int64_t> stream;
+    bool reads_pinned = false;
+    void clear() {
+      for (auto* list : {&host, &self, &device, &launches, &page_faults}) {
+        list->clear();
+      }
+      stream.reset();
+      reads_pinned = false;
+    }
+  };
+
+  void add_sample(HostIndex event, Samples& samples) const {
+    if (const std::int64_t faults = profile_.events[host_.events[event].source].page_faults;
+        faults >= 0) {
+      samples.page_faults.push_back(faults);
+    }
+    samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
+    samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
+    if (!launched_.empty()) {
+      samples.device.push_back(launched_[event].device_ns);
+      samples.launches.push_back(static_cast<std::int64_t>(launched_[event].count));
+      if (!samples.stream) {
+        samples.stream = launched_[event].stream;
+      }
+      samples.reads_pinned |= launched_[event].reads_pinned;
+    }
+  }
+
+  /// Device times of whole subtrees, and the operators' sums.
+  void add_up_subtrees() {
+    et_schema::RecordedProfile& profile = result_.profile;
+    std::vector<bool> counts(trace_.nodes.size());
+    std::vector<bool> communicates(trace_.nodes.size());
+    for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
+      const NodeClass kind = et_schema::classify(trace_.nodes[i]);
+      const NodeIndex parent = trace_.nodes[i].parent;
+      communicates[i] =
+          communicates[parent] || kind == NodeClass::kC10d || kind == NodeClass::kCommunication;
+      counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates[i];
+      if (counts[i] && result_.nodes[i]) {
+        profile.operators_ns = add_times(profile.operators_ns, result_.nodes[i]->self_ns);
+        profile.operators_device_ns =
+            add_times(profile.operators_device_ns, result_.nodes[i]->device_ns);
+      }
+    }
+    std::vector<Launched> below(trace_.nodes.size());
+    for (auto i = static_cast<NodeIndex>(trace_.nodes.size()); i-- > 1;) {
+      std::optional<NodeTimes>& times = result_.nodes[i];
+      Launched& sum = below[i];
+      if (times) {
+        times->device_ns = sum.device_ns = add_times(sum.device_ns, times->device_ns);
+        times->launches = sum.count += times->launches;
+        times->stream = sum.stream = times->stream ? times->stream : sum.stream;
+        times->reads_pinned = sum.reads_pinned |= times->reads_pinned;
+      }
+      Launched& above = below[trace_.nodes[i].parent];
+      above.device_ns = add_times(above.device_ns, sum.device_ns);
+      above.count += sum.count;
+      above.stream = sum.stream ? sum.stream : above.stream;
+      above.reads_pinned |= sum.reads_pinned;
+    }
+  }
+
+  void describe(const DeviceEvents& device, const EventCost& cost) {
+    et_schema::RecordedProfile& profile = result_.profile;
+    profile.file = base_name(profile_.file);
+    profile.bytes = profile_.content_bytes;
+    profile.content_hash = profile_.content_hash;
+    profile.join = join_.kind;
+    profile.steps = join_.steps.size();
+    profile.unprofiled_step_ns = options_.unprofiled_step_ns;
+    profile.minor_faults = options_.minor_faults;
+    profile.profiled_minor_faults = options_.profiled_minor_faults;
+    profile.host_probe = options_.host_probe;
+    profile.observer_ns_per_event = std::round(10 * cost.total_ns()) / 10;
+    profile.observer_source = cost.source;
+    profile.nodes_with_rf_id = nodes_.nodes.size();
+    profile.device_events = device.total;
+    profile.device_events_linked = device.linked.size();
+    profile.lost = device.lost;
+    std::uint64_t pairs = 0;
+    for (const JoinedStep& step : join_.steps) {
+      profile.events += step.events;
+      pairs += static_cast<std::uint64_t>(
+          std::ranges::count_if(step.event_of, [](HostIndex event) { return event != kNoEvent; }));
+    }
+    for (const NodeIndex node : nodes_.nodes) {
+      profile.nodes_joined += result_.nodes[node] ? 1U : 0U;
+    }
+    result_.losses.add(Loss::kUnjoinedNodes, nodes_.nodes.size() - profile.nodes_joined);
+    result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
+    result_.losses.add(Loss::kStepsOfAnotherWay, join_.other_ways);
+    result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
+    result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
+    result_.losses.add(Loss::kNoDeviceEvents, device.total == 0 && is_on_device() ? 1 : 0);
+  }
+
+  const Trace& trace_;
+  const Profile& profile_;
+  const LinkOptions& options_;
+  NameTable names_;
+  JoinNodes nodes_;
+  HostEvents host_;
+  Join join_;
+  std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
+  std::vector<Launched> launched_;         ///< by event; empty without device events
+  Link result_;
+};
+
+}  // namespace
+
+Link link(const Trace& trace, const Profile& profile, const LinkOptions& options) {
+  return Linker(trace, profile, options).link();
+}
+
+}  // namespace understudy::generator

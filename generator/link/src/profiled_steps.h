@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+
+/// A stretch of a profile that is one step.
+struct StepSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;  ///< of what started in it: exclusive
+  HostIndex mark = kNoEvent;
+};
+
+[[nodiscard]] StepSpan whole_profile(const HostEvents& host);
+
+/// The steps that ProfilerStep annotations mark: from each mark's start to the next one's. The
+/// whole profile for a single mark, or without any.
+[[nodiscard]] std::vector<StepSpan> marked_steps(const et_schema::Profile& profile,
+                                                 const HostEvents& host);
+
+/// The steps of a profile without marks that shows the sequence `once` several times on a thread:
+/// each begins where the first rare name of the sequence says. The whole profile if it shows it but
+/// once.
+[[nodiscard]] std::vector<StepSpan> repeated_steps(std::span<const NameId> once,
+                                                   const HostEvents& host,
+                                                   const HostThread& thread);
+
+}  // namespace understudy::generator

@@ -1,0 +1,33 @@
+#include "statistics.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+
+std::int64_t mean(const std::vector<std::int64_t>& samples) {
+  const std::int64_t sum =
+      std::accumulate(samples.begin(), samples.end(), std::int64_t{0}, add_times);
+  return sum / static_cast<std::int64_t>(samples.size());
+}
+
+std::int64_t median(std::vector<std::int64_t>& samples) {
+  if (samples.empty()) {
+    return 0;
+  }
+  if (samples.size() == 2) {
+    return std::min(samples[0], samples[1]);
+  }
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::ranges::nth_element(samples, middle);
+  if (samples.size() % 2 == 1) {
+    return *middle;
+  }
+  const std::int64_t below = *std::ranges::max_element(samples.begin(), middle);
+  return below + (*middle - below) / 2;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/link/observed_memory.h"
+
+namespace understudy::generator {
+
+/// Sets Storage::state of what is an optimizer's: external, and first read below a label
+/// "Optimizer.step#…". Sets Storage::held_until where the original let go of memory later than
+/// behind its last reader.
+///
+/// - Memory that the profile of the traced step saw allocated by the operator that makes it: until
+///   its free, or until the step's end.
+/// - The gradient of a parameter that is alive at the step's end, or that no profile shows: until
+///   its optimizer clears it (the label "Optimizer.zero_grad#…"), in this step or the next one;
+///   where no label shows that, until the step's end. Gradients that are accumulated in place are
+///   external, and nothing is to be held.
+void hold_storages(const et_schema::Trace& trace, const ObservedMemory& observed,
+                   et_schema::Program& program);
+
+}  // namespace understudy::generator

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/flow/flow.h"
+#include "generator/lowering/groups.h"
+#include "generator/selection/labels.h"
+#include "generator/selection/selection.h"
+
+namespace understudy::generator {
+
+/// Writes the selected operators of one rank as instructions over numbered slots (design.md §7).
+/// Value rules are not yet among them: see value_rules.h. Losses of lowering are added to
+/// Program::losses.
+[[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,
+                                       const Flow& flow, const Selected& selected,
+                                       const std::vector<WorkingLabel>& labels, Groups& groups);
+
+}  // namespace understudy::generator

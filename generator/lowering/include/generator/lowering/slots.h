@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/flow/flow.h"
+
+namespace understudy::generator {
+
+/// Numbers the tensors of a program: one slot for each layout of each storage lifetime.
+///
+/// A slot is visible once something defined it: an instruction of the program, or, inside of a
+/// body, of that body. Bodies are entered and left like scopes, since only those that the target
+/// needs will run.
+class SlotTable {
+ public:
+  SlotTable(const et_schema::Trace& trace, et_schema::Program& program);
+
+  void enter_body() { scopes_.push_back(++last_scope_); }
+  void leave_body() { scopes_.pop_back(); }
+
+  /// A lifetime that began in an operator that is not part of the program: its tensors are
+  /// external.
+  void mark_external(LifetimeId lifetime) { storage_of(lifetime).external = true; }
+
+  /// The slot of a tensor that `reader` reads, if one is visible with its layout.
+  [[nodiscard]] std::optional<et_schema::SlotId> find(LifetimeId lifetime,
+                                                      const et_schema::Tensor& tensor) const;
+  /// Any visible slot of the lifetime, to make a view of: the one defined last.
+  [[nodiscard]] std::optional<et_schema::SlotId> any(LifetimeId lifetime) const;
+  /// Defines the slot of a tensor that `producer` returned, or that an alias makes (kNoNode).
+  /// In-place results keep their slot.
+  [[nodiscard]] et_schema::SlotId define(LifetimeId lifetime, const et_schema::Tensor& tensor,
+                                         et_schema::NodeIndex producer);
+  /// Defines a tensor that is made before the run.
+  [[nodiscard]] et_schema::SlotId define_external(LifetimeId lifetime,
+                                                  const et_schema::Tensor& tensor);
+  /// An external tensor on a storage of its own: what a body reads of memory that only another body
+  /// made.
+  [[nodiscard]] et_schema::SlotId define_detached(const et_schema::Tensor& tensor);
+  /// A Python scalar: detached, and marked.
+  [[nodiscard]] et_schema::SlotId define_wrapped_number(const et_schema::Tensor& tensor);
+
+ private:
+  struct Entry {
+    et_schema::SlotId slot = 0;
+    std::int64_t tensor_id = 0;  ///< under which it was seen last
+    std::uint32_t scope = 0;
+  };
+  struct Storage {
+    std::optional<et_schema::StorageId> id;
+    bool external = false;
+    std::vector<Entry> entries;  ///< in order of definition
+  };
+
+  [[nodiscard]] Storage& storage_of(LifetimeId lifetime) { return storages_[lifetime]; }
+  [[nodiscard]] bool is_visible(const Entry& entry) const;
+  [[nodiscard]] bool has_layout(const Entry& entry, const et_schema::Tensor& tensor,
+                                std::span<const std::int64_t> strides) const;
+  et_schema::SlotId define(LifetimeId lifetime, const et_schema::Tensor& tensor,
+                           const std::vector<std::int64_t>& strides, bool external);
+  [[nodiscard]] et_schema::SlotId new_slot(et_schema::StorageId storage,
+                                           const et_schema::Tensor& tensor,
+                                           std::vector<std::int64_t> strides, bool external);
+  /// Strides of a result: recorded, its own where it is an input changed in place, told by the view
+  /// operator below the producer that made it, or contiguous.
+  [[nodiscard]] std::vector<std::int64_t> result_strides(LifetimeId lifetime,
+                                                         const et_schema::Tensor& tensor,
+                                                         et_schema::NodeIndex producer) const;
+  [[nodiscard]] std::optional<et_schema::SlotId> in_place_slot(LifetimeId lifetime,
+                                                               const et_schema::Tensor& tensor,
+                                                               et_schema::NodeIndex producer) const;
+
+  const et_schema::Trace& trace_;
+  et_schema::Program& program_;
+  std::unordered_map<LifetimeId, Storage> storages_;
+  std::vector<std::uint32_t> scopes_ = {0};
+  std::uint32_t last_scope_ = 0;
+};
+
+/// Row-major strides, in elements.
+[[nodiscard]] std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes);
+
+}  // namespace understudy::generator

@@ -1,0 +1,161 @@
+#include "generator/lowering/holds.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "observed_blocks.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::kNoNode;
+using et_schema::Node;
+using et_schema::NodeIndex;
+using et_schema::Program;
+using et_schema::SlotId;
+using et_schema::StorageId;
+using et_schema::Trace;
+
+constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
+constexpr std::string_view kStep = "Optimizer.step#";
+constexpr std::string_view kClear = "Optimizer.zero_grad#";
+
+/// "SGD" of "Optimizer.step#SGD.step".
+std::string_view class_of(std::string_view label) {
+  const std::string_view name = label.substr(label.find('#') + 1);
+  return name.substr(0, name.find('.'));
+}
+
+class GradientHolds {
+ public:
+  GradientHolds(const Trace& trace, Program& program)
+      : trace_(trace), program_(program), optimizers_(program.storages.size()) {
+    for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
+      const Node& node = trace.nodes[index];
+      if (node.op_schema.empty() && node.name.starts_with(kClear)) {
+        clears_.push_back(index);
+      } else if (node.op_schema.empty() && node.name.starts_with(kStep)) {
+        steps_.push_back(index);
+      }
+    }
+  }
+
+  /// `blocks`: gradients that a profile saw freed within the step are left as they are.
+  void apply(const std::vector<StorageBlock>& blocks) {
+    note_optimizers();
+    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
+      const Instruction& instruction = program_.instructions[at];
+      const NodeIndex node = trace_.find(instruction.node_id);
+      if (node == kNoNode || !label_above(node, kAccumulate)) {
+        continue;
+      }
+      et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+        const StorageId id = program_.slots[slot].storage;
+        et_schema::Storage& storage = program_.storages[id];
+        if (!storage.external && !blocks[id].is_freed) {
+          storage.held_until = until(id, node);
+        }
+      });
+    }
+  }
+
+ private:
+  [[nodiscard]] std::optional<NodeIndex> label_above(NodeIndex node,
+                                                     std::string_view prefix) const {
+    for (NodeIndex above = trace_.nodes[node].parent; above != kNoNode;
+         above = trace_.nodes[above].parent) {
+      if (trace_.nodes[above].op_schema.empty() && trace_.nodes[above].name.starts_with(prefix)) {
+        return above;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Which optimizer's step reads each storage, and what no other instruction reads before.
+  void note_optimizers() {
+    std::vector<bool> is_read(program_.storages.size());
+    for (const Instruction& instruction : program_.instructions) {
+      const NodeIndex node = trace_.find(instruction.node_id);
+      const auto step = node == kNoNode ? std::nullopt : label_above(node, kStep);
+      et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
+        const StorageId id = program_.slots[slot].storage;
+        if (step) {
+          optimizers_[id] = optimizers_[id].value_or(*step);
+          program_.storages[id].state |= program_.storages[id].external && !is_read[id];
+        }
+        is_read[id] = true;
+      });
+    }
+  }
+
+  /// The instruction before which a gradient, accumulated at `node`, goes.
+  [[nodiscard]] std::uint32_t until(StorageId storage, NodeIndex node) const {
+    const std::vector<NodeIndex> clears = clears_of(optimizers_[storage]);
+    if (clears.empty()) {
+      return static_cast<std::uint32_t>(program_.instructions.size());
+    }
+    const auto later = std::ranges::upper_bound(clears, node);
+    return first_behind(later != clears.end() ? *later : clears.front());
+  }
+
+  /// The labels that clear the gradients of the optimizer with this step label: those of its class
+  /// or, where a class clears as often as it steps, those at its place among them.
+  [[nodiscard]] std::vector<NodeIndex> clears_of(std::optional<NodeIndex> step) const {
+    if (!step) {
+      return clears_;
+    }
+    const auto of_class = [&](const std::vector<NodeIndex>& labels) {
+      std::vector<NodeIndex> same;
+      std::ranges::copy_if(labels, std::back_inserter(same), [&](NodeIndex label) {
+        return class_of(trace_.nodes[label].name) == class_of(trace_.nodes[*step].name);
+      });
+      return same;
+    };
+    std::vector<NodeIndex> clears = of_class(clears_);
+    const std::vector<NodeIndex> steps = of_class(steps_);
+    if (clears.size() == steps.size()) {
+      const auto place = std::ranges::find(steps, *step) - steps.begin();
+      clears = {clears[static_cast<std::size_t>(place)]};
+    }
+    return clears.empty() ? clears_ : clears;
+  }
+
+  [[nodiscard]] std::uint32_t first_behind(NodeIndex label) const {
+    const std::uint64_t id = trace_.nodes[label].id;
+    const auto behind = std::ranges::find_if(
+        program_.instructions,
+        [id](const Instruction& instruction) { return instruction.node_id > id; });
+    return static_cast<std::uint32_t>(behind - program_.instructions.begin());
+  }
+
+  const Trace& trace_;
+  Program& program_;
+  std::vector<NodeIndex> clears_;                     ///< labels of zero_grad, in order
+  std::vector<NodeIndex> steps_;                      ///< labels of step
+  std::vector<std::optional<NodeIndex>> optimizers_;  ///< by storage: the step that reads it first
+};
+
+}  // namespace
+
+void hold_storages(const Trace& trace, const ObservedMemory& observed, Program& program) {
+  const std::vector<StorageBlock> blocks = blocks_of_storages(trace, observed, program);
+  std::vector<std::uint32_t> behind_last(program.storages.size());
+  for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
+    const auto note = [&](SlotId slot) { behind_last[program.slots[slot].storage] = at + 1; };
+    et_schema::for_each_slot(program.instructions[at].args, note);
+    et_schema::for_each_slot(program.instructions[at].results, note);
+  }
+  for (StorageId id = 0; id < blocks.size(); ++id) {
+    et_schema::Storage& storage = program.storages[id];
+    if (blocks[id].is_known && blocks[id].until > behind_last[id]) {
+      storage.held_until = blocks[id].until;
+    }
+  }
+  GradientHolds(trace, program).apply(blocks);
+}
+
+}  // namespace understudy::generator

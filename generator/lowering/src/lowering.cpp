@@ -1,0 +1,456 @@
+#include "generator/lowering/lowering.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "et_schema/model/open_comms.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/assert.h"
+#include "generator/flow/below.h"
+#include "generator/lowering/slots.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::CommCall;
+using et_schema::CommKind;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::kNoNode;
+using et_schema::Loss;
+using et_schema::Node;
+using et_schema::NodeIndex;
+using et_schema::SlotId;
+using et_schema::Tensor;
+using et_schema::Trace;
+using et_schema::Value;
+using et_schema::ValueKind;
+
+/// The lifetimes of an operator's tensors, handed out in the order of its recorded values.
+class LifetimeCursor {
+ public:
+  explicit LifetimeCursor(const std::vector<LifetimeId>& lifetimes)
+      : next_(lifetimes.begin()), end_(lifetimes.end()) {}
+  LifetimeId take() {
+    UNDERSTUDY_ASSERT(next_ != end_);
+    return *next_++;
+  }
+
+ private:
+  std::vector<LifetimeId>::const_iterator next_;
+  std::vector<LifetimeId>::const_iterator end_;
+};
+
+/// What is multiplied in place by a Python number is most often an average that decays (momentum),
+/// and would grow without; else a number that leaves magnitudes as they are.
+double likely_scalar(std::string_view operator_name) {
+  if (operator_name.starts_with("aten::add") || operator_name.starts_with("aten::sub")) {
+    return 0.5;
+  }
+  return operator_name == "aten::mul_" ? 0.9 : 1;
+}
+
+/// The value of a Python number, which the trace does not hold. The operator above, of the same
+/// name, took it as a scalar and recorded it; else one that leaves magnitudes as they are.
+et_schema::ValueRule scalar_rule(const Trace& trace, const Node& reader) {
+  et_schema::ValueRule rule;
+  rule.kind = et_schema::ValueRuleKind::kConstant;
+  rule.a = likely_scalar(reader.name);
+  rule.why = "a Python number";
+  const Node* above = reader.parent == kNoNode ? nullptr : &trace.nodes[reader.parent];
+  if (above == nullptr || above->name.substr(0, reader.name.size()) != reader.name) {
+    return rule;
+  }
+  for (const Value& value : above->inputs) {
+    if (value.is(ValueKind::kDouble) || value.is(ValueKind::kInt)) {
+      rule.a =
+          value.is(ValueKind::kDouble) ? value.as_double() : static_cast<double>(value.as_int());
+      rule.why = "the number in the operator above";
+      break;
+    }
+  }
+  return rule;
+}
+
+/// Operators below a kernel that make none of its results: they allocate, or hand their input on.
+bool makes_nothing(std::string_view name) {
+  return name.find("::empty") != std::string_view::npos ||
+         name.find("::new_empty") != std::string_view::npos ||
+         name.find("::resolve_") != std::string_view::npos;
+}
+
+class Lowering {
+ public:
+  Lowering(const Trace& trace, const CommCalls& calls, const Flow& flow, const Selected& selected,
+           Groups& groups)
+      : trace_(trace),
+        calls_(calls),
+        flow_(flow),
+        selected_(selected),
+        groups_(groups),
+        slots_(trace, program_) {
+    for (LifetimeId id = 0; id < flow.lifetimes.size(); ++id) {
+      const NodeIndex birth = flow.lifetimes[id].birth;
+      if (birth == kNoNode || selected.owner[birth] == kNoNode) {
+        slots_.mark_external(id);
+        began_outside_.insert(id);
+      }
+    }
+  }
+
+  et_schema::Program lower(const std::vector<WorkingLabel>& labels) {
+    std::size_t next_label = 0;
+    std::vector<WorkingLabel> in_order = labels;
+    std::ranges::stable_sort(in_order, {}, &WorkingLabel::after);
+    for (NodeIndex node : selected_.operators) {
+      while (next_label < in_order.size() && in_order[next_label].after < node) {
+        lower_label(in_order[next_label++]);
+      }
+      lower_operator(node, program_.instructions);
+    }
+    while (next_label < in_order.size()) {
+      lower_label(in_order[next_label++]);
+    }
+    program_.losses.add(Loss::kAliases, aliases_);
+    return std::move(program_);
+  }
+
+ private:
+  void lower_operator(NodeIndex index, std::vector<Instruction>& into) {
+    const auto call = calls_.find(index);
+    if (call != calls_.end()) {
+      lower_communication(index, call->second, into);
+      return;
+    }
+    const Node& node = trace_.nodes[index];
+    Instruction instruction;
+    instruction.kind = et_schema::classify(node) == et_schema::NodeClass::kKernel
+                           ? InstructionKind::kKernel
+                           : InstructionKind::kOp;
+    instruction.node_id = node.id;
+    instruction.thread = node.tid;
+    if (instruction.kind == InstructionKind::kOp) {
+      instruction.name = std::string(et_schema::operator_name(node.op_schema));
+      instruction.schema = schema_id(node.op_schema);
+    } else {
+      instruction.name = std::string(node.name);
+    }
+    reader_ = &node;
+    LifetimeCursor reads(flow_.reads[index]);
+    for (const Value& value : node.inputs) {
+      instruction.args.push_back(read_value(value, reads, into));
+    }
+    if (!selected_.is_open[index] && body_can_stand_for(index)) {
+      instruction.body = lower_body(node);
+    }
+    LifetimeCursor writes(flow_.writes[index]);
+    for (const Value& value : node.outputs) {
+      instruction.results.push_back(define_value(value, writes, index));
+    }
+    into.push_back(std::move(instruction));
+  }
+
+  /// Whether the operators below make each result: below a kernel that calls no operators stand its
+  /// allocations alone.
+  [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
+    std::vector<const Tensor*> made = flow_.inputs[index];
+    bool computes = false;
+    walk_below(trace_, index, [&](NodeIndex below) {
+      if (flow_.is_operator[below] && !makes_nothing(trace_.nodes[below].name)) {
+        computes = true;
+        made.insert(made.end(), flow_.outputs[below].begin(), flow_.outputs[below].end());
+      }
+      return Walk::kInto;
+    });
+    return computes && std::ranges::all_of(flow_.outputs[index], [&](const Tensor* result) {
+             return std::ranges::any_of(made, [&](const Tensor* tensor) {
+               return tensor->tensor_id == result->tensor_id &&
+                      tensor->storage_id == result->storage_id &&
+                      tensor->storage_offset == result->storage_offset &&
+                      std::ranges::equal(tensor->sizes, result->sizes);
+             });
+           });
+  }
+
+  std::vector<Instruction> lower_body(const Node& node) {
+    std::vector<Instruction> body;
+    slots_.enter_body();
+    lower_below(node, body);
+    slots_.leave_body();
+    return body;
+  }
+
+  /// Operators below a node, those below labels included.
+  void lower_below(const Node& node, std::vector<Instruction>& into) {
+    for (NodeIndex child : node.children) {
+      if (flow_.is_operator[child]) {
+        lower_operator(child, into);
+      } else {
+        lower_below(trace_.nodes[child], into);
+      }
+    }
+  }
+
+  void lower_communication(NodeIndex index, const CommCall& call, std::vector<Instruction>& into) {
+    Instruction instruction;
+    instruction.kind = call.kind == CommKind::kWait ? InstructionKind::kWait
+                       : call.kind == CommKind::kSend || call.kind == CommKind::kRecv
+                           ? InstructionKind::kP2p
+                           : InstructionKind::kCollective;
+    instruction.node_id = trace_.nodes[index].id;
+    instruction.thread = trace_.nodes[index].tid;
+    instruction.name = call.name;
+    et_schema::CommInfo info;
+    info.kind = call.kind;
+    info.group = groups_.find(trace_, call, program_.losses);
+    info.root_or_peer = call.rank;
+    info.in_splits = call.in_splits;
+    info.out_splits = call.out_splits;
+    info.seq = call.seq;
+    info.is_async = call.is_async;
+    LifetimeCursor reads(flow_.reads[index]);
+    if (call.kind == CommKind::kWait) {
+      info.names_group = !call.pg_name.empty();
+      info.is_p2p = call.is_p2p;
+      instruction.args = read_tensors(call.inputs, reads, into);
+    } else if (call.kind != CommKind::kBarrier) {
+      Argument::List inputs = read_tensors(call.inputs, reads, into);
+      Argument::List outputs = read_tensors(call.outputs, reads, into);
+      instruction.args = {Argument{std::move(inputs)}, Argument{std::move(outputs)}};
+    }
+    instruction.comm = std::move(info);
+    count_assumptions(instruction);
+    into.push_back(std::move(instruction));
+  }
+
+  void count_assumptions(const Instruction& instruction) {
+    const et_schema::CommInfo& call = *instruction.comm;
+    switch (call.kind) {
+      case CommKind::kAllReduce:
+      case CommKind::kReduce:
+      case CommKind::kReduceScatter:
+      case CommKind::kReduceScatterBase:
+        program_.losses.add(Loss::kAssumedReduceOps);
+        break;
+      case CommKind::kWait:
+        program_.losses.add(Loss::kUnmatchedWaits, is_issued(instruction) ? 0 : 1);
+        return;
+      default:
+        break;
+    }
+    if (call.seq) {
+      issued_.emplace(*call.seq, call);
+    }
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      communicated_.insert(program_.slots[slot].storage);
+    });
+  }
+
+  /// Whether the communication that a wait joins was issued in this program.
+  [[nodiscard]] bool is_issued(const Instruction& wait) const {
+    bool issued = false;
+    et_schema::for_each_slot(wait.args, [&](et_schema::SlotId slot) {
+      issued = issued || communicated_.contains(program_.slots[slot].storage);
+    });
+    if (wait.comm->seq) {
+      const auto [begin, end] = issued_.equal_range(*wait.comm->seq);
+      issued = issued || std::any_of(begin, end, [&](const auto& entry) {
+                 return et_schema::can_be_wait_of(*wait.comm, entry.second);
+               });
+    }
+    return issued;
+  }
+
+  Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,
+                              std::vector<Instruction>& into) {
+    Argument::List list;
+    for (const Tensor* tensor : tensors) {
+      list.push_back(tensor->defined()
+                         ? Argument{Argument::SlotRef{read_tensor(*tensor, reads.take(), into)}}
+                         : Argument{Argument::Undefined{}});
+    }
+    return list;
+  }
+
+  /// A label takes what operators have, so its tensors are found where operators left them.
+  void lower_label(const WorkingLabel& label) {
+    const Node& node = trace_.nodes[label.label];
+    Instruction instruction;
+    instruction.kind = InstructionKind::kNative;
+    instruction.node_id = node.id;
+    instruction.thread = node.tid;
+    instruction.name = std::string(node.name);
+    const Instruction* forward = find_lowered(label.forward);
+    instruction.schema = forward != nullptr ? forward->schema : std::nullopt;
+    // The forward operator's arguments as it had them: their slots are still theirs.
+    instruction.args = {Argument{label_inputs(node)},
+                        Argument{forward != nullptr ? forward->args : Argument::List{}},
+                        Argument{known_slots(label.allocated)}};
+    program_.instructions.push_back(std::move(instruction));
+  }
+
+  Argument::List label_inputs(const Node& node) {
+    std::vector<const Tensor*> inputs;
+    et_schema::for_each_tensor(node.inputs,
+                               [&inputs](const Tensor& tensor) { inputs.push_back(&tensor); });
+    return known_slots(inputs);
+  }
+
+  Argument::List known_slots(const std::vector<const Tensor*>& tensors) {
+    Argument::List list;
+    for (const Tensor* tensor : tensors) {
+      const auto lifetime = last_seen_.find(tensor->storage_id);
+      const auto slot =
+          lifetime == last_seen_.end() ? std::nullopt : slots_.find(lifetime->second, *tensor);
+      list.push_back(slot ? Argument{Argument::SlotRef{*slot}} : Argument{Argument::Undefined{}});
+    }
+    return list;
+  }
+
+  /// The operator's instruction among those made so far; null where it has none.
+  const Instruction* find_lowered(NodeIndex node) const {
+    if (node == kNoNode) {
+      return nullptr;
+    }
+    const std::uint64_t id = trace_.nodes[node].id;
+    const auto found =
+        std::ranges::find_if(program_.instructions, [id](const Instruction& instruction) {
+          return instruction.node_id == id && instruction.kind == InstructionKind::kOp;
+        });
+    return found == program_.instructions.end() ? nullptr : &*found;
+  }
+
+  Argument read_value(const Value& value, LifetimeCursor& reads, std::vector<Instruction>& into) {
+    switch (value.kind()) {
+      case ValueKind::kTensor:
+        if (!value.tensor().defined()) {
+          return {Argument::Undefined{}};
+        }
+        return {Argument::SlotRef{read_tensor(value.tensor(), reads.take(), into)}};
+      case ValueKind::kList:
+      case ValueKind::kTuple: {
+        Argument::List list;
+        for (const Value& item : value.items()) {
+          list.push_back(read_value(item, reads, into));
+        }
+        return {std::move(list)};
+      }
+      default:
+        return plain_value(value);
+    }
+  }
+
+  Argument plain_value(const Value& value) {
+    switch (value.kind()) {
+      case ValueKind::kBool:
+        return {value.as_bool()};
+      case ValueKind::kInt:
+        return {value.as_int()};
+      case ValueKind::kDouble:
+        return {value.as_double()};
+      case ValueKind::kString:
+        return {std::string(value.text())};
+      case ValueKind::kDevice:
+        return {Argument::DeviceRef{et_schema::parse_device(value.text())}};
+      case ValueKind::kOpaque:
+        return {Argument::Opaque{std::string(value.text())}};
+      default:
+        return {Argument::None{}};
+    }
+  }
+
+  SlotId read_tensor(const Tensor& tensor, LifetimeId lifetime, std::vector<Instruction>& into) {
+    if (lifetime == kNoLifetime) {
+      const SlotId slot = slots_.define_wrapped_number(tensor);
+      program_.slots[slot].value = scalar_rule(trace_, *reader_);
+      return slot;
+    }
+    last_seen_[tensor.storage_id] = lifetime;
+    if (const std::optional<SlotId> slot = slots_.find(lifetime, tensor)) {
+      return *slot;
+    }
+    if (began_outside_.contains(lifetime)) {
+      return slots_.define_external(lifetime, tensor);
+    }
+    const std::optional<SlotId> base = slots_.any(lifetime);
+    if (!base) {
+      return slots_.define_detached(tensor);
+    }
+    return make_alias(tensor, lifetime, *base, into);
+  }
+
+  /// A view that no operator made: the slot's layout on the storage of another slot.
+  SlotId make_alias(const Tensor& tensor, LifetimeId lifetime, SlotId base,
+                    std::vector<Instruction>& into) {
+    Instruction alias;
+    alias.kind = InstructionKind::kAlias;
+    alias.name = "as_strided";
+    alias.args = {{Argument::SlotRef{base}}};
+    const SlotId slot = slots_.define(lifetime, tensor, kNoNode);
+    alias.results = {{Argument::SlotRef{slot}}};
+    into.push_back(std::move(alias));
+    aliases_ += &into == &program_.instructions ? 1 : 0;
+    return slot;
+  }
+
+  Argument define_value(const Value& value, LifetimeCursor& writes, NodeIndex producer) {
+    switch (value.kind()) {
+      case ValueKind::kTensor: {
+        if (!value.tensor().defined()) {
+          return {Argument::Undefined{}};
+        }
+        const LifetimeId lifetime = writes.take();
+        last_seen_[value.tensor().storage_id] = lifetime;
+        return {Argument::SlotRef{slots_.define(lifetime, value.tensor(), producer)}};
+      }
+      case ValueKind::kList:
+      case ValueKind::kTuple: {
+        Argument::List list;
+        for (const Value& item : value.items()) {
+          list.push_back(define_value(item, writes, producer));
+        }
+        return {std::move(list)};
+      }
+      default:
+        return plain_value(value);
+    }
+  }
+
+  et_schema::SchemaId schema_id(std::string_view schema) {
+    const auto [found, added] =
+        schema_ids_.emplace(schema, static_cast<et_schema::SchemaId>(program_.schemas.size()));
+    if (added) {
+      program_.schemas.emplace_back(schema);
+    }
+    return found->second;
+  }
+
+  const Node* reader_ = nullptr;  ///< the operator whose arguments are read
+  const Trace& trace_;
+  const CommCalls& calls_;
+  const Flow& flow_;
+  const Selected& selected_;
+  Groups& groups_;
+  et_schema::Program program_;
+  SlotTable slots_;
+  std::uint64_t aliases_ = 0;
+  std::unordered_set<LifetimeId> began_outside_;
+  std::unordered_multimap<std::int64_t, et_schema::CommInfo> issued_;  ///< by sequence number
+  std::unordered_set<et_schema::StorageId> communicated_;   ///< that a communication has worked on
+  std::unordered_map<std::int64_t, LifetimeId> last_seen_;  ///< by storage id
+  std::unordered_map<std::string_view, et_schema::SchemaId> schema_ids_;
+};
+
+}  // namespace
+
+et_schema::Program lower(const Trace& trace, const CommCalls& calls, const Flow& flow,
+                         const Selected& selected, const std::vector<WorkingLabel>& labels,
+                         Groups& groups) {
+  return Lowering(trace, calls, flow, selected, groups).lower(labels);
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+#include "generator/link/observed_memory.h"
+
+namespace understudy::generator {
+
+/// What a profile shows of the block that holds a storage.
+struct StorageBlock {
+  bool is_known = false;    ///< it was found
+  bool is_freed = false;    ///< within the step
+  std::uint32_t until = 0;  ///< the first instruction that began behind its free; the number of
+                            ///< instructions if none did
+};
+
+/// By storage: the block that the instruction making it allocated. Blocks are told by
+/// their size and time: the smallest that holds the storage, allocated while its maker ran and not
+/// freed before that ended; of equals the first.
+[[nodiscard]] std::vector<StorageBlock> blocks_of_storages(const et_schema::Trace& trace,
+                                                           const ObservedMemory& observed,
+                                                           const et_schema::Program& program);
+
+}  // namespace understudy::generator

@@ -1,0 +1,204 @@
+#include "generator/lowering/timings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <unordered_map>
+
+#include "et_schema/support/assert.h"
+#include "generator/link/compiled_graphs.h"
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::kNoNode;
+using et_schema::NodeIndex;
+using et_schema::Program;
+using et_schema::Timing;
+using et_schema::Trace;
+
+class TimingSetter {
+ public:
+  TimingSetter(const Trace& trace, const Link& link, const Selected& selected, Program& program)
+      : trace_(trace), link_(link), selected_(selected), program_(program) {}
+
+  void set() {
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      Instruction& instruction = program_.instructions[i];
+      const NodeIndex node =
+          instruction.kind == InstructionKind::kAlias ? kNoNode : trace_.find(instruction.node_id);
+      if (node != kNoNode && link_.nodes[node]) {
+        instruction.timing = timing_of(node, i);
+        if (link_.nodes[node]->reads_pinned) {
+          pin_inputs(instruction);
+        }
+      }
+    }
+    set_gaps();
+    set_blocks();
+    set_opened();
+    program_.profile = link_.profile;
+    keep_waits_between(*program_.profile);
+    add_labels(*program_.profile);
+    program_.losses += link_.losses;
+  }
+
+ private:
+  /// What a copy from page-locked memory read lies there: a loader pinned it.
+  void pin_inputs(const Instruction& instruction) {
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
+      storage.pinned |= storage.external && storage.device.type == et_schema::DeviceType::kCpu;
+    });
+  }
+
+  [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
+    const NodeTimes& times = *link_.nodes[node];
+    Timing timing{times.start_ns, times.host_ns, 0,  times.device_ns,
+                  times.launches, times.stream,  {}, times.page_faults};
+    const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
+    if (is_label || selected_.is_open[node]) {
+      take_out_parts(node, position, timing);
+    }
+    if (is_graph_call(trace_.nodes[node].name)) {
+      timing.host_ns = times.self_ns;  // its parts stand between its kernels, not all before them
+    }
+    return timing;
+  }
+
+  /// What is replayed of the node's subtree stands right before it.
+  void take_out_parts(NodeIndex node, std::size_t position, Timing& timing) const {
+    const std::int64_t end = timing.start_ns + timing.host_ns;
+    for (std::size_t i = position; i-- > 0;) {
+      const Instruction& part = program_.instructions[i];
+      if (part.kind == InstructionKind::kAlias) {
+        continue;
+      }
+      if (part.node_id <= trace_.nodes[node].id) {
+        break;
+      }
+      if (!part.timing || !is_below(trace_.find(part.node_id), node)) {
+        continue;
+      }
+      timing.start_ns =
+          std::clamp(part.timing->start_ns + part.timing->host_ns, timing.start_ns, end);
+      timing.device_ns = std::max<std::int64_t>(timing.device_ns - part.timing->device_ns, 0);
+      timing.launches -= std::min(timing.launches, part.timing->launches);
+      if (timing.page_faults) {
+        const std::int64_t of_part = part.timing->page_faults.value_or(0);
+        timing.page_faults = std::max<std::int64_t>(*timing.page_faults - of_part, 0);
+      }
+    }
+    timing.host_ns = end - timing.start_ns;
+  }
+
+  [[nodiscard]] bool is_below(NodeIndex node, NodeIndex above) const {
+    while (node != kNoNode && node > above) {
+      node = trace_.nodes[node].parent;
+    }
+    return node == above;
+  }
+
+  void set_gaps() {
+    std::unordered_map<std::uint64_t, std::int64_t> thread_end;
+    for (Instruction& instruction : program_.instructions) {
+      // The time of a graph's own kernels lies around its operators, and is their gaps.
+      if (instruction.timing && !is_graph_call(instruction.name)) {
+        Timing& timing = *instruction.timing;
+        std::int64_t& end = thread_end[instruction.thread];
+        timing.gap_ns = std::max<std::int64_t>(timing.start_ns - end, 0);
+        end = std::max(end, timing.start_ns + timing.host_ns);
+      }
+    }
+  }
+
+  /// What was allocated while an instruction ran. The parts of one that was opened stand before it
+  /// and take theirs first.
+  void set_blocks() {
+    const std::vector<ObservedBlock>& blocks = link_.memory.blocks;
+    if (blocks.empty()) {
+      return;
+    }
+    const std::uint64_t lowest = std::ranges::min(blocks, {}, &ObservedBlock::address).address;
+    std::vector<bool> is_taken(blocks.size());
+    for (Instruction& instruction : program_.instructions) {
+      const NodeIndex node = trace_.find(instruction.node_id);
+      if (!instruction.timing || node == kNoNode || !link_.memory.nodes[node]) {
+        continue;
+      }
+      const ObservedSpan& span = *link_.memory.nodes[node];
+      const auto first =
+          std::ranges::lower_bound(blocks, span.begin_ns, {}, &ObservedBlock::allocated_ns);
+      for (auto i = static_cast<std::size_t>(first - blocks.begin());
+           i < blocks.size() && blocks[i].allocated_ns <= span.end_ns; ++i) {
+        const bool is_large = blocks[i].bytes >= et_schema::kLeastHeapBlockBytes;
+        if (is_large && blocks[i].on_cpu && !is_taken[i]) {
+          is_taken[i] = true;
+          instruction.timing->blocks.push_back({blocks[i].bytes, blocks[i].address - lowest});
+        }
+      }
+    }
+  }
+
+  /// What an instruction waited inside of itself is in its own time, and it will do so again.
+  void keep_waits_between(et_schema::RecordedProfile& profile) const {
+    std::map<std::int64_t, std::int64_t> busy;  // start → end, of instructions; longest of a start
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.timing) {
+        std::int64_t& end = busy[instruction.timing->start_ns];
+        end = std::max(end, instruction.timing->start_ns + instruction.timing->host_ns);
+      }
+    }
+    std::int64_t latest = 0;
+    for (auto& [start, end] : busy) {
+      end = latest = std::max(latest, end);
+    }
+    std::erase_if(profile.device_waits, [&busy](const et_schema::DeviceWait& wait) {
+      const auto after = busy.upper_bound(wait.start_ns);
+      return after != busy.begin() && std::prev(after)->second > wait.start_ns;
+    });
+  }
+
+  /// Labels that did work are part of the step's operators.
+  void add_labels(et_schema::RecordedProfile& profile) const {
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.kind == InstructionKind::kNative && instruction.timing) {
+        profile.operators_ns = add_times(profile.operators_ns, instruction.timing->host_ns);
+        profile.operators_device_ns =
+            add_times(profile.operators_device_ns, instruction.timing->device_ns);
+      }
+    }
+  }
+
+  void set_opened() {
+    std::vector<bool> runs_too(trace_.nodes.size());
+    for (const NodeIndex node : selected_.operators) {
+      runs_too[node] = true;
+    }
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      if (selected_.is_open[node] && !runs_too[node] && link_.nodes[node]) {
+        std::int64_t& own_ns = program_.selection.opened[selected_.opened_as[node]].own_ns;
+        own_ns = add_times(own_ns, link_.nodes[node]->self_ns);
+      }
+    }
+  }
+
+  const Trace& trace_;
+  const Link& link_;
+  const Selected& selected_;
+  Program& program_;
+};
+
+}  // namespace
+
+void set_timings(const Trace& trace, const Link& link, const Selected& selected, Program& program) {
+  UNDERSTUDY_ASSERT(link.nodes.size() == trace.nodes.size());
+  TimingSetter(trace, link, selected, program).set();
+}
+
+}  // namespace understudy::generator

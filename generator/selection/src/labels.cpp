@@ -1,0 +1,202 @@
+#include "generator/selection/labels.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "generator/flow/below.h"
+#include "generator/link/compiled_graphs.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::kNoNode;
+using et_schema::Node;
+using et_schema::NodeIndex;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+/// Of PyTorch too, though Python's: they put a gradient into a DTensor or take it out of one. What
+/// they compute shows as operators.
+constexpr std::array<std::string_view, 3> kOfDTensor = {
+    "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
+
+/// torch::autograd::CppNode<F>, or a Python function's "NameBackward"; PyTorch's own are
+/// "NameBackward0".
+bool is_custom_backward(const Node& node) {
+  return node.op_schema.empty() && std::ranges::find(kOfDTensor, node.name) == kOfDTensor.end() &&
+         node.scope == et_schema::Scope::kBackwardFunction &&
+         (node.name.starts_with("torch::autograd::CppNode<") || node.name.ends_with("Backward"));
+}
+
+/// Around a compiled graph's forward; its backward is one of a Python function.
+bool is_compiled_forward(const Node& node) {
+  return node.op_schema.empty() && node.name == "CompiledFunction";
+}
+
+bool takes_a_tensor(const Node& node) {
+  bool takes = false;
+  et_schema::for_each_tensor(node.inputs,
+                             [&takes](const Tensor& tensor) { takes = takes || tensor.defined(); });
+  return takes;
+}
+
+/// The forward of a custom function ran before its autograd node drew sequence number `seq`: the
+/// last operator of another library than PyTorch's own that started before an operator with a later
+/// number.
+NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node& label) {
+  NodeIndex forward = kNoNode;
+  for (NodeIndex index : selected.operators) {
+    const Node& node = trace.nodes[index];
+    if (node.id >= label.id || node.tid != (label.fw_tid == 0 ? node.tid : label.fw_tid)) {
+      continue;
+    }
+    if (node.scope == et_schema::Scope::kFunction && node.seq_id > label.seq_id) {
+      break;
+    }
+    if (!node.op_schema.empty() && !node.name.starts_with("aten::") &&
+        !node.name.starts_with("c10d") && !node.outputs.empty()) {
+      forward = index;
+    }
+  }
+  return forward;
+}
+
+/// A Python function's backward that does nothing takes tens of microseconds, what its Python
+/// costs. One that works on its gradient in place, out of all operators' sight, is told by taking
+/// longer.
+constexpr std::int64_t kMostIdleNs = 100'000;
+
+bool has_memory_of(const Tensor& tensor, const Tensor& other) {
+  return tensor.defined() && tensor.has_storage() && tensor.storage_id == other.storage_id;
+}
+
+bool has_layout_of(const Tensor& tensor, const Tensor& other) {
+  return tensor.dtype == other.dtype && tensor.storage_offset == other.storage_offset &&
+         std::ranges::equal(tensor.sizes, other.sizes) &&
+         std::ranges::equal(tensor.strides, other.strides);
+}
+
+/// The first tensor among the values in the memory of `wanted`; null for none.
+template <typename Values>
+const Tensor* find_memory(const Values& values, const Tensor& wanted) {
+  const Tensor* found = nullptr;
+  et_schema::for_each_tensor(values, [&](const Tensor& tensor) {
+    found = found == nullptr && has_memory_of(tensor, wanted) ? &tensor : found;
+  });
+  return found;
+}
+
+/// Whether what takes the gradient's memory next, after the label, takes that very gradient. While
+/// the label ran the gradient was held, so nothing that it made lies there.
+bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const Tensor& gradient) {
+  for (NodeIndex index = trace.nodes[label].last_descendant + 1; index < trace.nodes.size();
+       ++index) {
+    const Node& node = trace.nodes[index];
+    if (!flow.is_operator[index] && node.scope != et_schema::Scope::kBackwardFunction) {
+      continue;
+    }
+    if (const Tensor* taken = find_memory(node.inputs, gradient)) {
+      return has_layout_of(*taken, gradient);
+    }
+    if (find_memory(node.outputs, gradient) != nullptr) {
+      return false;
+    }
+  }
+  return false;
+}
+
+/// A Python function's backward whose only effect is that its gradients go on: what comes next
+/// takes each of them as it was, and the label took no longer than calling it does. Flow alone does
+/// not tell it: a gradient may go to several functions.
+bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link) {
+  if (link == nullptr || !link->nodes[label] || link->nodes[label]->self_ns > kMostIdleNs ||
+      link->nodes[label]->device_ns > 0 || !trace.nodes[label].name.ends_with("Backward")) {
+    return false;
+  }
+  bool all = true;
+  et_schema::for_each_tensor(trace.nodes[label].inputs, [&](const Tensor& gradient) {
+    all = all && (!gradient.defined() ||
+                  (gradient.has_storage() && is_taken_next(trace, flow, label, gradient)));
+  });
+  return all;
+}
+
+bool is_kernel(const Node& node) {
+  return et_schema::classify(node) == et_schema::NodeClass::kKernel;
+}
+
+bool has_below(const Trace& trace, NodeIndex root, const auto& wanted) {
+  return walk_below(trace, root,
+                    [&](NodeIndex below) { return wanted(below) ? Walk::kStop : Walk::kInto; });
+}
+
+/// Whether a compiled graph's kernels are out of sight. Where a trace shows the kernels of others,
+/// a graph that shows operators alone has none: its own time is its Python's.
+bool hides_kernels(const Trace& trace, const Flow& flow, NodeIndex graph, bool kernels_are_shown,
+                   const Link* link) {
+  if (link != nullptr && link->nodes[graph] && link->nodes[graph]->self_ns == 0) {
+    return false;
+  }
+  const auto is_shown = [&](NodeIndex below) {
+    return is_kernel(trace.nodes[below]) || (kernels_are_shown && flow.is_operator[below] &&
+                                             !only_prepares_memory(trace.nodes[below].name));
+  };
+  return !has_below(trace, graph, is_shown);
+}
+
+/// A label whose work no node below it shows, and what was allocated below it.
+std::optional<WorkingLabel> find_unshown(const Trace& trace, const Flow& flow, NodeIndex index) {
+  WorkingLabel label{index, index, kNoNode, {}};
+  const bool is_shown = walk_below(trace, index, [&](NodeIndex below) {
+    if (is_graph_call(trace.nodes[below].name)) {
+      return Walk::kStop;  // it is looked at by itself
+    }
+    if (!flow.is_operator[below]) {
+      return Walk::kInto;
+    }
+    label.after = std::max(label.after, below);
+    label.allocated.insert(label.allocated.end(), flow.outputs[below].begin(),
+                           flow.outputs[below].end());
+    return only_prepares_memory(trace.nodes[below].name) ? Walk::kPast : Walk::kStop;
+  });
+  return is_shown ? std::nullopt : std::optional(std::move(label));
+}
+
+}  // namespace
+
+LabelsFound find_labels(const Trace& trace, const Flow& flow, IdRange step,
+                        const Selected& selected, const Link* link) {
+  LabelsFound found;
+  const bool kernels_are_shown = std::ranges::any_of(trace.nodes, is_kernel);
+  for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
+    const Node& node = trace.nodes[index];
+    if (!step.contains(node.id)) {
+      continue;
+    }
+    if (is_graph_call(node.name)) {
+      if (hides_kernels(trace, flow, index, kernels_are_shown, link)) {
+        found.working.push_back({index, node.last_descendant, kNoNode, {}});
+      }
+      continue;
+    }
+    if (!(is_custom_backward(node) || is_compiled_forward(node)) || !takes_a_tensor(node)) {
+      continue;
+    }
+    std::optional<WorkingLabel> label = find_unshown(trace, flow, index);
+    if (!label) {
+      continue;
+    }
+    if (only_hands_on(trace, flow, index, link)) {
+      ++found.handed_on;
+      continue;
+    }
+    label->forward = find_forward(trace, selected, node);
+    found.working.push_back(*std::move(label));
+  }
+  return found;
+}
+
+}  // namespace understudy::generator

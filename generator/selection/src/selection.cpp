@@ -1,0 +1,250 @@
+#include "generator/selection/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <regex>
+#include <unordered_set>
+
+#include "et_schema/support/error.h"
+#include "generator/flow/below.h"
+#include "subgraph.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::kNoNode;
+using et_schema::NodeIndex;
+using et_schema::Trace;
+
+constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
+constexpr const char* kRedispatched = "it holds an operator of the same schema";
+constexpr const char* kWrapped = "it works on wrappers, without memory";
+
+class Selector {
+ public:
+  Selector(const Trace& trace, const Flow& flow) : trace_(trace), flow_(flow) {
+    selected_.is_open.resize(trace.nodes.size());
+    selected_.opened_as.resize(trace.nodes.size());
+    for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+      if (flow.is_wrapped[node]) {
+        open(node, kWrapped);
+      }
+    }
+  }
+
+  Selected select() {
+    do {
+      ++selected_.rounds;
+      walk();
+    } while (open_some());
+    return std::move(selected_);
+  }
+
+ private:
+  /// Takes the highest operators that are not open; parents stand before their children, and an
+  /// open operator that computes by itself behind them.
+  void walk() {
+    selected_.operators.clear();
+    selected_.owner.assign(trace_.nodes.size(), kNoNode);
+    std::vector<NodeIndex> waiting;
+    for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
+      const NodeIndex parent = trace_.nodes[node].parent;
+      if (parent != kNoNode && selected_.owner[parent] != kNoNode && owns_children(parent)) {
+        selected_.owner[node] = selected_.owner[parent];
+      } else if (flow_.is_operator[node] && !selected_.is_open[node]) {
+        selected_.owner[node] = node;
+        selected_.operators.push_back(node);
+      } else if (flow_.is_operator[node] && computes_by_itself(node)) {
+        selected_.owner[node] = node;
+        waiting.push_back(node);
+      }
+      release(waiting, node);
+    }
+  }
+
+  /// A communication does not stand for what the trace shows below it: asynchronous Gloo work
+  /// leaves whole other calls there.
+  [[nodiscard]] bool owns_children(NodeIndex node) const {
+    return !selected_.is_open[node] && !flow_.is_communication[node];
+  }
+
+  /// Takes the waiting operators whose last descendant is `node`, inner ones first.
+  void release(std::vector<NodeIndex>& waiting, NodeIndex node) {
+    for (std::size_t i = waiting.size(); i-- > 0;) {
+      if (trace_.nodes[waiting[i]].last_descendant == node) {
+        selected_.operators.push_back(waiting[i]);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+
+  /// Whether no operator below computed any of its results (or, where it has none, changed any of
+  /// its inputs).
+  [[nodiscard]] bool computes_by_itself(NodeIndex node) const {
+    const std::vector<LifetimeId>& made =
+        flow_.writes[node].empty() ? flow_.reads[node] : flow_.writes[node];
+    return !walk_below(trace_, node, [&](NodeIndex below) {
+      const bool computes_it = flow_.is_operator[below] &&
+                               !only_prepares_memory(trace_.nodes[below].name) &&
+                               std::ranges::any_of(flow_.writes[below], [&](LifetimeId id) {
+                                 return std::ranges::find(made, id) != made.end();
+                               });
+      return computes_it ? Walk::kStop : Walk::kInto;
+    });
+  }
+
+  bool open_some() {
+    bool opened = false;
+    for (NodeIndex node : escaping_operators()) {
+      open(node, kSavedInside);
+      opened = true;
+    }
+    for (NodeIndex node : selected_.operators) {
+      if (owns_children(node) && holds_its_own_schema(node)) {
+        open(node, kRedispatched);
+        opened = true;
+      }
+    }
+    return opened;
+  }
+
+  /// Selected operators in which a lifetime began that others use and that is not one of their
+  /// inputs or outputs.
+  [[nodiscard]] std::vector<NodeIndex> escaping_operators() const {
+    std::vector<NodeIndex> home(flow_.lifetimes.size(),
+                                kNoNode);  // by lifetime: where it began, hidden
+    for (LifetimeId id = 0; id < flow_.lifetimes.size(); ++id) {
+      const NodeIndex birth = flow_.lifetimes[id].birth;
+      home[id] = birth == kNoNode ? kNoNode : selected_.owner[birth];
+    }
+    for (NodeIndex node : selected_.operators) {
+      for_each_use(node, [&](LifetimeId id) { home[id] = home[id] == node ? kNoNode : home[id]; });
+    }
+    std::vector<NodeIndex> escaping;
+    for (NodeIndex node : selected_.operators) {
+      for_each_use(node, [&](LifetimeId id) {
+        if (home[id] != kNoNode) {
+          escaping.push_back(home[id]);
+        }
+      });
+    }
+    std::ranges::sort(escaping);
+    escaping.erase(std::unique(escaping.begin(), escaping.end()), escaping.end());
+    return escaping;
+  }
+
+  template <typename Visitor>
+  void for_each_use(NodeIndex node, Visitor&& visit) const {
+    for (const std::vector<LifetimeId>* uses : {&flow_.reads[node], &flow_.writes[node]}) {
+      for (LifetimeId id : *uses) {
+        if (id != kNoLifetime) {
+          visit(id);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool holds_its_own_schema(NodeIndex node) const {
+    return walk_below(trace_, node, [&](NodeIndex below) {
+      const bool is_same =
+          flow_.is_operator[below] && trace_.nodes[below].op_schema == trace_.nodes[node].op_schema;
+      return is_same ? Walk::kStop : Walk::kInto;
+    });
+  }
+
+  void open(NodeIndex node, const char* reason) {
+    selected_.is_open[node] = true;
+    const std::string_view name = trace_.nodes[node].name;
+    const auto known = std::ranges::find_if(selected_.opened, [&](const et_schema::Opened& opened) {
+      return opened.name == name && opened.reason == reason;
+    });
+    selected_.opened_as[node] = static_cast<std::uint32_t>(known - selected_.opened.begin());
+    if (known == selected_.opened.end()) {
+      selected_.opened.push_back({std::string(name), 1, reason});
+    } else {
+      ++known->count;
+    }
+  }
+
+  const Trace& trace_;
+  const Flow& flow_;
+  Selected selected_;
+};
+
+std::optional<std::regex> compile(const std::optional<std::string>& pattern, const char* flag) {
+  if (!pattern) {
+    return std::nullopt;
+  }
+  try {
+    return std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw et_schema::usage_error("not a regular expression",
+                                 {.file = {},
+                                  .rank = {},
+                                  .node = {},
+                                  .field = flag,
+                                  .expected = "an ECMAScript regular expression",
+                                  .got = *pattern,
+                                  .hint = error.what()});
+  }
+}
+
+}  // namespace
+
+Selected select_operators(const Trace& trace, const Flow& flow) {
+  return Selector(trace, flow).select();
+}
+
+std::uint64_t apply_filters(const Trace& trace, const CommCalls& calls,
+                            const GenerateOptions& options, Selected& selected,
+                            std::vector<WorkingLabel>& labels) {
+  const std::optional<std::regex> include = compile(options.include, "--include");
+  const std::optional<std::regex> exclude = compile(options.exclude, "--exclude");
+  const std::vector<bool> inside = find_subgraph(trace, options.subgraphs, options.with_backward);
+  const auto is_wanted = [&](NodeIndex node) {
+    const auto call = calls.find(node);
+    const bool is_comm = call != calls.end();
+    const std::string name(is_comm ? std::string_view(call->second.name) : trace.nodes[node].name);
+    return (options.only == Only::kAll || is_comm == (options.only == Only::kComms)) &&
+           (options.subgraphs.empty() || inside[node]) &&
+           (!include || std::regex_search(name, *include)) &&
+           (!exclude || !std::regex_search(name, *exclude));
+  };
+  std::vector<bool> is_left(trace.nodes.size());
+  std::size_t left_out =
+      std::erase_if(selected.operators, [&](NodeIndex node) { return !is_wanted(node); });
+  left_out +=
+      std::erase_if(labels, [&](const WorkingLabel& label) { return !is_wanted(label.label); });
+  for (NodeIndex node : selected.operators) {
+    is_left[node] = true;
+  }
+  for (NodeIndex& owner : selected.owner) {
+    owner = owner != kNoNode && is_left[owner] ? owner : kNoNode;
+  }
+  return left_out;
+}
+
+std::vector<std::string> describe_filters(const GenerateOptions& options) {
+  std::vector<std::string> filters;
+  if (options.only != Only::kAll) {
+    filters.emplace_back(options.only == Only::kCompute ? "--only compute" : "--only comms");
+  }
+  for (const std::string& subgraph : options.subgraphs) {
+    filters.push_back(fmt::format("--subgraph {}", subgraph));
+  }
+  if (!options.subgraphs.empty() && !options.with_backward) {
+    filters.emplace_back("--no-backward");
+  }
+  if (options.include) {
+    filters.push_back(fmt::format("--include {}", *options.include));
+  }
+  if (options.exclude) {
+    filters.push_back(fmt::format("--exclude {}", *options.exclude));
+  }
+  return filters;
+}
+
+}  // namespace understudy::generator

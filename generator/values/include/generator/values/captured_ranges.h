@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/trace.h"
+
+namespace understudy::generator {
+
+/// Smallest and largest element of an integral input, as the observer recorded them on request.
+struct CapturedRange {
+  std::size_t tensor =
+      0;  ///< flat index: every tensor among the inputs counts, undefined and listed ones too
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// By node id.
+using CapturedRanges = std::unordered_map<std::uint64_t, std::vector<CapturedRange>>;
+
+/// Reads {"0":[0,9],"2":[1,1]}; what does not read as that is left out.
+[[nodiscard]] std::vector<CapturedRange> parse_ranges(std::string_view json);
+[[nodiscard]] CapturedRanges captured_ranges(const et_schema::Trace& trace);
+
+}  // namespace understudy::generator

@@ -1,0 +1,155 @@
+#include "generator/values/masks.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/lowering/slots.h"
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+class MaskMaker {
+ public:
+  explicit MaskMaker(Program& program) : program_(program) {}
+
+  void visit(std::vector<Instruction>& instructions) {
+    for (Instruction& instruction : instructions) {
+      for (const ArgumentRule& row : argument_rules(without_overload(instruction.name))) {
+        visit(instruction, row);
+      }
+      visit(instruction.body);
+    }
+  }
+
+ private:
+  void visit(Instruction& instruction, const ArgumentRule& row) {
+    const Argument* found = find_argument(program_, instruction, row.argument);
+    if (found == nullptr) {
+      return;
+    }
+    Argument& argument =
+        instruction.args[static_cast<std::size_t>(found - instruction.args.data())];
+    if (decides_a_shape(row, instruction)) {
+      if (std::optional<ValueRule> rule = make_rule(row, program_, instruction)) {
+        rule->high = unbroadcast(instruction, argument, rule->high);
+        rule->why = std::string(row.op) + "." + std::string(row.argument);
+        replace(argument, *rule);
+      }
+    } else if (row.meaning == Meaning::kIndexList) {
+      if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+        visit_index_list(instruction, *list, row);
+      }
+    }
+  }
+
+  /// A mask smaller than what it selects from is repeated: each of its true elements selects
+  /// several.
+  [[nodiscard]] std::int64_t unbroadcast(const Instruction& instruction, const Argument& mask,
+                                         std::int64_t count) const {
+    const Argument* self = find_argument(program_, instruction, "self");
+    const auto* selected = self == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&self->value);
+    const auto* small = std::get_if<Argument::SlotRef>(&mask.value);
+    if (selected == nullptr || small == nullptr) {
+      return count;
+    }
+    const std::int64_t from = element_count(program_.slots[selected->id]);
+    const std::int64_t have = element_count(program_.slots[small->id]);
+    return have > 0 && from > have ? count / (from / have) : count;
+  }
+
+  void visit_index_list(const Instruction& instruction, Argument::List& list,
+                        const ArgumentRule& row) {
+    for (std::size_t position = 0; position < list.size(); ++position) {
+      const auto* index = std::get_if<Argument::SlotRef>(&list[position].value);
+      if (index == nullptr || !is_mask(program_.slots[index->id])) {
+        continue;
+      }
+      if (const std::optional<std::int64_t> count = selected_count(instruction, position)) {
+        ValueRule rule;
+        rule.kind = ValueRuleKind::kMask;
+        rule.high = *count;
+        rule.why = std::string(row.op) + "." + std::string(row.argument);
+        replace(list[position], rule);
+      }
+    }
+  }
+
+  /// The size that the mask's dimensions collapse to, in the result of index or in the values of
+  /// index_put. A single value is broadcast, and then any number does.
+  [[nodiscard]] std::optional<std::int64_t> selected_count(const Instruction& instruction,
+                                                           std::size_t position) const {
+    const Argument* values = find_argument(program_, instruction, "values");
+    const Argument* shaped = values != nullptr             ? values
+                             : instruction.results.empty() ? nullptr
+                                                           : &instruction.results.front();
+    const auto* slot = shaped == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&shaped->value);
+    if (slot == nullptr) {
+      return std::nullopt;
+    }
+    const std::vector<std::int64_t>& sizes = program_.slots[slot->id].sizes;
+    if (position >= sizes.size() || (values != nullptr && sizes[position] == 1)) {
+      return std::nullopt;
+    }
+    return sizes[position];
+  }
+
+  void replace(Argument& argument, const ValueRule& rule) {
+    auto* reference = std::get_if<Argument::SlotRef>(&argument.value);
+    if (reference == nullptr || program_.slots[reference->id].sparse ||
+        made_.contains(reference->id)) {
+      return;
+    }
+    const auto [known, added] = made_of_.try_emplace({reference->id, rule.high}, 0);
+    if (added) {
+      known->second = make(program_.slots[reference->id], rule);
+      made_.insert(known->second);
+    }
+    reference->id = known->second;
+  }
+
+  SlotId make(Slot mask, const ValueRule& rule) {
+    const std::int64_t bytes = element_count(mask) * et_schema::item_size(mask.dtype);
+    const et_schema::Device device = program_.storages[mask.storage].device;
+    mask.storage = static_cast<et_schema::StorageId>(program_.storages.size());
+    mask.offset = 0;
+    mask.strides = contiguous_strides(mask.sizes);
+    mask.external = true;
+    mask.wrapped_number = false;
+    mask.value = rule;
+    program_.storages.push_back({device, bytes, true});
+    program_.slots.push_back(std::move(mask));
+    program_.losses.add(et_schema::Loss::kMadeMasks);
+    return static_cast<SlotId>(program_.slots.size() - 1);
+  }
+
+  Program& program_;
+  std::map<std::pair<SlotId, std::int64_t>, SlotId>
+      made_of_;  ///< (recorded mask, count) → made mask
+  std::set<SlotId> made_;
+};
+
+}  // namespace
+
+bool is_mask(const Slot& slot) {
+  return slot.dtype == et_schema::DType::kBool || slot.dtype == et_schema::DType::kUInt8;
+}
+
+void make_masks(Program& program) {
+  MaskMaker(program).visit(program.instructions);
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,131 @@
+#include "unwritten.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "et_schema/model/schema_text.h"
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+using et_schema::StorageId;
+
+enum class Use { kReads, kWrites, kPassesOn };
+
+bool is_allocation(std::string_view op) {
+  constexpr auto kAllocations =
+      std::to_array<std::string_view>({"aten::empty", "aten::empty_like", "aten::empty_strided",
+                                       "aten::new_empty", "aten::new_empty_strided"});
+  return std::ranges::find(kAllocations, op) != kAllocations.end();
+}
+
+/// Operators that look at sizes and types of their arguments alone.
+bool reads_no_content(std::string_view op) {
+  return op.ends_with("_like") || op.starts_with("aten::new_") || op.starts_with("aten::is_") ||
+         op.starts_with("aten::sym_") || op == "aten::result_type" || op == "aten::size" ||
+         op == "aten::stride" || op == "aten::expand_as" || op == "aten::view_as" ||
+         op == "aten::type_as" || op == "aten::record_stream" || op == "aten::detach_";
+}
+
+class Uses {
+ public:
+  explicit Uses(const Program& program) : program_(program), by_storage_(program.storages.size()) {
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      const auto note = [&](SlotId slot) {
+        std::vector<std::size_t>& uses = by_storage_[program.slots[slot].storage];
+        if (uses.empty() || uses.back() != i) {
+          uses.push_back(i);
+        }
+      };
+      et_schema::for_each_slot(program.instructions[i].args, note);
+      et_schema::for_each_slot(program.instructions[i].results, note);
+    }
+  }
+
+  /// Whether the first instruction behind `allocation` that does more than to pass its memory on
+  /// reads it.
+  [[nodiscard]] bool is_read_unwritten(std::size_t allocation, StorageId storage) const {
+    const std::vector<std::size_t>& uses = by_storage_[storage];
+    for (auto use = std::ranges::upper_bound(uses, allocation); use != uses.end(); ++use) {
+      switch (use_of(program_.instructions[*use], storage)) {
+        case Use::kReads:
+          return true;
+        case Use::kWrites:
+          return false;
+        case Use::kPassesOn:
+          break;
+      }
+    }
+    return false;
+  }
+
+ private:
+  /// A reduction in place reads what it writes.
+  [[nodiscard]] static bool adds_up(const Instruction& instruction) {
+    return instruction.comm && (instruction.comm->kind == et_schema::CommKind::kAllReduce ||
+                                instruction.comm->kind == et_schema::CommKind::kReduce);
+  }
+
+  [[nodiscard]] Use use_of(const Instruction& instruction, StorageId storage) const {
+    if (instruction.kind == InstructionKind::kAlias ||
+        instruction.kind == InstructionKind::kNative) {
+      return instruction.kind == InstructionKind::kAlias ? Use::kPassesOn : Use::kWrites;
+    }
+    if (instruction.kind != InstructionKind::kOp || !instruction.schema) {
+      // A communication: its outputs stand in the second list.
+      const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage) &&
+                             !adds_up(instruction);
+      return is_output ? Use::kWrites : Use::kReads;  // of a kernel no replay has the values
+    }
+    if (reads_no_content(without_overload(instruction.name))) {
+      return Use::kPassesOn;
+    }
+    const std::string_view schema = program_.schemas[*instruction.schema];
+    for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+      if (holds({instruction.args[i]}, storage) && et_schema::argument_is_written(schema, i)) {
+        return Use::kWrites;
+      }
+    }
+    return holds(instruction.results, storage) ? Use::kPassesOn : Use::kReads;
+  }
+
+  [[nodiscard]] bool holds(const std::vector<Argument>& arguments, StorageId storage) const {
+    bool found = false;
+    et_schema::for_each_slot(
+        arguments, [&](SlotId slot) { found = found || program_.slots[slot].storage == storage; });
+    return found;
+  }
+
+  const Program& program_;
+  std::vector<std::vector<std::size_t>> by_storage_;  ///< instructions, in order
+};
+
+}  // namespace
+
+std::vector<bool> find_unwritten_allocations(const Program& program) {
+  const Uses uses(program);
+  std::vector<bool> unwritten(program.instructions.size());
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& instruction = program.instructions[i];
+    if (!is_allocation(without_overload(instruction.name))) {
+      continue;
+    }
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+      const et_schema::Slot& made = program.slots[slot];
+      unwritten[i] =
+          unwritten[i] || (!made.sparse && !program.storages[made.storage].external &&
+                           element_count(made) > 0 && uses.is_read_unwritten(i, made.storage));
+    });
+  }
+  return unwritten;
+}
+
+}  // namespace understudy::generator

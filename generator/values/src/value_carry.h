@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "demands.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::generator {
+
+/// Carries demands against the flow of data: from an operator's results to its arguments, where it
+/// moves values without changing them, or where what is asked of the result follows from what is
+/// asked of them.
+class ValueCarrier {
+ public:
+  /// Of a result's values, against the argument's that it holds.
+  enum class Order : std::uint8_t { kSame, kOther, kSorted };
+
+  ValueCarrier(const et_schema::Program& program, Demands& demands)
+      : program_(program), demands_(demands) {}
+
+  /// Looks at one operator; operators come in reverse order.
+  void visit(const et_schema::Instruction& instruction, std::string_view op);
+  /// Looks at one communication, between the operators.
+  void visit_collective(const et_schema::Instruction& instruction);
+
+ private:
+  /// Rows that one storage sends to each rank, for lengths that must agree with the values sent
+  /// beside them.
+  struct SentParts {
+    std::int64_t offset = 0;
+    std::vector<std::int64_t> splits;
+  };
+
+  void carry_through(const et_schema::Instruction& instruction, std::string_view op);
+  void carry(et_schema::SlotId to, const et_schema::Argument& from, Order order);
+  void carry_positive(const et_schema::Instruction& instruction, std::string_view op);
+  void carry_mask(const et_schema::Instruction& instruction, std::string_view op);
+  void offsets_to_lengths(const et_schema::Instruction& instruction);
+  void lengths_of_permuted(const et_schema::Instruction& instruction);
+
+  const et_schema::Program& program_;
+  Demands& demands_;
+  std::map<et_schema::StorageId, SentParts> sent_;
+};
+
+}  // namespace understudy::generator

@@ -1,0 +1,335 @@
+#include "generator/values/value_flow.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "demands.h"
+#include "et_schema/model/assumed.h"
+#include "generator/values/masks.h"
+#include "reuse_rules.h"
+#include "sparse_counts.h"
+#include "unwritten.h"
+#include "value_carry.h"
+#include "value_kinds.h"
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+class ValueAssigner {
+ public:
+  ValueAssigner(Program& program, const CapturedValues& captured)
+      : program_(program),
+        captured_(captured),
+        demands_(program),
+        sparse_counts_(program),
+        carrier_(program, demands_) {}
+
+  void assign(const IndexSpread& spread) {
+    const std::vector<bool> unwritten = find_unwritten_allocations(program_);
+    for (std::size_t i = program_.instructions.size(); i-- > 0;) {
+      if (unwritten[i]) {
+        pin_results(program_.instructions[i]);
+      }
+      visit(program_.instructions[i]);
+    }
+    demands_.write(spread);
+    assume_unknown_sparse();
+  }
+
+ private:
+  void visit(Instruction& instruction) {
+    if (instruction.kind == InstructionKind::kCollective) {
+      carrier_.visit_collective(instruction);
+      return;
+    }
+    if (instruction.kind != InstructionKind::kOp) {
+      return;
+    }
+    const std::string_view op = without_overload(instruction.name);
+    if (has_pinned_results(op)) {
+      pin_results(instruction);
+    } else if (reads_sparse(instruction)) {
+      // How many elements it gives is data: where that differs in a replay, they are pinned there.
+      keep_demands_on_results(instruction);
+    }
+    sparse_counts_.visit(instruction, demands_);
+    carrier_.visit(instruction, op);
+    for (const ArgumentRule& row : argument_rules(op)) {
+      ask(instruction, row);
+    }
+    use_captured_ranges(instruction);
+    use_captured_reuses(instruction);
+    use_captured_zeros(instruction);
+    use_captured_sparse(instruction);
+  }
+
+  /// Sparse tensors of which nothing is recorded get a number of elements that a matrix might have.
+  void assume_unknown_sparse() {
+    std::set<SlotId> unknown;
+    for (const Instruction& instruction : program_.instructions) {
+      et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+        const Slot& slot = program_.slots[id];
+        if (slot.sparse && slot.external && !slot.content && !slot.sizes.empty()) {
+          unknown.insert(id);
+        }
+      });
+    }
+    for (const SlotId id : unknown) {
+      program_.slots[id].content = assumed_content(program_.slots[id]);
+    }
+    program_.losses.add(et_schema::Loss::kUnknownSparse, unknown.size());
+  }
+
+  static et_schema::SparseContent assumed_content(const Slot& slot) {
+    const std::int64_t rows = slot.sizes.empty() ? 1 : slot.sizes.front();
+    et_schema::SparseContent content;
+    content.elements = et_schema::assumed_elements(rows, element_count(slot));
+    for (const std::int64_t size : slot.sizes) {
+      content.indices.push_back(integers(0, size));
+      content.indices.back().why = et_schema::kAssumedElements;
+    }
+    return content;
+  }
+
+  /// Calls visit(slot, captured) for what was captured of the instruction's tensors.
+  template <typename Captured, typename Visit>
+  static void for_each_captured(
+      const std::unordered_map<std::uint64_t, std::vector<Captured>>& by_node,
+      const Instruction& instruction, Visit&& visit) {
+    const auto captured = by_node.find(instruction.node_id);
+    if (captured == by_node.end()) {
+      return;
+    }
+    const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
+    for (const Captured& each : captured->second) {
+      if (each.tensor < tensors.size() && tensors[each.tensor]) {
+        visit(*tensors[each.tensor], each);
+      }
+    }
+  }
+
+  /// Of an external alone: what the program itself computes has the zeros that it computes.
+  void use_captured_zeros(const Instruction& instruction) {
+    for_each_captured(
+        captured_.reuses.zeros_by_node, instruction, [&](SlotId slot, const CapturedZeros& zeros) {
+          et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
+          if (storage.external) {
+            storage.zeros = zeros.share;
+          }
+        });
+  }
+
+  /// The recorded tensor may have other sizes than the traced one, being of another batch.
+  void use_captured_sparse(const Instruction& instruction) {
+    for_each_captured(captured_.reuses.sparse_by_node, instruction,
+                      [&](SlotId id, const CapturedSparse& captured) {
+                        Slot& slot = program_.slots[id];
+                        if (slot.external && slot.sparse) {
+                          slot.content = content_of(*captured.sparse, slot.sizes);
+                        }
+                      });
+  }
+
+  static et_schema::SparseContent content_of(const et_schema::SparseUse& sparse,
+                                             const std::vector<std::int64_t>& sizes) {
+    et_schema::SparseContent content{sparse.layout, sparse.elements, sparse.coalesced, {}};
+    for (std::size_t dim = 0; dim < sparse.indices.size(); ++dim) {
+      content.indices.push_back(narrow_reuse(reuse_rule(sparse.indices[dim], kCapturedReuse),
+                                             integers(0, sizes[dim]), sparse.elements));
+    }
+    return content;
+  }
+
+  void use_captured_reuses(const Instruction& instruction) {
+    for_each_captured(captured_.reuses.by_node, instruction,
+                      [&](SlotId slot, const CapturedReuse& reuse) {
+                        if (et_schema::is_integral(program_.slots[slot].dtype)) {
+                          demands_.ask(slot, reuse_rule(*reuse.reuse, kCapturedReuse));
+                        }
+                      });
+  }
+
+  /// A captured range narrows a demand on integers. Offsets and lengths say more than a range does;
+  /// of targets it tells whether some are ignored.
+  void use_captured_ranges(const Instruction& instruction) {
+    const auto captured = captured_.ranges.find(instruction.node_id);
+    if (captured == captured_.ranges.end()) {
+      return;
+    }
+    const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
+    for (const CapturedRange& range : captured->second) {
+      if (range.tensor >= tensors.size() || !tensors[range.tensor]) {
+        continue;
+      }
+      Slot& slot = program_.slots[*tensors[range.tensor]];
+      if (slot.wrapped_number && range.min == range.max) {
+        slot.value = constant(static_cast<double>(range.min));
+        slot.value->why = kCapturedRange;
+        continue;
+      }
+      if (!et_schema::is_integral(slot.dtype) || slot.sparse || slot.wrapped_number ||
+          is_overwritten(instruction, *tensors[range.tensor]) ||
+          range.max == std::numeric_limits<std::int64_t>::max()) {
+        continue;
+      }
+      ValueRule rule = integers(range.min, range.max + 1);
+      rule.why = kCapturedRange;
+      demands_.ask(*tensors[range.tensor], rule);
+    }
+  }
+
+  /// The range is taken before the operator runs: of memory that it is about to overwrite it tells
+  /// nothing.
+  [[nodiscard]] static bool is_overwritten(const Instruction& instruction, SlotId slot) {
+    bool overwritten = false;
+    et_schema::for_each_slot(instruction.results,
+                             [&](SlotId result) { overwritten = overwritten || result == slot; });
+    return overwritten;
+  }
+
+  /// By flat tensor index; nothing for an undefined tensor.
+  [[nodiscard]] static std::vector<std::optional<SlotId>> flat_tensors(
+      const std::vector<Argument>& arguments) {
+    std::vector<std::optional<SlotId>> tensors;
+    for (const Argument& argument : arguments) {
+      if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+        tensors.emplace_back(slot->id);
+      } else if (std::holds_alternative<Argument::Undefined>(argument.value)) {
+        tensors.emplace_back(std::nullopt);
+      } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+        const std::vector<std::optional<SlotId>> inner = flat_tensors(*list);
+        tensors.insert(tensors.end(), inner.begin(), inner.end());
+      }
+    }
+    return tensors;
+  }
+
+  void ask(const Instruction& instruction, const ArgumentRule& row) {
+    const Argument* argument = find_argument(program_, instruction, row.argument);
+    if (argument == nullptr) {
+      return;
+    }
+    const std::string why = fmt::format("{}.{}", row.op, row.argument);
+    if (row.meaning == Meaning::kIndexList) {
+      ask_index_list(instruction, *argument, why);
+      return;
+    }
+    std::optional<ValueRule> rule = make_rule(row, program_, instruction);
+    if (!rule) {
+      return;
+    }
+    rule->why = why;
+    if (row.op == "fbgemm::bounds_check_indices") {
+      ask_rows_per_table(instruction);
+    }
+    demands_.ask(*argument, *rule, row.meaning != Meaning::kDivisor);
+  }
+
+  /// Element i of the list indexes dimension i; a mask takes as many dimensions as it has.
+  void ask_index_list(const Instruction& instruction, const Argument& argument,
+                      const std::string& why) {
+    const auto* list = std::get_if<Argument::List>(&argument.value);
+    const Argument* self = find_argument(program_, instruction, "self");
+    const auto* self_slot =
+        self == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&self->value);
+    if (list == nullptr || self_slot == nullptr) {
+      return;
+    }
+    const std::vector<std::int64_t>& sizes = program_.slots[self_slot->id].sizes;
+    std::size_t dim = 0;
+    for (const Argument& item : *list) {
+      const auto* index = std::get_if<Argument::SlotRef>(&item.value);
+      const bool is_mask_item = index != nullptr && is_mask(program_.slots[index->id]);
+      if (index != nullptr && !is_mask_item && dim < sizes.size()) {
+        ValueRule rule = integers(0, sizes[dim]);
+        rule.why = why;
+        demands_.ask(index->id, rule);
+      }
+      dim += is_mask_item ? program_.slots[index->id].sizes.size() : 1;
+    }
+  }
+
+  [[nodiscard]] bool reads_sparse(const Instruction& instruction) const {
+    bool reads = false;
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId id) { reads = reads || program_.slots[id].sparse; });
+    return reads;
+  }
+
+  void keep_demands_on_results(const Instruction& instruction) {
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      Slot& slot = program_.slots[id];
+      for (const Demand& demand : demands_.on(slot.storage)) {
+        if (!slot.external && !slot.sparse) {
+          slot.value = demand.rule;
+        }
+      }
+    });
+  }
+
+  /// Integers of which nothing is asked are zero, which is valid everywhere; other numbers as by
+  /// default.
+  void pin_results(Instruction& instruction) {
+    instruction.pinned = true;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      Slot& slot = program_.slots[id];
+      for (const Demand& demand : demands_.on(slot.storage)) {
+        slot.value = demand.rule;
+      }
+      if (!slot.value && et_schema::is_integral(slot.dtype) && !slot.sizes.empty()) {
+        slot.value = ValueRule{};
+      }
+    });
+  }
+
+  /// Rows as the lookup has them, which uses the same indices later.
+  void ask_rows_per_table(const Instruction& instruction) {
+    const Argument* rows = find_argument(program_, instruction, "rows_per_table");
+    const Argument* indices = find_argument(program_, instruction, "indices");
+    const auto* slot =
+        indices == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&indices->value);
+    if (rows == nullptr || slot == nullptr) {
+      return;
+    }
+    for (const Demand& demand :
+         std::vector<Demand>(demands_.on(program_.slots[slot->id].storage))) {
+      if (demand.rule.kind == ValueRuleKind::kIntegers ||
+          demand.rule.kind == ValueRuleKind::kReuse) {
+        ValueRule count = constant(static_cast<double>(demand.rule.high));
+        count.why = "fbgemm::bounds_check_indices.rows_per_table";
+        demands_.ask(*rows, count);
+      }
+    }
+  }
+
+  Program& program_;
+  const CapturedValues& captured_;
+  Demands demands_;
+  SparseCounts sparse_counts_;
+  ValueCarrier carrier_;
+};
+
+}  // namespace
+
+void assign_values(Program& program, const CapturedValues& captured, const IndexSpread& spread) {
+  ValueAssigner(program, captured).assign(spread);
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/report.h"
+#include "replayer/options/options.h"
+
+namespace understudy::replayer {
+
+/// How an instruction is replayed on the target.
+enum class How : std::uint8_t {
+  kDirect,         ///< through the dispatcher, or as communication
+  kEquivalent,     ///< by a function of equivalents.h; substituted or stubbed
+  kBody,           ///< by the operators that were recorded below it
+  kDropped,        ///< not at all; its results get pre-made tensors
+  kNotApplicable,  ///< means nothing on the target
+  kUncounted       ///< aliases and markers
+};
+
+struct Decision {
+  How how = How::kUncounted;
+  std::string note;      ///< kEquivalent: by what; kDropped, kNotApplicable: why
+  bool stubbed = false;  ///< kEquivalent that is a stub
+};
+
+/// What was decided for each instruction of a program, bodies included. Starts with what can be
+/// told without running; the trial amends it.
+class Decisions {
+ public:
+  struct Options {
+    c10::Device device{c10::kCPU};
+    bool leaves = false;  ///< every operator by its body, down to the leaves
+    Only only = Only::kAll;
+  };
+  Decisions(const et_schema::Program& program, Options options);
+
+  [[nodiscard]] const Decision& of(const et_schema::Instruction& instruction);
+  /// The next rung of the ladder for an operator that threw: its equivalent, its body, nothing
+  /// (false: there is no further rung).
+  [[nodiscard]] bool step_down(const et_schema::Instruction& instruction);
+  /// Its body, for an operator that gave another dtype or shape than recorded; false if it has none
+  /// that could stand for it.
+  [[nodiscard]] bool use_body(const et_schema::Instruction& instruction);
+  /// Its results get pre-made tensors of the recorded shape, for the report because of `why`. False
+  /// if they do already.
+  bool pin(const et_schema::Instruction& instruction, std::string why);
+  [[nodiscard]] bool is_pinned(const et_schema::Instruction& instruction) const;
+  void drop(const et_schema::Instruction& instruction, std::string reason);
+
+  /// Counts and names of the whole program, as the report's contract defines them.
+  [[nodiscard]] et_schema::Coverage coverage();
+
+  /// Whether an instruction is an operator that `only` keeps.
+  [[nodiscard]] bool is_counted(const et_schema::Instruction& instruction) const;
+  /// Instructions that `only` leaves out of what is counted.
+  [[nodiscard]] std::uint64_t filtered() const;
+
+  [[nodiscard]] const et_schema::Program& program() const { return program_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+
+ private:
+  [[nodiscard]] Decision decide(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] Decision decide_operator(const et_schema::Instruction& instruction) const;
+  /// By what stands in for it, or not at all.
+  [[nodiscard]] Decision decide_stand_in(const et_schema::Instruction& instruction,
+                                         std::string otherwise) const;
+  [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
+  /// An instruction's own decision, or for a body what became of the worst of its operators.
+  [[nodiscard]] Decision outcome(const et_schema::Instruction& instruction);
+
+  const et_schema::Program& program_;
+  Options options_;
+  std::unordered_map<const et_schema::Instruction*, Decision> made_;
+  std::unordered_map<const et_schema::Instruction*, std::string> pinned_;  ///< by the trial: why
+};
+
+/// The name without its overload: "aten::add" of "aten::add.Tensor".
+[[nodiscard]] std::string_view base_name(std::string_view name);
+
+}  // namespace understudy::replayer

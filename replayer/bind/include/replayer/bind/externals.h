@@ -1,0 +1,124 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Storage.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "replayer/bind/bound.h"
+#include "replayer/substitutes/equivalents.h"
+#include "replayer/values/values.h"
+
+namespace understudy::replayer {
+
+/// The tensors that a program needs before it runs: externals, and what kGive steps hand out. One
+/// allocation a storage; storages of kMappedBytes and more on the CPU are mapped on demand.
+class Externals {
+ public:
+  Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed);
+
+  /// Allocates and fills what `bound` needs and is not there yet. Throws Error: failed (not enough
+  /// memory: what was asked for, what there is), bad input (a layout outside of its storage, a
+  /// value rule that cannot hold).
+  void ensure(const BoundProgram& bound);
+  /// The same for states, which ensure() leaves out.
+  void ensure_states(const BoundProgram& bound);
+
+  /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
+  void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
+
+  /// Gives everything its first content again: all of it, or after remember() what `bound` changes.
+  void restore();
+
+  /// Keeps a copy of what `bound` changes, up to kRememberedBytes, so that restore() is quick. Call
+  /// it right after restore(); the copies are no tensors and are not counted as such.
+  void remember(const BoundProgram& bound);
+
+  /// Draws other index values for the iterations to come: a step never meets the rows of the one
+  /// before it, which would still lie in the caches. To be called after remember(); the draws are
+  /// kept beside the tensors and not counted as such.
+  void draw_variants();
+  /// Draws of index values, which iterations take in turn.
+  static constexpr std::size_t kVariants = 4;
+  /// The index values of iteration `number`.
+  void vary(std::size_t number);
+
+  /// Of storages that the original had zeros in (et_schema::Storage::zeros), which are found where
+  /// the program writes none: begin_zeros() clears them all; then kVariants iterations run;
+  /// settle_zeros() restores everything, but for what nothing has written, which stays zero as far
+  /// as the original's share goes. To be called after draw_variants(). False where the original had
+  /// no such zeros: the iterations are then for the sake of other ranks, which wait for this one.
+  [[nodiscard]] bool begin_zeros();
+  void settle_zeros();
+
+  /// Seeds the rows of mapped tables that a call is about to read.
+  void seed(const std::vector<TableReach>& reach);
+  [[nodiscard]] bool has_mapped() const { return has_mapped_; }
+  /// Such a tensor must never be looked at as a whole.
+  [[nodiscard]] bool is_mapped(et_schema::SlotId slot) const;
+
+  /// Bytes of the externals that are in memory: all of what is allocated, what the original held
+  /// beside too, and the touched pages of what is mapped.
+  [[nodiscard]] std::uint64_t touched_bytes() const;
+  /// The touched pages of what is mapped, which the allocator does not count.
+  [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
+
+ private:
+  struct Memory {
+    c10::Storage storage;
+    bool mapped = false;
+  };
+  /// None on the device "meta".
+  [[nodiscard]] static std::size_t memory_bytes(const Memory& memory);
+  struct Tensor {
+    et_schema::SlotId slot = 0;
+    at::Tensor tensor;
+  };
+
+  void allocate(et_schema::StorageId storage);
+  [[nodiscard]] at::Tensor bytes_of(et_schema::StorageId storage) const;
+  [[nodiscard]] c10::Storage copy_of(et_schema::StorageId storage) const;
+  void put_back(et_schema::StorageId storage, const c10::Storage& copy);
+  void add(const std::vector<et_schema::SlotId>& slots);
+  void add_parts(std::vector<Tensor>& added);
+  void refuse_what_does_not_fit(const std::vector<et_schema::SlotId>& slots) const;
+  [[nodiscard]] at::Tensor view(et_schema::SlotId slot) const;
+  [[nodiscard]] at::Tensor make_given(et_schema::SlotId slot) const;
+  [[nodiscard]] et_schema::ValueRule rule_of(et_schema::SlotId slot) const;
+  void fill(const Tensor& tensor) const;
+  [[nodiscard]] bool has_zeros(const Tensor& tensor) const;
+  void fill_in_order(const std::vector<Tensor>& tensors) const;
+
+  const et_schema::Program& program_;
+  c10::Device device_;
+  std::uint64_t seed_;
+  bool has_mapped_ = false;
+  std::vector<std::optional<Memory>> memory_;  ///< by storage
+  std::vector<at::Tensor> untouched_;          ///< et_schema::Storage::untouched
+  /// By storage; empty: none. Mapped, so that they take no place of what the step allocates.
+  std::vector<std::optional<c10::Storage>> copies_;
+  std::vector<bool> changes_;  ///< by storage, after remember()
+  /// Of each storage that holds index values alone: the contents that take turns.
+  struct Variants {
+    et_schema::StorageId storage = 0;
+    std::vector<c10::Storage> contents;  ///< on the CPU without the one that is present
+    std::size_t present = 0;
+  };
+  std::vector<Variants> variants_;
+  std::vector<Tensor> with_zeros_;
+  std::vector<Tensor> externals_;
+  std::vector<Tensor> given_;
+  std::vector<bool> known_;  ///< by slot: among externals_ or given_
+  /// By the table's address and row size.
+  std::map<std::pair<const void*, std::int64_t>, std::unique_ptr<TableSeeder>> seeders_;
+};
+
+}  // namespace understudy::replayer

@@ -1,0 +1,448 @@
+#include "replayer/bind/bind.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "bind_comms.h"
+#include "et_schema/model/open_comms.h"
+#include "et_schema/support/assert.h"
+#include "liveness.h"
+#include "operator_plan.h"
+#include "replayer/dispatch/arguments.h"
+#include "replayer/dispatch/layout.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::SlotUse;
+
+std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
+  std::vector<SlotId> slots;
+  for_each_slot(arguments, [&](SlotId slot) { slots.push_back(slot); });
+  return slots;
+}
+
+/// Binds instructions in order; see bind_program().
+class Binder {
+ public:
+  Binder(Decisions& decisions, const BindScope& scope, const std::vector<BoundGroup>& groups,
+         const et_schema::CommOrder& order)
+      : decisions_(decisions),
+        program_(decisions.program()),
+        groups_(groups),
+        order_(order),
+        open_(program_),
+        available_(scope.available),
+        holder_(program_.storages.size()) {
+    available_.resize(program_.slots.size());
+    for (SlotId slot = 0; slot < available_.size(); ++slot) {
+      if (program_.slots[slot].external) {
+        available_[slot] = true;
+      }
+      if (available_[slot]) {
+        holder_[program_.slots[slot].storage] = slot;
+      }
+    }
+  }
+
+  BoundProgram bind_all(const BindScope& scope) {
+    const bool is_whole = scope.instructions.data() == program_.instructions.data() &&
+                          scope.instructions.size() == program_.instructions.size();
+    for (const Instruction& instruction : scope.instructions) {
+      if (is_whole) {
+        begins_.push_back(bound_.steps.size());
+      }
+      add(instruction);
+    }
+    add_joins(open_.take_all());
+    sort_turns();
+    if (is_whole) {
+      find_states();
+    }
+    apply_liveness(program_, uses_, {std::move(begins_), scope.needed}, bound_);
+    bound_.externals.assign(externals_.begin(), externals_.end());
+    bound_.given.assign(given_.begin(), given_.end());
+    bound_.written.assign(written_.begin(), written_.end());
+    return std::move(bound_);
+  }
+
+ private:
+  /// What optimizers made in the first step, and where the first of it is read.
+  void find_states() {
+    for (const SlotId slot : externals_) {
+      if (program_.storages[program_.slots[slot].storage].state) {
+        bound_.states.push_back(slot);
+      }
+    }
+    const auto reads_state = [&](const SlotUse& use) {
+      return std::any_of(use.reads.begin(), use.reads.end(), [&](SlotId slot) {
+        return program_.storages[program_.slots[slot].storage].state;
+      });
+    };
+    const auto first = std::find_if(uses_.begin(), uses_.end(), reads_state);
+    bound_.states_at = static_cast<std::size_t>(first - uses_.begin());
+  }
+
+  void add_all(std::span<const Instruction> instructions) {
+    for (const Instruction& instruction : instructions) {
+      add(instruction);
+    }
+  }
+
+  void add(const Instruction& instruction) {
+    switch (decisions_.of(instruction).how) {
+      case How::kBody:
+        add_all(instruction.body);
+        return;
+      case How::kDropped:
+        add_stand_ins(instruction);
+        return;
+      case How::kNotApplicable:
+        add_passed_on(instruction);
+        return;
+      case How::kUncounted:
+        if (instruction.kind == InstructionKind::kAlias) {
+          add_alias(instruction);
+        }
+        return;
+      case How::kDirect:
+      case How::kEquivalent:
+        break;
+    }
+    if (instruction.comm) {
+      add_communication(instruction);
+    } else {
+      add_operator(instruction);
+    }
+  }
+
+  void add_operator(const Instruction& instruction) {
+    try {
+      const bool direct = decisions_.of(instruction).how == How::kDirect;
+      OperatorPlan plan =
+          direct ? planner_.plan_call(instruction) : planner_.plan_equivalent(instruction);
+      Step step;
+      step.source = &instruction;
+      step.kind = direct ? StepKind::kCall : StepKind::kEquivalent;
+      step.handle = plan.handle;
+      if (plan.equivalent) {
+        step.index = static_cast<std::uint32_t>(bound_.equivalents.size());
+        bound_.equivalents.push_back(std::move(*plan.equivalent));
+      }
+      for (const SlotId slot : plan.written) {
+        if (program_.slots[slot].external) {
+          written_.insert(slot);
+        }
+      }
+      add_stack_step(std::move(step), std::move(plan.arguments));
+    } catch (const BoxFailure& failure) {
+      if (!decisions_.step_down(instruction)) {
+        decisions_.drop(instruction, failure.reason);
+      }
+      add(instruction);
+    }
+  }
+
+  void add_stack_step(Step step, std::vector<PlannedArgument> plan) {
+    const Instruction& instruction = *step.source;
+    SlotUse use;
+    use.reads = slots_of(instruction.args);
+    // A native's forward arguments stand in its own; all of them are read.
+    before_reading(use.reads);
+    step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
+    for (PlannedArgument& argument : plan) {
+      bound_.entries.push_back(stack_entry(std::move(argument)));
+    }
+    step.entries.end = static_cast<std::uint32_t>(bound_.entries.size());
+    step.stored.begin = static_cast<std::uint32_t>(bound_.stored.size());
+    std::vector<SlotId> pinned;
+    for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+      add_result(instruction, i, use, pinned);
+    }
+    step.stored.end = static_cast<std::uint32_t>(bound_.stored.size());
+    add_step(std::move(step), std::move(use));
+    for (const SlotId slot : pinned) {
+      add_give(instruction, slot);
+    }
+  }
+
+  StackEntry stack_entry(PlannedArgument argument) {
+    if (auto* constant = std::get_if<c10::IValue>(&argument)) {
+      bound_.constants.push_back(std::move(*constant));
+      return {StackEntry::From::kConstant, last_index(bound_.constants)};
+    }
+    if (const auto* slot = std::get_if<SlotId>(&argument)) {
+      return {StackEntry::From::kSlot, *slot};
+    }
+    bound_.lists.push_back(std::move(std::get<SlotList>(argument)));
+    return {StackEntry::From::kList, last_index(bound_.lists)};
+  }
+
+  template <typename T>
+  static std::uint32_t last_index(const std::vector<T>& items) {
+    return static_cast<std::uint32_t>(items.size() - 1);
+  }
+
+  void add_result(const Instruction& instruction, std::size_t position, SlotUse& use,
+                  std::vector<SlotId>& pinned) {
+    const auto place = [&](const Argument& result, std::optional<std::uint32_t> element) {
+      const auto* slot = std::get_if<Argument::SlotRef>(&result.value);
+      if (slot == nullptr || is_in_place(slot->id, use)) {
+        return;
+      }
+      if (decisions_.is_pinned(instruction)) {
+        use.unkept.push_back(slot->id);
+        pinned.push_back(slot->id);
+        return;
+      }
+      use.makes.push_back(slot->id);
+      bound_.stored.push_back({static_cast<std::uint32_t>(position), element, slot->id});
+    };
+    const Argument& result = instruction.results[position];
+    if (const auto* list = std::get_if<Argument::List>(&result.value)) {
+      for (std::uint32_t i = 0; i < list->size(); ++i) {
+        place((*list)[i], i);
+      }
+    } else {
+      place(result, std::nullopt);
+    }
+  }
+
+  /// Results that are arguments, and results that have an external's layout on its storage, are
+  /// those tensors already.
+  [[nodiscard]] bool is_in_place(SlotId slot, const SlotUse& use) const {
+    return program_.slots[slot].external ||
+           std::find(use.reads.begin(), use.reads.end(), slot) != use.reads.end();
+  }
+
+  void add_step(Step step, SlotUse use) {
+    for (const SlotId slot : use.makes) {
+      available_[slot] = true;
+      holder_[program_.slots[slot].storage] = slot;
+    }
+    for (const SlotId slot : use.reads) {
+      if (program_.slots[slot].external) {
+        externals_.insert(slot);
+      }
+    }
+    bound_.steps.push_back(std::move(step));
+    uses_.push_back(std::move(use));
+  }
+
+  /// Joins what must be complete, and makes what nothing has made.
+  void before_reading(const std::vector<SlotId>& slots) {
+    add_joins(open_.take_touched(slots));
+    for (const SlotId slot : slots) {
+      if (!available_[slot]) {
+        make_missing(slot);
+      }
+    }
+  }
+
+  /// A slot that is read although no instruction has made it: its maker was filtered out, or is a
+  /// view in a body that was recorded without it. A view of its storage where there is one.
+  void make_missing(SlotId slot) {
+    const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
+    if (base && has_memory(slot) && has_memory(*base)) {
+      Step step;
+      step.kind = StepKind::kAlias;
+      step.index = slot;
+      add_alias_step(std::move(step), *base, slot);
+    } else {
+      add_give_step(nullptr, slot);
+    }
+  }
+
+  /// Sparse tensors have no memory that a view could share, and empty ones none at all.
+  [[nodiscard]] bool has_memory(SlotId slot) const {
+    const Slot& layout = program_.slots[slot];
+    return !layout.sparse &&
+           std::find(layout.sizes.begin(), layout.sizes.end(), 0) == layout.sizes.end();
+  }
+
+  void add_alias(const Instruction& instruction) {
+    const std::vector<SlotId> from = slots_of(instruction.args);
+    const std::vector<SlotId> to = slots_of(instruction.results);
+    if (from.empty() || to.empty() || program_.slots[to.front()].external) {
+      return;
+    }
+    if (!has_memory(from.front()) || !has_memory(to.front())) {
+      add_give(instruction, to.front());
+      return;
+    }
+    before_reading(from);
+    Step step;
+    step.kind = StepKind::kAlias;
+    step.index = to.front();
+    step.source = &instruction;
+    if (from.front() != to.front()) {
+      add_alias_step(std::move(step), from.front(), to.front());
+    }
+  }
+
+  void add_alias_step(Step step, SlotId from, SlotId to) {
+    step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
+    bound_.entries.push_back({StackEntry::From::kSlot, from});
+    step.entries.end = static_cast<std::uint32_t>(bound_.entries.size());
+    step.index = to;
+    add_step(std::move(step), {{from}, {to}, {}});
+  }
+
+  void add_give(const Instruction& instruction, SlotId slot) { add_give_step(&instruction, slot); }
+
+  void add_give_step(const Instruction* instruction, SlotId slot) {
+    Step step;
+    step.kind = StepKind::kGive;
+    step.index = slot;
+    step.source = instruction;
+    given_.insert(slot);
+    add_step(std::move(step), {{}, {slot}, {}});
+  }
+
+  void add_stand_ins(const Instruction& instruction) {
+    SlotUse use;
+    use.reads = slots_of(instruction.args);
+    for (const SlotId slot : slots_of(instruction.results)) {
+      if (!is_in_place(slot, use)) {
+        add_give(instruction, slot);
+      }
+    }
+  }
+
+  /// What means nothing here hands its first tensor on, where its result is a copy of it.
+  void add_passed_on(const Instruction& instruction) {
+    const std::vector<SlotId> from = slots_of(instruction.args);
+    const std::vector<SlotId> to = slots_of(instruction.results);
+    if (from.size() == 1 && to.size() == 1 && from != to) {
+      const Slot& source = program_.slots[from.front()];
+      const Slot& result = program_.slots[to.front()];
+      if (source.sizes == result.sizes && source.dtype == result.dtype &&
+          source.strides == result.strides && !result.external) {
+        before_reading(from);
+        Step step;
+        step.kind = StepKind::kAlias;
+        step.source = &instruction;
+        add_alias_step(std::move(step), from.front(), to.front());
+        return;
+      }
+    }
+    add_stand_ins(instruction);
+  }
+
+  void add_communication(const Instruction& instruction) {
+    if (instruction.kind == InstructionKind::kWait) {
+      add_joins(open_.take_waited(instruction));
+      return;
+    }
+    BoundComm comm = bind_comm(program_, instruction, groups_);
+    if (const std::optional<std::size_t> number = number_of(instruction)) {
+      comm.turn = order_.turns[*number];
+      comm.kept_apart = order_.kept_apart[*number];
+      comm.blocking = comm.blocking && !comm.kept_apart;
+    }
+    SlotUse use;
+    use.reads = comm.inputs;
+    std::vector<SlotId> touched = comm.inputs;
+    touched.insert(touched.end(), comm.outputs.begin(), comm.outputs.end());
+    add_joins(open_.take_touched(touched));
+    before_reading(comm.inputs);
+    for (const SlotId slot : comm.outputs) {
+      (available_[slot] ? use.reads : use.makes).push_back(slot);
+      if (!available_[slot]) {
+        const et_schema::Storage& recorded = program_.storages[program_.slots[slot].storage];
+        comm.fresh.push_back({slot, map_device(recorded.device, decisions_.options().device)});
+      }
+    }
+    Step step;
+    step.kind = StepKind::kStart;
+    step.index = static_cast<std::uint32_t>(bound_.comms.size());
+    step.source = &instruction;
+    bound_.comms.push_back(std::move(comm));
+    add_step(std::move(step), std::move(use));
+    if (bound_.comms.back().kept_apart) {
+      open_.start_detached(last_index(bound_.comms));
+    } else if (!bound_.comms.back().blocking) {
+      open_.start(last_index(bound_.comms), instruction);
+    }
+  }
+
+  /// Its place among the program's communications; none in a body, and where there is no order.
+  [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
+    if (order_.turns.empty()) {
+      return std::nullopt;
+    }
+    if (numbers_.empty()) {
+      for (const Instruction& each : program_.instructions) {
+        if (each.kind == InstructionKind::kCollective || each.kind == InstructionKind::kP2p) {
+          numbers_.emplace(&each, numbers_.size());
+        }
+      }
+      UNDERSTUDY_ASSERT(numbers_.size() == order_.turns.size());
+    }
+    const auto found = numbers_.find(&instruction);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void sort_turns() {
+    for (std::uint32_t i = 0; i < bound_.comms.size(); ++i) {
+      if (bound_.comms[i].turn) {
+        bound_.turns.push_back(i);
+      }
+    }
+    std::sort(bound_.turns.begin(), bound_.turns.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return *bound_.comms[a].turn < *bound_.comms[b].turn;
+    });
+  }
+
+  void add_joins(const std::vector<std::uint32_t>& comms) {
+    for (const std::uint32_t comm : comms) {
+      Step step;
+      step.kind = StepKind::kJoin;
+      step.index = comm;
+      add_step(std::move(step), {});
+    }
+  }
+
+  Decisions& decisions_;
+  const Program& program_;
+  const std::vector<BoundGroup>& groups_;
+  const et_schema::CommOrder& order_;
+  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< of communications
+  et_schema::OpenComms open_;
+  std::vector<bool> available_;                ///< by slot: holds a tensor at this point
+  std::vector<std::optional<SlotId>> holder_;  ///< by storage: a slot that holds it, the latest
+  BoundProgram bound_;
+  OperatorPlanner planner_{decisions_, bound_.losses};
+  std::vector<SlotUse> uses_;
+  std::vector<std::size_t> begins_;  ///< by instruction of the whole program: its first step
+  std::set<SlotId> externals_;
+  std::set<SlotId> given_;
+  std::set<SlotId> written_;
+};
+
+}  // namespace
+
+BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
+                          const std::vector<BoundGroup>& groups,
+                          const et_schema::CommOrder& order) {
+  return Binder(decisions, scope, groups, order).bind_all(scope);
+}
+
+BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups,
+                          const et_schema::CommOrder& order) {
+  return bind_program(decisions, {decisions.program().instructions, {}, {}}, groups, order);
+}
+
+}  // namespace understudy::replayer

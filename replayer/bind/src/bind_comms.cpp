@@ -1,0 +1,157 @@
+#include "bind_comms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::replayer {
+namespace {
+
+using backends::Buffer;
+using backends::ReduceOp;
+using et_schema::Argument;
+using et_schema::CommKind;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+ReduceOp reduce_op(const Instruction& instruction) {
+  constexpr std::array<std::pair<std::string_view, ReduceOp>, 8> kOps = {
+      {{"sum", ReduceOp::kSum},
+       {"avg", ReduceOp::kAvg},
+       {"product", ReduceOp::kProduct},
+       {"min", ReduceOp::kMin},
+       {"max", ReduceOp::kMax},
+       {"band", ReduceOp::kBand},
+       {"bor", ReduceOp::kBor},
+       {"bxor", ReduceOp::kBxor}}};
+  const auto* const found = std::find_if(kOps.begin(), kOps.end(), [&](const auto& row) {
+    return row.first == instruction.comm->reduce_op;
+  });
+  if (found == kOps.end()) {
+    throw et_schema::bad_input("a reduction that is not known",
+                               {.file = {},
+                                .rank = {},
+                                .node = instruction.node_id,
+                                .field = "reduce_op",
+                                .expected = "sum, avg, product, min, max, band, bor or bxor",
+                                .got = instruction.comm->reduce_op,
+                                .hint = {}});
+  }
+  return found->second;
+}
+
+std::int64_t elements(const Slot& slot) {
+  return std::accumulate(slot.sizes.begin(), slot.sizes.end(), std::int64_t{1},
+                         std::multiplies<>());
+}
+
+std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
+  std::vector<SlotId> slots;
+  if (argument < instruction.args.size()) {
+    const std::vector<Argument> one = {instruction.args[argument]};
+    et_schema::for_each_slot(one, [&](SlotId slot) { slots.push_back(slot); });
+  }
+  return slots;
+}
+
+std::vector<Buffer> buffers(const Program& program, const std::vector<SlotId>& slots) {
+  std::vector<Buffer> buffers;
+  for (const SlotId slot : slots) {
+    buffers.push_back({nullptr, elements(program.slots[slot]), program.slots[slot].dtype});
+  }
+  return buffers;
+}
+
+/// Splits as a backend takes them, in elements. Recorded are rows of dimension 0.
+std::vector<std::int64_t> splits_in_elements(const Program& program, const Instruction& instruction,
+                                             const std::vector<std::int64_t>& recorded,
+                                             const std::vector<SlotId>& slots, const char* field) {
+  if (recorded.empty() || slots.size() != 1) {
+    return {};
+  }
+  const Slot& slot = program.slots[slots.front()];
+  const std::int64_t all = elements(slot);
+  const std::int64_t rows = slot.sizes.empty() ? 1 : slot.sizes.front();
+  const std::int64_t sum = std::accumulate(recorded.begin(), recorded.end(), std::int64_t{0});
+  if (sum == all) {
+    return recorded;
+  }
+  if (sum != rows) {
+    throw et_schema::bad_input(
+        "splits do not add up to the tensor they split",
+        {.file = {},
+         .rank = {},
+         .node = instruction.node_id,
+         .field = field,
+         .expected = fmt::format("{} rows or {} elements", rows, all),
+         .got = fmt::format("[{}], together {}", fmt::join(recorded, ", "), sum),
+         .hint = {}});
+  }
+  std::vector<std::int64_t> splits = recorded;
+  for (std::int64_t& split : splits) {
+    split *= all / rows;
+  }
+  return splits;
+}
+
+/// Without splits every rank gets an equal part.
+void fill_equal_splits(std::vector<std::int64_t>& splits, const std::vector<Buffer>& buffers,
+                       int ranks) {
+  if (splits.empty() && buffers.size() == 1 && ranks > 0) {
+    splits.assign(static_cast<std::size_t>(ranks), buffers.front().count / ranks);
+  }
+}
+
+}  // namespace
+
+BoundComm bind_comm(const Program& program, const Instruction& instruction,
+                    const std::vector<BoundGroup>& groups) {
+  const et_schema::CommInfo& info = *instruction.comm;
+  if (info.group >= groups.size()) {
+    throw et_schema::bad_input("a communication of a process group that the benchmark lacks",
+                               {.file = {},
+                                .rank = {},
+                                .node = instruction.node_id,
+                                .field = "group",
+                                .expected = fmt::format("below {}", groups.size()),
+                                .got = std::to_string(info.group),
+                                .hint = {}});
+  }
+  const BoundGroup& group = groups[info.group];
+  BoundComm bound;
+  bound.inputs = slots_of(instruction, 0);
+  bound.outputs = slots_of(instruction, 1);
+  bound.group_name = group.name;
+  bound.group_size = group.size;
+  bound.blocking = info.kind == CommKind::kBarrier || !info.is_async.value_or(true);
+  backends::Call& call = bound.call;
+  call.kind = info.kind;
+  call.group = group.id;
+  call.root_or_peer = static_cast<int>(info.root_or_peer);
+  call.op = reduce_op(instruction);
+  call.inputs = buffers(program, bound.inputs);
+  call.outputs = buffers(program, bound.outputs);
+  if (info.kind == CommKind::kAllToAllV) {
+    call.in_splits =
+        splits_in_elements(program, instruction, info.in_splits, bound.inputs, "in_splits");
+    call.out_splits =
+        splits_in_elements(program, instruction, info.out_splits, bound.outputs, "out_splits");
+    fill_equal_splits(call.in_splits, call.inputs, group.size);
+    fill_equal_splits(call.out_splits, call.outputs, group.size);
+  }
+  return bound;
+}
+
+}  // namespace understudy::replayer

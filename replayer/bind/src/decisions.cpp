@@ -1,0 +1,377 @@
+#include "replayer/bind/decisions.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "replayer/dispatch/schema_map.h"
+#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/values/assumed_content.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::NamedCount;
+using et_schema::Program;
+using et_schema::SlotId;
+
+Decision by_equivalent(const Equivalent& equivalent) {
+  return {How::kEquivalent, equivalent.by, equivalent.rung == Rung::kStubbed};
+}
+
+bool allocates(const Instruction& instruction) {
+  return instruction.name.find("empty") != std::string::npos;
+}
+
+/// Slots that these operators write, bodies included. Fresh memory alone is not written.
+void collect_written(const std::vector<Instruction>& instructions, std::set<SlotId>& written) {
+  for (const Instruction& instruction : instructions) {
+    if (allocates(instruction)) {
+      continue;
+    }
+    for_each_slot(instruction.results, [&](SlotId slot) { written.insert(slot); });
+    if (instruction.results.empty()) {
+      for_each_slot(instruction.args, [&](SlotId slot) { written.insert(slot); });
+    }
+    collect_written(instruction.body, written);
+  }
+}
+
+/// Whether the recorded operators below make all that the operator itself makes. Below a kernel
+/// that calls no operators (fbgemm's lookup, a recurrent layer) stand its allocations alone.
+bool body_makes_results(const Program& program, const Instruction& instruction) {
+  if (instruction.body.empty()) {
+    return false;
+  }
+  if (allocates(instruction)) {
+    return true;
+  }
+  std::set<SlotId> made;
+  collect_written(instruction.body, made);
+  for_each_slot(instruction.args, [&](SlotId slot) { made.insert(slot); });
+  bool all = true;
+  for_each_slot(instruction.results, [&](SlotId slot) {
+    all = all && (made.count(slot) > 0 || program.slots[slot].external);
+  });
+  return all;
+}
+
+int badness(const Decision& decision) {
+  switch (decision.how) {
+    case How::kDropped:
+      return 3;
+    case How::kEquivalent:
+      return decision.stubbed ? 2 : 1;
+    default:
+      return 0;
+  }
+}
+
+bool is_operator(const Instruction& instruction) {
+  return instruction.kind != InstructionKind::kAlias &&
+         instruction.kind != InstructionKind::kMarker;
+}
+
+/// A graph that inductor compiled, as the generator names it.
+bool is_graph(const Instruction& instruction) {
+  return instruction.name.starts_with("## Call CompiledFxGraph");
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
+}
+
+/// (name, note) → count, in order of names.
+class Rows {
+ public:
+  void add(const std::string& name, const std::string& note) { ++counts_[{name, note}]; }
+  [[nodiscard]] std::vector<NamedCount> rows() const {
+    std::vector<NamedCount> rows;
+    for (const auto& [key, count] : counts_) {
+      rows.push_back({key.first, count, key.second});
+    }
+    return rows;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
+};
+
+/// Recorded times of instructions by what became of them, collectives apart: on the device where
+/// the original used one, else on the host.
+class RecordedTimes {
+ public:
+  explicit RecordedTimes(const Program& program)
+      : on_device_(program.profile && program.profile->operators_device_ns > 0),
+        whole_ns_(!program.profile ? 0
+                  : on_device_     ? program.profile->operators_device_ns
+                                   : program.profile->operators_ns) {}
+
+  void add(const Instruction& instruction, std::int64_t RecordedTimes::*sum) {
+    if (instruction.timing && !is_communication(instruction)) {
+      this->*sum += on_device_ ? instruction.timing->device_ns : instruction.timing->host_ns;
+    }
+  }
+
+  /// A sum's share of the step; null without a profile. Medians may add up to a little more than
+  /// all.
+  [[nodiscard]] std::optional<double> share(std::int64_t sum_ns) const {
+    if (whole_ns_ == 0) {
+      return std::nullopt;
+    }
+    const auto whole =
+        static_cast<double>(std::max(whole_ns_ - not_applicable_ns, std::int64_t{1}));
+    return std::min(static_cast<double>(sum_ns) / whole, 1.0);
+  }
+
+  std::int64_t exact_ns = 0;
+  std::int64_t substituted_ns = 0;
+  std::int64_t not_applicable_ns = 0;  ///< not of the step, on this target
+  std::int64_t dropped_ns = 0;         ///< dropped, or a stand-in that does other work
+
+ private:
+  bool on_device_;
+  std::int64_t whole_ns_;
+};
+
+std::uint64_t total(const std::vector<NamedCount>& rows) {
+  std::uint64_t sum = 0;
+  for (const NamedCount& row : rows) {
+    sum += row.count;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string_view base_name(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+Decisions::Decisions(const Program& program, Options options)
+    : program_(program), options_(options) {}
+
+const Decision& Decisions::of(const Instruction& instruction) {
+  const auto found = made_.find(&instruction);
+  if (found != made_.end()) {
+    return found->second;
+  }
+  return made_.emplace(&instruction, decide(instruction)).first->second;
+}
+
+bool Decisions::is_counted(const Instruction& instruction) const {
+  switch (options_.only) {
+    case Only::kCompute:
+      return is_operator(instruction) && !is_communication(instruction);
+    case Only::kComms:
+      return is_communication(instruction);
+    case Only::kAll:
+      break;
+  }
+  return is_operator(instruction);
+}
+
+std::uint64_t Decisions::filtered() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(program_.instructions.begin(), program_.instructions.end(),
+                    [&](const Instruction& candidate) {
+                      return is_operator(candidate) && !is_counted(candidate);
+                    }));
+}
+
+Decision Decisions::decide(const Instruction& instruction) const {
+  if (options_.only == Only::kComms && !is_communication(instruction)) {
+    return {How::kUncounted, "", false};
+  }
+  switch (instruction.kind) {
+    case InstructionKind::kAlias:
+    case InstructionKind::kMarker:
+      return {How::kUncounted, "", false};
+    case InstructionKind::kCollective:
+    case InstructionKind::kP2p:
+    case InstructionKind::kWait:
+      return {How::kDirect, "", false};
+    case InstructionKind::kKernel:
+      return decide_stand_in(instruction, "a compiled kernel: the trace does not hold its code");
+    case InstructionKind::kNative:
+      return decide_stand_in(instruction,
+                             is_graph(instruction)
+                                 ? "a compiled graph whose kernels the trace does not show"
+                                 : "a label without operators, and no equivalent is known");
+    case InstructionKind::kOp:
+      break;
+  }
+  return decide_operator(instruction);
+}
+
+Decision Decisions::decide_stand_in(const Instruction& instruction, std::string otherwise) const {
+  const auto equivalent = find_stand_in(program_, instruction, options_.device);
+  return equivalent ? by_equivalent(*equivalent)
+                    : Decision{How::kDropped, std::move(otherwise), false};
+}
+
+bool Decisions::has_unknown_dtype(const Instruction& instruction) const {
+  bool found = false;
+  et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
+    found = found || program_.slots[slot].dtype == et_schema::DType::kUndefined;
+  });
+  return found;
+}
+
+Decision Decisions::decide_operator(const Instruction& instruction) const {
+  const c10::DeviceType device = options_.device.type();
+  if (const auto reason = not_applicable_reason(instruction.name, device)) {
+    return {How::kNotApplicable, *reason, false};
+  }
+  const bool has_body = body_makes_results(program_, instruction);
+  if (options_.leaves && has_body) {
+    return {How::kBody, "", false};
+  }
+  if (has_unknown_dtype(instruction)) {
+    return {How::kDropped, "an argument of an element type that is not known here", false};
+  }
+  MatchResult result =
+      match_operator(parse_recorded_schema(schema_text(program_, instruction)), instruction.args);
+  if (result.match && !has_kernel(result.match->handle, device)) {
+    result = {std::nullopt, "it has no kernel for this device"};
+  }
+  if (result.match) {
+    return {How::kDirect, "", false};
+  }
+  if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
+    return by_equivalent(*equivalent);
+  }
+  if (has_body) {
+    return {How::kBody, "", false};
+  }
+  return {How::kDropped, std::move(result.reason), false};
+}
+
+bool Decisions::step_down(const Instruction& instruction) {
+  const How how = of(instruction).how;
+  if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
+    if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
+      made_[&instruction] = by_equivalent(*equivalent);
+      return true;
+    }
+  }
+  return use_body(instruction);
+}
+
+bool Decisions::use_body(const Instruction& instruction) {
+  const How how = of(instruction).how;
+  const bool can = instruction.kind == InstructionKind::kOp &&
+                   (how == How::kDirect || how == How::kEquivalent) &&
+                   body_makes_results(program_, instruction);
+  if (can) {
+    made_[&instruction] = {How::kBody, "", false};
+  }
+  return can;
+}
+
+bool Decisions::pin(const Instruction& instruction, std::string why) {
+  return !instruction.pinned && pinned_.emplace(&instruction, std::move(why)).second;
+}
+
+std::string Decisions::why_pinned(const Instruction& instruction) const {
+  const auto found = pinned_.find(&instruction);
+  if (found != pinned_.end()) {
+    return found->second;
+  }
+  return allocates(instruction) ? "memory that nothing in the trace writes"
+                                : "its shape depends on values";
+}
+
+bool Decisions::is_pinned(const Instruction& instruction) const {
+  return instruction.pinned || pinned_.count(&instruction) > 0;
+}
+
+void Decisions::drop(const Instruction& instruction, std::string reason) {
+  made_[&instruction] = {How::kDropped, std::move(reason), false};
+}
+
+Decision Decisions::outcome(const Instruction& instruction) {
+  const Decision own = of(instruction);
+  if (own.how != How::kBody) {
+    return own;
+  }
+  Decision worst{How::kDirect, "", false};
+  for (const Instruction& inner : instruction.body) {
+    Decision decision = outcome(inner);
+    if (badness(decision) > badness(worst)) {
+      worst = std::move(decision);
+      worst.note = std::string(base_name(inner.name)) + " in its body: " + worst.note;
+    }
+  }
+  return worst;
+}
+
+et_schema::Coverage Decisions::coverage() {
+  et_schema::Coverage coverage;
+  Rows substituted;
+  Rows stubbed;
+  Rows dropped;
+  Rows not_applicable;
+  Rows pinned;
+  RecordedTimes times(program_);
+  const AssumedContent assumed_content(program_);
+  for (const Instruction& instruction : program_.instructions) {
+    if (!is_counted(instruction)) {
+      continue;
+    }
+    const Decision decision = outcome(instruction);
+    switch (decision.how) {
+      case How::kDropped:
+        dropped.add(instruction.name, decision.note);
+        times.add(instruction, &RecordedTimes::dropped_ns);
+        break;
+      case How::kNotApplicable:
+        not_applicable.add(instruction.name, decision.note);
+        times.add(instruction, &RecordedTimes::not_applicable_ns);
+        break;
+      case How::kEquivalent:
+        (decision.stubbed ? stubbed : substituted).add(instruction.name, decision.note);
+        times.add(instruction,
+                  decision.stubbed ? &RecordedTimes::dropped_ns : &RecordedTimes::substituted_ns);
+        break;
+      default:
+        if (const std::string_view assumed = assumed_content.of(instruction); !assumed.empty()) {
+          substituted.add(instruction.name, std::string(assumed));
+          times.add(instruction, &RecordedTimes::substituted_ns);
+          break;
+        }
+        ++coverage.exact;
+        times.add(instruction, &RecordedTimes::exact_ns);
+        break;
+    }
+    if (is_pinned(instruction)) {
+      pinned.add(instruction.name, why_pinned(instruction));
+    }
+  }
+  coverage.time = times.share(times.exact_ns + times.substituted_ns);
+  coverage.substituted_time = times.share(times.substituted_ns);
+  coverage.dropped_time = times.share(times.dropped_ns);
+  coverage.substituted = substituted.rows();
+  coverage.stubbed = stubbed.rows();
+  coverage.dropped = dropped.rows();
+  coverage.not_applicable = not_applicable.rows();
+  coverage.pinned_outputs = pinned.rows();
+  coverage.replayed = coverage.exact + total(coverage.substituted);
+  coverage.selected = coverage.replayed + total(coverage.stubbed) + total(coverage.dropped);
+  if (coverage.selected > 0) {
+    coverage.count =
+        static_cast<double>(coverage.replayed) / static_cast<double>(coverage.selected);
+  }
+  return coverage;
+}
+
+}  // namespace understudy::replayer

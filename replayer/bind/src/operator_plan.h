@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/function_schema.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/losses.h"
+#include "et_schema/model/program.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/dispatch/arguments.h"
+#include "replayer/dispatch/schema_map.h"
+#include "replayer/substitutes/equivalents.h"
+
+namespace understudy::replayer {
+
+/// What one operator's step is made of.
+struct OperatorPlan {
+  std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher
+  std::optional<Equivalent> equivalent;       ///< or by a function of ours
+  std::vector<PlannedArgument> arguments;     ///< the stack, from the bottom
+  std::vector<et_schema::SlotId> written;     ///< slots that it writes in place
+};
+
+/// Plans the calls of a program's operators. Schemas are read and matched once each.
+class OperatorPlanner {
+ public:
+  /// `losses` gets what boxing had to repair.
+  OperatorPlanner(const Decisions& decisions, et_schema::Losses& losses)
+      : decisions_(decisions), losses_(losses) {}
+
+  /// Throws BoxFailure where a recorded argument does not fit.
+  [[nodiscard]] OperatorPlan plan_call(const et_schema::Instruction& instruction);
+  [[nodiscard]] OperatorPlan plan_equivalent(const et_schema::Instruction& instruction);
+
+ private:
+  void plan_recorded(const et_schema::Instruction& instruction,
+                     const std::vector<et_schema::Argument>& arguments, OperatorPlan& plan);
+  void plan_untyped_list(const et_schema::Instruction& instruction, std::size_t argument,
+                         OperatorPlan& plan);
+  [[nodiscard]] BoxContext context(const et_schema::Instruction& instruction) const;
+  /// Null where this LibTorch cannot read the text.
+  const c10::FunctionSchema* recorded_schema(const std::string& text);
+  const MatchResult& match(const et_schema::Instruction& instruction);
+
+  const Decisions& decisions_;
+  et_schema::Losses& losses_;
+  std::unordered_map<std::string, MatchResult> matches_;
+  std::unordered_map<std::string, std::optional<c10::FunctionSchema>> schemas_;
+};
+
+}  // namespace understudy::replayer

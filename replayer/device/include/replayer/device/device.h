@@ -1,0 +1,57 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Storage.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "et_schema/model/gpu_use.h"
+
+namespace understudy::replayer {
+
+/// The GPU that "cuda" means to the process with this number on its host, of `count` that it sees:
+/// its own number; the only one there is, which each process may have been given alone; the first
+/// where nothing launched the process. None: there are fewer GPUs than processes.
+[[nodiscard]] std::optional<int> choose_gpu(std::optional<int> local_rank, int count);
+
+/// The device a replay runs on, from the text of --device: "cpu", "cuda" (see choose_gpu) or
+/// "cuda:N". What CUDA needs is loaded here and not before, so that the programs start where there
+/// is none. Throws Error (usage): not such a text, a LibTorch without CUDA, no GPU or not as many.
+[[nodiscard]] c10::Device open_device(const std::string& text, std::optional<int> local_rank);
+
+/// Waits until everything issued to the device is done. Nothing to wait for on the CPU.
+void synchronize(c10::Device device);
+/// Waits until everything issued to the device's current stream is done; likewise.
+void synchronize_stream(c10::Device device);
+
+/// Highest sum of live tensor bytes at the device's allocator since reset_device_peak(); 0 for the
+/// CPU, whose tensors memory.h counts.
+[[nodiscard]] std::uint64_t device_peak_bytes(c10::Device device);
+void reset_device_peak(c10::Device device);
+/// Counts of device_memory() start again from zero; peaks do not.
+void reset_device_counts(c10::Device device);
+
+/// What the device's allocator saw: peaks since reset_device_peak(), counts since
+/// reset_device_counts(). Nothing for the CPU.
+[[nodiscard]] std::optional<et_schema::DeviceMemory> device_memory(c10::Device device);
+/// Free memory of the device; nothing for the CPU, or where it does not tell.
+[[nodiscard]] std::optional<std::uint64_t> device_free_bytes(c10::Device device);
+
+/// "0000:3b:00.0"; empty for the CPU, and where the runtime does not tell.
+[[nodiscard]] std::string device_pci_bus_id(c10::Device device);
+
+/// Memory of the device that its caching allocator knows nothing of, so that what is kept there
+/// beside a program's tensors is in none of their figures. Empty where there is none left, and for
+/// devices other than CUDA's.
+[[nodiscard]] c10::Storage device_block(c10::Device device, std::size_t bytes);
+
+/// Starts the random numbers of operators (dropout, rand) from `seed`, on the CPU and on `device`.
+void seed_generators(c10::Device device, std::uint64_t seed);
+
+/// "cpu", "cuda:0".
+[[nodiscard]] std::string device_text(c10::Device device);
+
+}  // namespace understudy::replayer

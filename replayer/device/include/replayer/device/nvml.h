@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/gpu_use.h"
+
+namespace understudy::replayer {
+
+/// The library that is loaded: what the variable UNDERSTUDY_NVML names, else the driver's.
+[[nodiscard]] std::string nvml_library();
+
+/// One GPU through NVML, which is loaded at run time: nothing of it is needed to build or to start.
+/// Reading takes some ten to hundred microseconds.
+class GpuMonitor {
+ public:
+  /// The GPU at a PCI bus id ("0000:3b:00.0"); of an empty one the first GPU. Throws Error
+  /// (failed): no such library, one without a function that is needed, a GPU that it does not know.
+  GpuMonitor(const std::string& library, const std::string& pci_bus_id);
+  GpuMonitor(const GpuMonitor&) = delete;
+  GpuMonitor& operator=(const GpuMonitor&) = delete;
+  ~GpuMonitor();
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string driver_version() const;
+  /// What NVML does not tell of this GPU is absent.
+  [[nodiscard]] et_schema::GpuState read() const;
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
+
+/// Puts two readings together that lie `seconds` apart: energy and mean power between them, and
+/// why times may not repeat (docs/metrics.md, "GPU").
+[[nodiscard]] et_schema::GpuHealth gpu_health(const GpuMonitor& monitor,
+                                              const et_schema::GpuState& before,
+                                              const et_schema::GpuState& after, double seconds);
+
+/// Sentences about clocks that were held down or that moved; none where they were steady.
+[[nodiscard]] std::vector<std::string> clock_warnings(const et_schema::GpuState& before,
+                                                      const et_schema::GpuState& after);
+
+/// Throws Error (failed) if clocks were not steady, or if nobody can tell.
+void require_steady_clocks(const et_schema::GpuUse& gpu);
+
+}  // namespace understudy::replayer

@@ -1,0 +1,219 @@
+#include "replayer/device/device.h"
+
+#include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::replayer {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, std::string expected, std::string got,
+                         std::string hint) {
+  throw et_schema::usage_error("the replay cannot run on " + text, {.file = {},
+                                                                    .rank = {},
+                                                                    .node = {},
+                                                                    .field = "--device",
+                                                                    .expected = std::move(expected),
+                                                                    .got = std::move(got),
+                                                                    .hint = std::move(hint)});
+}
+
+/// A CUDA device without an index: the one of this rank.
+std::optional<c10::Device> parse(const std::string& text) {
+  if (text == "cpu") {
+    return c10::Device(c10::kCPU);
+  }
+  const std::string cuda = "cuda";
+  if (text == cuda) {
+    return c10::Device(c10::kCUDA);
+  }
+  const std::string digits = text.size() > cuda.size() ? text.substr(cuda.size() + 1) : "";
+  constexpr std::size_t kMostDigits = 2;
+  if (text.rfind(cuda + ":", 0) != 0 || digits.empty() || digits.size() > kMostDigits ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(std::stoi(digits)));
+}
+
+/// The folder of the LibTorch that this process runs with.
+std::filesystem::path torch_folder() {
+  Dl_info info{};
+  const void* const address = reinterpret_cast<const void*>(&at::globalContext);
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+void load_cuda(const std::string& text) {
+  const std::filesystem::path library = torch_folder() / "libtorch_cuda.so";
+  if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    refuse(text, "a LibTorch with CUDA", dlerror(),
+           "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch or of the torch "
+           "wheel, or use --device cpu.");
+  }
+}
+
+/// Memory that CUDA's runtime gave, apart from the allocator's.
+void free_block(void* block) {
+  using Free = int (*)(void*);
+  reinterpret_cast<Free>(dlsym(RTLD_DEFAULT, "cudaFree"))(block);
+}
+
+}  // namespace
+
+std::optional<int> choose_gpu(std::optional<int> local_rank, int count) {
+  if (!local_rank || count == 1) {
+    return count > 0 ? std::optional(0) : std::nullopt;
+  }
+  return *local_rank < count ? local_rank : std::nullopt;
+}
+
+c10::Device open_device(const std::string& text, std::optional<int> local_rank) {
+  std::optional<c10::Device> device = parse(text);
+  if (!device) {
+    refuse("'" + text + "'", "cpu, cuda or cuda:N", text, "");
+  }
+  if (device->is_cpu()) {
+    return *device;
+  }
+  load_cuda(text);
+  if (!c10::impl::hasDeviceGuardImpl(device->type())) {
+    refuse(text, "a LibTorch with CUDA", "one that does not know the device",
+           "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch, or use --device "
+           "cpu.");
+  }
+  const c10::DeviceIndex count = c10::impl::VirtualGuardImpl(device->type()).deviceCount();
+  if (count > 0 && !device->has_index()) {
+    const std::optional<int> own = choose_gpu(local_rank, count);
+    if (!own) {
+      refuse(fmt::format("{}: rank {} of this host has no GPU of its own", text, *local_rank),
+             fmt::format("at least {} GPUs, or a single one that is visible to each rank",
+                         *local_rank + 1),
+             fmt::format("{} GPUs", count),
+             "Start as many ranks a host as it has GPUs, or name the GPU that they share: --device "
+             "cuda:0.");
+    }
+    device->set_index(static_cast<c10::DeviceIndex>(*own));
+  }
+  if (count == 0 || device->index() >= count) {
+    refuse(text, "a GPU of that number and its driver", fmt::format("{} GPUs", count),
+           "nvidia-smi lists the GPUs of this machine; use --device cpu where there is none.");
+  }
+  at::globalContext().lazyInitDevice(device->type());
+  c10::impl::VirtualGuardImpl(device->type()).setDevice(*device);
+  return *device;
+}
+
+void synchronize(c10::Device device) {
+  if (!device.is_cpu()) {
+    c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+  }
+}
+
+void synchronize_stream(c10::Device device) {
+  if (!device.is_cpu()) {
+    c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
+  }
+}
+
+std::uint64_t device_peak_bytes(c10::Device device) {
+  if (device.is_cpu()) {
+    return 0;
+  }
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);
+}
+
+void reset_device_peak(c10::Device device) {
+  if (!device.is_cpu()) {
+    at::getDeviceAllocator(device.type())->resetPeakStats(device.index());
+  }
+}
+
+void reset_device_counts(c10::Device device) {
+  if (!device.is_cpu()) {
+    at::getDeviceAllocator(device.type())->resetAccumulatedStats(device.index());
+  }
+}
+
+std::optional<et_schema::DeviceMemory> device_memory(c10::Device device) {
+  if (device.is_cpu()) {
+    return std::nullopt;
+  }
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  const auto count = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  et_schema::DeviceMemory memory;
+  memory.peak_bytes = count(stats.allocated_bytes[0].peak);
+  memory.peak_requested_bytes = count(stats.requested_bytes[0].peak);
+  memory.peak_reserved_bytes = count(stats.reserved_bytes[0].peak);
+  memory.allocations = count(stats.allocation[0].allocated);
+  memory.driver_allocations = count(stats.num_device_alloc);
+  memory.driver_frees = count(stats.num_device_free);
+  memory.retries = count(stats.num_alloc_retries);
+  return memory;
+}
+
+std::optional<std::uint64_t> device_free_bytes(c10::Device device) {
+  if (device.is_cpu()) {
+    return std::nullopt;
+  }
+  try {
+    const auto [free, total] = at::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
+    return free;
+  } catch (const c10::NotImplementedError&) {
+    return std::nullopt;
+  }
+}
+
+std::string device_pci_bus_id(c10::Device device) {
+  // CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
+  using GetBusId = int (*)(char*, int, int);
+  const auto get = reinterpret_cast<GetBusId>(dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  constexpr int kTextBytes = 32;
+  std::array<char, kTextBytes> text{};
+  if (!device.is_cuda() || get == nullptr || get(text.data(), kTextBytes, device.index()) != 0) {
+    return {};
+  }
+  return text.data();
+}
+
+c10::Storage device_block(c10::Device device, std::size_t bytes) {
+  using Allocate = int (*)(void**, std::size_t);
+  const auto allocate = reinterpret_cast<Allocate>(dlsym(RTLD_DEFAULT, "cudaMalloc"));
+  void* block = nullptr;
+  if (!device.is_cuda() || allocate == nullptr || allocate(&block, bytes) != 0) {
+    return {};
+  }
+  return {c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(block, block, &free_block, device),
+          nullptr, false};
+}
+
+void seed_generators(c10::Device device, std::uint64_t seed) {
+  std::vector<c10::Device> devices = {c10::Device(c10::kCPU)};
+  if (!device.is_cpu()) {
+    devices.push_back(device);
+  }
+  for (const c10::Device& each : devices) {
+    at::Generator generator = at::globalContext().defaultGenerator(each);
+    const std::scoped_lock lock(generator.mutex());
+    generator.set_current_seed(seed);
+  }
+}
+
+std::string device_text(c10::Device device) {
+  return device.str();
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,62 @@
+#include "replayer/device/device_timing.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "replayer/device/device.h"
+
+namespace understudy::replayer {
+
+DeviceTimer::DeviceTimer(c10::Device device, std::size_t spans) : device_(device), spans_(spans) {
+  if (device_.is_cpu()) {
+    return;
+  }
+  for (Span& span : spans_) {
+    for (std::optional<c10::Event>* const event : {&span.begin, &span.end}) {
+      event->emplace(device_.type(),
+                     c10::EventFlag::BACKEND_DEFAULT);  // the default one keeps no time
+      record(**event);  // the device's event is made when it is first recorded: not in a pass
+    }
+  }
+  synchronize(device_);
+}
+
+void DeviceTimer::record(c10::Event& event) const {
+  event.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+}
+
+void DeviceTimer::begin(std::size_t span) {
+  spans_[span].is_used = true;
+  if (device_.is_cpu()) {
+    spans_[span].begin_time = Clock::now();
+  } else {
+    record(*spans_[span].begin);
+  }
+}
+
+void DeviceTimer::end(std::size_t span) {
+  if (device_.is_cpu()) {
+    spans_[span].end_time = Clock::now();
+  } else {
+    record(*spans_[span].end);
+  }
+}
+
+std::vector<std::optional<double>> DeviceTimer::collect() {
+  synchronize(device_);
+  std::vector<std::optional<double>> times;
+  times.reserve(spans_.size());
+  for (Span& span : spans_) {
+    if (!span.is_used) {
+      times.emplace_back();
+    } else if (device_.is_cpu()) {
+      const std::chrono::duration<double, std::milli> time = span.end_time - span.begin_time;
+      times.emplace_back(time.count());
+    } else {
+      times.emplace_back(span.begin->elapsedTime(*span.end));
+    }
+    span.is_used = false;
+  }
+  return times;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,218 @@
+#include "replayer/device/kernel_settings.h"
+
+#include <ATen/Context.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace understudy::replayer {
+namespace {
+
+constexpr std::array<std::string_view, 7> kPrefixes = {
+    "CUBLAS",        "CUDNN_",      "NCCL_",      "PYTORCH_CUDA_ALLOC",
+    "PYTORCH_ALLOC", "TORCH_BLAS_", "TORCH_NCCL_"};
+constexpr std::array<std::string_view, 4> kNames = {"CUDA_DEVICE_MAX_CONNECTIONS",
+                                                    "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
+                                                    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"};
+
+std::string on_or_off(bool value) {
+  return value ? "on" : "off";
+}
+
+std::optional<bool> parse_switch(const std::string& text) {
+  return text == "on" ? std::optional(true) : text == "off" ? std::optional(false) : std::nullopt;
+}
+
+/// One setting: how it reads now, and how it is set; set() is false of a value it does not know.
+struct Setting {
+  std::string_view name;
+  std::function<std::string()> get;
+  std::function<bool(const std::string&)> set;
+};
+
+using Getter = bool (at::Context::*)() const;
+using Setter = void (at::Context::*)(bool);
+
+Setting switch_of(std::string_view name, Getter get, Setter set) {
+  return {name, [get] { return on_or_off((at::globalContext().*get)()); },
+          [set](const std::string& text) {
+            const std::optional<bool> value = parse_switch(text);
+            if (value) {
+              (at::globalContext().*set)(*value);
+            }
+            return value.has_value();
+          }};
+}
+
+Setting reduction(std::string_view name, at::CuBLASReductionOption (at::Context::*get)() const,
+                  void (at::Context::*set)(bool, bool)) {
+  using Option = at::CuBLASReductionOption;
+  return {name,
+          [get]() -> std::string {
+            switch ((at::globalContext().*get)()) {
+              case Option::AllowReducedPrecisionWithSplitK:
+                return "on";
+              case Option::DisallowReducedPrecisionAllowSplitK:
+                return "off";
+              case Option::DisallowReducedPrecisionDisallowSplitK:
+                return "off without split-k";
+            }
+            return "unknown";
+          },
+          [set](const std::string& text) {
+            const bool known = text == "on" || text == "off" || text == "off without split-k";
+            if (known) {
+              (at::globalContext().*set)(text == "on", text != "off without split-k");
+            }
+            return known;
+          }};
+}
+
+/// The precision of float32 by library and operator, which newer versions of LibTorch have.
+Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op) {
+  return {name,
+          [backend, op] {
+            return at::precision2str(at::globalContext().float32Precision(backend, op));
+          },
+          [backend, op](const std::string& text) {
+            at::globalContext().setFloat32Precision(backend, op, at::str2precision(text));
+            return true;
+          }};
+}
+
+std::string deterministic_algorithms() {
+  const at::Context& context = at::globalContext();
+  return !context.deterministicAlgorithms()          ? "off"
+         : context.deterministicAlgorithmsWarnOnly() ? "warn"
+                                                     : "on";
+}
+
+bool set_deterministic_algorithms(const std::string& text) {
+  const bool known = text == "off" || text == "warn" || text == "on";
+  if (known) {
+    at::globalContext().setDeterministicAlgorithms(text != "off", text == "warn");
+  }
+  return known;
+}
+
+bool set_benchmark_limit(const std::string& text) {
+  int limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  const bool known = error == std::errc() && end == text.data() + text.size() && limit >= 0;
+  if (known) {
+    at::globalContext().setBenchmarkLimitCuDNN(limit);
+  }
+  return known;
+}
+
+/// In the order in which they are set: the matmul precision's legacy name before those by library.
+const std::vector<Setting>& all_settings() {
+  using at::Context;
+  using at::Float32Backend;
+  using at::Float32Op;
+  static const std::vector<Setting> kSettings = {
+      {"float32_matmul_precision",
+       []() -> std::string {
+         constexpr std::array<const char*, 3> kTexts = {"highest", "high", "medium"};
+         return kTexts.at(static_cast<std::size_t>(at::globalContext().float32MatmulPrecision()));
+       },
+       [](const std::string& text) {
+         const bool known = text == "highest" || text == "high" || text == "medium";
+         if (known) {
+           at::globalContext().setFloat32MatmulPrecision(text);
+         }
+         return known;
+       }},
+      precision("fp32_precision.cuda.matmul", Float32Backend::CUDA, Float32Op::MATMUL),
+      precision("fp32_precision.cuda.conv", Float32Backend::CUDA, Float32Op::CONV),
+      precision("fp32_precision.cuda.rnn", Float32Backend::CUDA, Float32Op::RNN),
+      precision("fp32_precision.mkldnn.matmul", Float32Backend::MKLDNN, Float32Op::MATMUL),
+      precision("fp32_precision.mkldnn.conv", Float32Backend::MKLDNN, Float32Op::CONV),
+      precision("fp32_precision.mkldnn.rnn", Float32Backend::MKLDNN, Float32Op::RNN),
+      reduction("fp16_reduction", &Context::allowFP16ReductionCuBLAS,
+                &Context::setAllowFP16ReductionCuBLAS),
+      reduction("bf16_reduction", &Context::allowBF16ReductionCuBLAS,
+                &Context::setAllowBF16ReductionCuBLAS),
+      switch_of("fp16_accumulation", &Context::allowFP16AccumulationCuBLAS,
+                &Context::setAllowFP16AccumulationCuBLAS),
+      switch_of("cudnn.enabled", &Context::userEnabledCuDNN, &Context::setUserEnabledCuDNN),
+      switch_of("cudnn.benchmark", &Context::benchmarkCuDNN, &Context::setBenchmarkCuDNN),
+      {"cudnn.benchmark_limit",
+       [] { return std::to_string(at::globalContext().benchmarkLimitCuDNN()); },
+       set_benchmark_limit},
+      switch_of("cudnn.deterministic", &Context::deterministicCuDNN,
+                &Context::setDeterministicCuDNN),
+      switch_of("mkldnn.enabled", &Context::userEnabledMkldnn, &Context::setUserEnabledMkldnn),
+      switch_of("mkldnn.deterministic", &Context::deterministicMkldnn,
+                &Context::setDeterministicMkldnn),
+      switch_of("sdp.flash", &Context::userEnabledFlashSDP, &Context::setSDPUseFlash),
+      switch_of("sdp.mem_efficient", &Context::userEnabledMemEfficientSDP,
+                &Context::setSDPUseMemEfficient),
+      switch_of("sdp.math", &Context::userEnabledMathSDP, &Context::setSDPUseMath),
+      switch_of("sdp.cudnn", &Context::userEnabledCuDNNSDP, &Context::setSDPUseCuDNN),
+      {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms}};
+  return kSettings;
+}
+
+std::string beside(const std::string& now, const std::string& recorded) {
+  return now == recorded ? now : fmt::format("{}, recorded {}", now, recorded);
+}
+
+/// LibTorch refuses to read or set one of two names for the same where the other was used.
+std::string apply(const Setting& setting, const std::string& recorded) {
+  try {
+    if (!setting.set(recorded)) {
+      return beside("unknown", recorded);
+    }
+    return beside(setting.get(), recorded);
+  } catch (const c10::Error&) {
+    return beside("unknown", recorded);
+  }
+}
+
+}  // namespace
+
+bool is_kernel_variable(const std::string& name, const std::string& value) {
+  const bool is_known = std::ranges::find(kNames, name) != kNames.end() ||
+                        std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
+                          return name.starts_with(prefix);
+                        });
+  return is_known && value.find('/') == std::string::npos;
+}
+
+Settings apply_variables(const Settings& recorded) {
+  Settings in_force;
+  for (const auto& [name, value] : recorded) {
+    if (!is_kernel_variable(name, value)) {
+      continue;
+    }
+    const char* const own = std::getenv(name.c_str());
+    if (own == nullptr) {
+      setenv(name.c_str(), value.c_str(), 1);
+    }
+    in_force[name] = beside(own == nullptr ? value : own, value);
+  }
+  return in_force;
+}
+
+Settings apply_kernel_settings(const Settings& recorded) {
+  Settings in_force;
+  for (const Setting& setting : all_settings()) {
+    if (const auto found = recorded.find(std::string(setting.name)); found != recorded.end()) {
+      in_force[found->first] = apply(setting, found->second);
+    }
+  }
+  for (const auto& [name, value] : recorded) {
+    in_force.try_emplace(name, beside("unknown", value));
+  }
+  return in_force;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,210 @@
+#include "replayer/device/nvml.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::GpuState;
+
+// NVML's interface as far as it is used, by its documentation: the toolkit brings no nvml.h.
+using NvmlDevice = struct NvmlDeviceRecord*;
+using NvmlStatus = int;
+constexpr NvmlStatus kSuccess = 0;
+constexpr int kSmClock = 1;
+constexpr int kMemoryClock = 2;
+constexpr int kGpuTemperature = 0;
+constexpr unsigned kTextBytes = 96;  // of a name or version, NVML_DEVICE_NAME_V2_BUFFER_SIZE
+
+constexpr double kMilli = 1e-3;
+
+struct ThrottleReason {
+  std::uint64_t bit;
+  const char* name;
+};
+constexpr std::array<ThrottleReason, 9> kReasons = {{
+    {0x1, "gpu_idle"},
+    {0x2, "applications_clocks_setting"},
+    {0x4, "sw_power_cap"},
+    {0x8, "hw_slowdown"},
+    {0x10, "sync_boost"},
+    {0x20, "sw_thermal_slowdown"},
+    {0x40, "hw_thermal_slowdown"},
+    {0x80, "hw_power_brake_slowdown"},
+    {0x100, "display_clock_setting"},
+}};
+
+std::vector<std::string> reasons_of(std::uint64_t bits) {
+  std::vector<std::string> names;
+  for (const ThrottleReason& reason : kReasons) {
+    if ((bits & reason.bit) != 0) {
+      names.emplace_back(reason.name);
+      bits &= ~reason.bit;
+    }
+  }
+  if (bits != 0) {
+    names.push_back(fmt::format("unknown ({:#x})", bits));
+  }
+  return names;
+}
+
+[[noreturn]] void refuse(std::string summary, std::string expected, std::string got) {
+  throw et_schema::run_failed(
+      std::move(summary),
+      {.file = {},
+       .rank = {},
+       .node = {},
+       .field = "NVML",
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = "It comes with NVIDIA's driver. In a container it is there if the runtime was asked "
+               "for the utility capability (NVIDIA_DRIVER_CAPABILITIES)."});
+}
+
+}  // namespace
+
+/// The functions that are called. Those that older drivers lack may be null.
+struct GpuMonitor::Library {
+  void* handle = nullptr;
+  NvmlDevice device = nullptr;
+  NvmlStatus (*init)() = nullptr;
+  NvmlStatus (*shutdown)() = nullptr;
+  const char* (*error_text)(NvmlStatus) = nullptr;
+  NvmlStatus (*driver_version)(char*, unsigned) = nullptr;
+  NvmlStatus (*by_bus_id)(const char*, NvmlDevice*) = nullptr;
+  NvmlStatus (*by_index)(unsigned, NvmlDevice*) = nullptr;
+  NvmlStatus (*name)(NvmlDevice, char*, unsigned) = nullptr;
+  NvmlStatus (*power_mw)(NvmlDevice, unsigned*) = nullptr;
+  NvmlStatus (*power_limit_mw)(NvmlDevice, unsigned*) = nullptr;
+  NvmlStatus (*energy_mj)(NvmlDevice, unsigned long long*) = nullptr;
+  NvmlStatus (*clock_mhz)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlStatus (*most_mhz)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlStatus (*temperature_c)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlStatus (*throttle_reasons)(NvmlDevice, unsigned long long*) = nullptr;
+
+  template <typename Function>
+  void find(Function& function, const char* symbol, bool needed = false) {
+    function = reinterpret_cast<Function>(dlsym(handle, symbol));
+    if (needed && function == nullptr) {
+      refuse("the state of the GPU cannot be read", symbol, "a library without it");
+    }
+  }
+  void find_all() {
+    constexpr bool kNeeded = true;
+    find(init, "nvmlInit_v2", kNeeded);
+    find(shutdown, "nvmlShutdown", kNeeded);
+    find(error_text, "nvmlErrorString", kNeeded);
+    find(by_index, "nvmlDeviceGetHandleByIndex_v2", kNeeded);
+    find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2", kNeeded);
+    find(driver_version, "nvmlSystemGetDriverVersion");
+    find(name, "nvmlDeviceGetName");
+    find(power_mw, "nvmlDeviceGetPowerUsage");
+    find(power_limit_mw, "nvmlDeviceGetEnforcedPowerLimit");
+    find(energy_mj, "nvmlDeviceGetTotalEnergyConsumption");
+    find(clock_mhz, "nvmlDeviceGetClockInfo");
+    find(most_mhz, "nvmlDeviceGetMaxClockInfo");
+    find(temperature_c, "nvmlDeviceGetTemperature");
+    find(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+    if (throttle_reasons == nullptr) {
+      find(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its older name
+    }
+  }
+
+  /// A figure of the device, where the function is there and knows it.
+  template <typename Number>
+  [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, Number*)) const {
+    Number value = 0;
+    if (function == nullptr || function(device, &value) != kSuccess) {
+      return std::nullopt;
+    }
+    return static_cast<double>(value);
+  }
+  /// The same of one of several clocks or sensors.
+  [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, int, unsigned*),
+                                             int kind) const {
+    unsigned value = 0;
+    if (function == nullptr || function(device, kind, &value) != kSuccess) {
+      return std::nullopt;
+    }
+    return static_cast<double>(value);
+  }
+};
+
+std::string nvml_library() {
+  const char* const named = std::getenv("UNDERSTUDY_NVML");
+  return named != nullptr && *named != '\0' ? named : "libnvidia-ml.so.1";
+}
+
+GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id)
+    : library_(std::make_unique<Library>()) {
+  library_->handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_->handle == nullptr) {
+    refuse("the state of the GPU cannot be read", library, dlerror());
+  }
+  library_->find_all();
+  NvmlStatus status = library_->init();
+  if (status == kSuccess) {
+    status = pci_bus_id.empty() ? library_->by_index(0, &library_->device)
+                                : library_->by_bus_id(pci_bus_id.c_str(), &library_->device);
+    if (status != kSuccess) {
+      library_->shutdown();
+    }
+  }
+  if (status != kSuccess) {
+    refuse("the state of the GPU cannot be read",
+           pci_bus_id.empty() ? "a GPU" : "a GPU at " + pci_bus_id, library_->error_text(status));
+  }
+}
+
+// The library stays loaded: others in the process may use it.
+GpuMonitor::~GpuMonitor() {
+  library_->shutdown();
+}
+
+std::string GpuMonitor::name() const {
+  std::array<char, kTextBytes> text{};
+  if (library_->name == nullptr ||
+      library_->name(library_->device, text.data(), kTextBytes) != kSuccess) {
+    return {};
+  }
+  return text.data();
+}
+
+std::string GpuMonitor::driver_version() const {
+  std::array<char, kTextBytes> text{};
+  if (library_->driver_version == nullptr ||
+      library_->driver_version(text.data(), kTextBytes) != kSuccess) {
+    return {};
+  }
+  return text.data();
+}
+
+GpuState GpuMonitor::read() const {
+  const auto in_thousands = [](std::optional<double> value) {
+    return value ? std::optional(*value * kMilli) : std::nullopt;
+  };
+  GpuState state;
+  state.power_w = in_thousands(library_->figure(library_->power_mw));
+  state.power_limit_w = in_thousands(library_->figure(library_->power_limit_mw));
+  state.energy_j = in_thousands(library_->figure(library_->energy_mj));
+  state.sm_clock_mhz = library_->figure(library_->clock_mhz, kSmClock);
+  state.sm_clock_limit_mhz = library_->figure(library_->most_mhz, kSmClock);
+  state.memory_clock_mhz = library_->figure(library_->clock_mhz, kMemoryClock);
+  state.temperature_c = library_->figure(library_->temperature_c, kGpuTemperature);
+  unsigned long long bits = 0;
+  if (library_->throttle_reasons != nullptr &&
+      library_->throttle_reasons(library_->device, &bits) == kSuccess) {
+    state.throttle_reasons = reasons_of(bits);
+  }
+  return state;
+}
+
+}  // namespace understudy::replayer

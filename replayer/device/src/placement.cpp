@@ -1,0 +1,138 @@
+#include "replayer/device/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
+#include "replayer/device/device.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Device;
+using et_schema::DeviceType;
+using et_schema::Instruction;
+using et_schema::Program;
+
+struct HostArgument {
+  std::string_view op;
+  std::size_t position;
+};
+/// Arguments that operators refuse on a GPU: lengths that the host loops over.
+constexpr std::array<HostArgument, 2> kHostArguments = {
+    {{"aten::_pack_padded_sequence", 1}, {"aten::_pad_packed_sequence", 1}}};
+
+constexpr Device kAccelerator{DeviceType::kCuda, 0};
+
+bool is_accelerator(const Device& device) {
+  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
+}
+
+/// By storage: it stays on the CPU.
+void find_host_storages(const Program& program, const std::vector<Instruction>& instructions,
+                        std::vector<bool>& on_host) {
+  for (const Instruction& instruction : instructions) {
+    for (const HostArgument& argument : kHostArguments) {
+      if (instruction.name == argument.op && argument.position < instruction.args.size()) {
+        et_schema::for_each_slot(
+            {instruction.args[argument.position]},
+            [&](et_schema::SlotId slot) { on_host[program.slots[slot].storage] = true; });
+      }
+    }
+    find_host_storages(program, instruction.body, on_host);
+  }
+}
+
+void move_arguments(std::vector<Argument>& arguments) {
+  for (Argument& argument : arguments) {
+    if (auto* device = std::get_if<Argument::DeviceRef>(&argument.value)) {
+      if (device->device.type == DeviceType::kCpu) {
+        device->device = kAccelerator;
+      }
+    } else if (const auto* text = std::get_if<std::string>(&argument.value); text != nullptr) {
+      if (*text == "cpu") {  // a device of traces that write it as text
+        argument.value = Argument::DeviceRef{kAccelerator};
+      }
+    } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+      move_arguments(*list);
+    }
+  }
+}
+
+/// A factory makes its tensor on the CPU where it is not told otherwise.
+void tell_device(const Program& program, Instruction& instruction) {
+  if (!instruction.schema) {
+    return;
+  }
+  bool takes_tensors = false;
+  et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId) { takes_tensors = true; });
+  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "device");
+  if (takes_tensors || at < 0 || static_cast<std::size_t>(at) >= instruction.args.size()) {
+    return;
+  }
+  Argument& device = instruction.args[static_cast<std::size_t>(at)];
+  if (std::holds_alternative<Argument::None>(device.value)) {
+    device.value = Argument::DeviceRef{kAccelerator};
+  }
+}
+
+void move_instructions(const Program& program, std::vector<Instruction>& instructions) {
+  for (Instruction& instruction : instructions) {
+    move_arguments(instruction.args);
+    tell_device(program, instruction);
+    move_instructions(program, instruction.body);
+  }
+}
+
+}  // namespace
+
+bool uses_accelerator(const Program& program) {
+  return std::ranges::any_of(program.storages, [](const et_schema::Storage& storage) {
+    return is_accelerator(storage.device);
+  });
+}
+
+Place choose_place(const Program& program, c10::Device device, std::optional<Place> asked) {
+  if (device.is_cpu()) {
+    return Place::kRecorded;
+  }
+  const bool moves = !uses_accelerator(program);
+  if (moves && asked == Place::kRecorded) {
+    throw et_schema::usage_error(
+        "nothing of the benchmark would run on " + device_text(device),
+        {.file = {},
+         .rank = {},
+         .node = {},
+         .field = "--place",
+         .expected = "device, for a benchmark that was recorded on a CPU",
+         .got = "recorded",
+         .hint = "Leave --place out to move its tensors to the GPU, or replay with --device cpu."});
+  }
+  return asked.value_or(moves ? Place::kDevice : Place::kRecorded);
+}
+
+Program move_to_device(Program program) {
+  std::vector<bool> on_host(program.storages.size());
+  for (const et_schema::Slot& slot : program.slots) {
+    if (slot.wrapped_number) {
+      on_host[slot.storage] = true;
+    }
+  }
+  find_host_storages(program, program.instructions, on_host);
+  for (std::size_t i = 0; i < program.storages.size(); ++i) {
+    Device& device = program.storages[i].device;
+    if (device.type == DeviceType::kCpu && !on_host[i]) {
+      device = kAccelerator;
+    }
+  }
+  move_instructions(program, program.instructions);
+  return program;
+}
+
+}  // namespace understudy::replayer

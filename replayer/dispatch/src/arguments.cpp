@@ -1,0 +1,339 @@
+#include "replayer/dispatch/arguments.h"
+
+#include <ATen/ScalarOps.h>
+#include <ATen/core/List.h>
+#include <ATen/core/jit_type.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "replayer/dispatch/layout.h"
+
+namespace understudy::replayer {
+namespace {
+
+using c10::IValue;
+using c10::TypeKind;
+using c10::TypePtr;
+using et_schema::Argument;
+using et_schema::Loss;
+using et_schema::SlotId;
+
+[[noreturn]] void refuse(const std::string& type, std::string_view got) {
+  throw BoxFailure{
+      fmt::format("an argument of type {} cannot be made from the recorded {}", type, got)};
+}
+
+std::string kind_of(const Argument& argument) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "None",   "undefined tensor", "tensor", "bool",        "integer",
+      "double", "string",           "device", "placeholder", "list"};
+  std::string name(kNames[argument.value.index()]);
+  if (const auto* opaque = std::get_if<Argument::Opaque>(&argument.value)) {
+    name += " <" + opaque->tag + ">";
+  }
+  return name;
+}
+
+/// A number given where a tensor is expected: 0-dim, and as weak in promotion as Python's.
+at::Tensor wrapped_number(const c10::Scalar& scalar) {
+  at::Tensor tensor = c10::scalar_to_tensor(scalar);
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
+
+std::optional<c10::Scalar> as_scalar(const Argument& argument) {
+  if (const auto* flag = std::get_if<bool>(&argument.value)) {
+    return c10::Scalar(*flag);
+  }
+  if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
+    return c10::Scalar(*integer);
+  }
+  if (const auto* real = std::get_if<double>(&argument.value)) {
+    return c10::Scalar(*real);
+  }
+  return std::nullopt;
+}
+
+std::int64_t as_integer(const Argument& argument, const std::string& type) {
+  const std::optional<c10::Scalar> scalar = as_scalar(argument);
+  if (!scalar) {
+    refuse(type, kind_of(argument));
+  }
+  if (scalar->isFloatingPoint() && std::nearbyint(scalar->toDouble()) != scalar->toDouble()) {
+    refuse(type, "fractional number");
+  }
+  return scalar->isFloatingPoint() ? static_cast<std::int64_t>(scalar->toDouble())
+                                   : scalar->toLong();
+}
+
+double as_real(const Argument& argument, const std::string& type) {
+  if (const std::optional<c10::Scalar> scalar = as_scalar(argument)) {
+    return scalar->toDouble();
+  }
+  refuse(type, kind_of(argument));
+}
+
+const Argument::List& as_list(const Argument& argument, const std::string& type) {
+  if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+    return *list;
+  }
+  refuse(type, kind_of(argument));
+}
+
+at::Tensor constant_tensor(const Argument& argument) {
+  if (std::holds_alternative<Argument::None>(argument.value) ||
+      std::holds_alternative<Argument::Undefined>(argument.value)) {
+    return {};
+  }
+  if (const std::optional<c10::Scalar> scalar = as_scalar(argument)) {
+    return wrapped_number(*scalar);
+  }
+  refuse("Tensor", kind_of(argument));
+}
+
+PlannedArgument tensor_list(const Argument& argument) {
+  c10::List<at::Tensor> list;
+  SlotList plan;
+  for (const Argument& element : as_list(argument, "Tensor[]")) {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&element.value)) {
+      plan.elements.emplace_back(static_cast<std::uint32_t>(list.size()), slot->id);
+      list.push_back(at::Tensor());
+    } else {
+      list.push_back(constant_tensor(element));
+    }
+  }
+  if (plan.elements.empty()) {
+    return IValue(std::move(list));
+  }
+  plan.boxed = IValue(std::move(list));
+  return plan;
+}
+
+PlannedArgument optional_tensor_list(const Argument& argument) {
+  c10::List<std::optional<at::Tensor>> list;
+  SlotList plan;
+  plan.optional = true;
+  for (const Argument& element : as_list(argument, "Tensor?[]")) {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&element.value)) {
+      plan.elements.emplace_back(static_cast<std::uint32_t>(list.size()), slot->id);
+    }
+    list.push_back(std::nullopt);
+  }
+  if (plan.elements.empty()) {
+    return IValue(std::move(list));
+  }
+  plan.boxed = IValue(std::move(list));
+  return plan;
+}
+
+/// A single number where a list is expected stands for as many as the schema says (int[2] = 1).
+Argument::List numbers(const Argument& argument, std::optional<std::int32_t> length,
+                       const std::string& type) {
+  if (as_scalar(argument)) {
+    return Argument::List(static_cast<std::size_t>(length.value_or(1)), argument);
+  }
+  return as_list(argument, type);
+}
+
+IValue number_list(const Argument& argument, const c10::Type& element,
+                   std::optional<std::int32_t> length) {
+  const std::string type = element.str() + "[]";
+  const Argument::List items = numbers(argument, length, type);
+  if (element.kind() == TypeKind::IntType) {
+    c10::List<std::int64_t> list;
+    for (const Argument& item : items) {
+      list.push_back(as_integer(item, type));
+    }
+    return list;
+  }
+  if (element.kind() == TypeKind::FloatType) {
+    c10::List<double> list;
+    for (const Argument& item : items) {
+      list.push_back(as_real(item, type));
+    }
+    return list;
+  }
+  if (element.kind() == TypeKind::BoolType) {
+    c10::List<bool> list;
+    for (const Argument& item : items) {
+      list.push_back(as_integer(item, type) != 0);
+    }
+    return list;
+  }
+  if (element.kind() == TypeKind::NumberType) {
+    c10::impl::GenericList list(c10::NumberType::get());
+    for (const Argument& item : items) {
+      const std::optional<c10::Scalar> scalar = as_scalar(item);
+      if (!scalar) {
+        refuse(type, kind_of(item));
+      }
+      list.push_back(IValue(*scalar));
+    }
+    return list;
+  }
+  refuse(type, kind_of(argument));
+}
+
+IValue string_list(const Argument& argument) {
+  c10::List<std::string> list;
+  for (const Argument& item : as_list(argument, "str[]")) {
+    const auto* text = std::get_if<std::string>(&item.value);
+    if (text == nullptr) {
+      refuse("str[]", kind_of(item));
+    }
+    list.push_back(*text);
+  }
+  return list;
+}
+
+PlannedArgument plan_list(const Argument& argument, const c10::ListType& type,
+                          std::optional<std::int32_t> length) {
+  const TypePtr& element = type.getElementType();
+  if (element->kind() == TypeKind::TensorType) {
+    return tensor_list(argument);
+  }
+  if (element->kind() == TypeKind::OptionalType) {
+    return optional_tensor_list(argument);
+  }
+  if (element->kind() == TypeKind::StringType) {
+    return string_list(argument);
+  }
+  return number_list(argument, *element, length);
+}
+
+IValue device_value(const Argument& argument, const BoxContext& context) {
+  if (const auto* device = std::get_if<Argument::DeviceRef>(&argument.value)) {
+    return map_device(device->device, context.device);
+  }
+  if (const auto* text = std::get_if<std::string>(&argument.value)) {
+    return map_device(et_schema::parse_device(*text), context.device);
+  }
+  refuse("Device", kind_of(argument));
+}
+
+IValue current_stream(c10::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
+PlannedArgument plan_typed(const Argument& argument, const TypePtr& type,
+                           std::optional<std::int32_t> length, const BoxContext& context) {
+  if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+    return slot->id;
+  }
+  switch (type->kind()) {
+    case TypeKind::OptionalType:
+      if (std::holds_alternative<Argument::None>(argument.value) ||
+          std::holds_alternative<Argument::Undefined>(argument.value)) {
+        return IValue();
+      }
+      return plan_typed(argument, type->expectRef<c10::OptionalType>().getElementType(), length,
+                        context);
+    case TypeKind::TensorType:
+      return IValue(constant_tensor(argument));
+    case TypeKind::ListType:
+      return plan_list(argument, type->expectRef<c10::ListType>(), length);
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      return IValue(as_integer(argument, "int"));
+    case TypeKind::FloatType:
+      return IValue(as_real(argument, "float"));
+    case TypeKind::BoolType:
+      return IValue(as_integer(argument, "bool") != 0);
+    case TypeKind::NumberType:
+      if (const std::optional<c10::Scalar> scalar = as_scalar(argument)) {
+        return IValue(*scalar);
+      }
+      refuse("Scalar", kind_of(argument));
+    case TypeKind::StringType:
+      if (const auto* text = std::get_if<std::string>(&argument.value)) {
+        return IValue(*text);
+      }
+      refuse("str", kind_of(argument));
+    case TypeKind::DeviceObjType:
+      return device_value(argument, context);
+    case TypeKind::GeneratorType:
+      return IValue();  // none is the device's default generator
+    case TypeKind::StreamObjType:
+      return current_stream(context.device);
+    default:
+      refuse(type->str(), kind_of(argument));
+  }
+}
+
+/// Epsilons by operator; traces print six decimals, in which all of these are zero or lost.
+double usual_epsilon(std::string_view op, const c10::Argument& target) {
+  if (target.default_value() && target.default_value()->isDouble()) {
+    return target.default_value()->toDouble();
+  }
+  constexpr double kNormEpsilon = 1e-5;
+  constexpr double kAdagradEpsilon = 1e-10;
+  constexpr double kAdamEpsilon = 1e-8;
+  if (op.find("norm") != std::string_view::npos) {
+    return kNormEpsilon;
+  }
+  return op.find("fused_adagrad") != std::string_view::npos ? kAdagradEpsilon : kAdamEpsilon;
+}
+
+bool is_epsilon(std::string_view op, const std::string& argument) {
+  if (argument == "eps" || argument == "epsilon") {
+    return true;
+  }
+  // Adam's denominator. Nobody adds an exact zero to a list of tensors.
+  return argument == "scalar" && (op == "aten::_foreach_add_" || op == "aten::_foreach_add");
+}
+
+}  // namespace
+
+PlannedArgument plan_argument(const Argument& recorded, const c10::Argument& target,
+                              const BoxContext& context) {
+  const auto* real = std::get_if<double>(&recorded.value);
+  if (real != nullptr && *real == 0.0 && is_epsilon(context.op, target.name())) {
+    context.losses->add(Loss::kLostDoubles);
+    return IValue(usual_epsilon(context.op, target));
+  }
+  // Without an accelerator LibTorch refuses to pin memory; the bytes are the same.
+  if (target.name() == "pin_memory" && context.device.is_cpu()) {
+    return IValue(false);
+  }
+  return plan_typed(recorded, target.type(), target.N(), context);
+}
+
+PlannedArgument plan_untyped(const Argument& recorded, const BoxContext& context) {
+  if (const auto* slot = std::get_if<Argument::SlotRef>(&recorded.value)) {
+    return slot->id;
+  }
+  if (const std::optional<c10::Scalar> scalar = as_scalar(recorded)) {
+    return IValue(*scalar);
+  }
+  if (const auto* text = std::get_if<std::string>(&recorded.value)) {
+    return IValue(*text);
+  }
+  if (std::holds_alternative<Argument::DeviceRef>(recorded.value)) {
+    return device_value(recorded, context);
+  }
+  if (std::holds_alternative<Argument::Undefined>(recorded.value)) {
+    return IValue(at::Tensor());
+  }
+  const auto* list = std::get_if<Argument::List>(&recorded.value);
+  if (list == nullptr) {
+    return IValue();
+  }
+  if (list->empty() || !as_scalar(list->front())) {
+    return tensor_list(recorded);
+  }
+  if (std::holds_alternative<double>(list->front().value)) {
+    return number_list(recorded, *c10::FloatType::get(), std::nullopt);
+  }
+  if (std::holds_alternative<bool>(list->front().value)) {
+    return number_list(recorded, *c10::BoolType::get(), std::nullopt);
+  }
+  return number_list(recorded, *c10::IntType::get(), std::nullopt);
+}
+
+}  // namespace understudy::replayer

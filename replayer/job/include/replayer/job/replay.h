@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "backends/backend.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/model/report.h"
+#include "replayer/options/options.h"
+
+namespace understudy::replayer {
+
+/// One rank's share of a replay.
+struct RankRun {
+  et_schema::RankReport report;
+  int threads = 0;
+  std::string device;                           ///< as the report names it
+  std::map<std::string, std::string> versions;  ///< torch and what else has a part in it
+  /// "place"; "kernel.NAME" and "variable.NAME" of what the benchmark recorded.
+  std::map<std::string, std::string> settings;
+};
+
+/// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.
+/// Throws Error: failed (an operator, memory), usage (the device), bad input (a program that does
+/// not fit itself).
+[[nodiscard]] RankRun replay_rank(const et_schema::Bench& bench, int rank,
+                                  backends::Backend& backend, const ReplayOptions& options);
+
+/// What of this machine and build a result depends on; `device`, `threads` and `versions` are
+/// taken from the run.
+[[nodiscard]] et_schema::Environment describe_environment(const RankRun& run);
+
+}  // namespace understudy::replayer

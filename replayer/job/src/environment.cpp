@@ -1,0 +1,58 @@
+#include <sys/utsname.h>
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "et_schema/support/version.h"
+#include "replayer/job/replay.h"
+
+namespace understudy::replayer {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("model name", 0) == 0) {
+      const std::size_t colon = line.find(": ");
+      return colon == std::string::npos ? line : line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+std::string date_utc() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  constexpr std::size_t kRoom = 32;
+  char text[kRoom];
+  const std::size_t length = std::strftime(text, kRoom, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+std::string kernel() {
+  utsname names{};
+  return uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown";
+}
+
+}  // namespace
+
+et_schema::Environment describe_environment(const RankRun& run) {
+  et_schema::Environment environment;
+  environment.tool_version = et_schema::kToolVersion;
+  environment.date_utc = date_utc();
+  environment.device = run.device;
+  environment.cpu_model = cpu_model();
+  environment.cpu_count = static_cast<int>(std::thread::hardware_concurrency());
+  environment.threads = run.threads;
+  environment.versions = run.versions;
+  environment.versions["compiler"] = __VERSION__;
+  environment.versions["kernel"] = kernel();
+  return environment;
+}
+
+}  // namespace understudy::replayer

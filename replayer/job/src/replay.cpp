@@ -1,0 +1,231 @@
+#include "replayer/job/replay.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "backends/launcher.h"
+#include "et_schema/support/error.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/bind/externals.h"
+#include "replayer/device/device.h"
+#include "replayer/device/kernel_settings.h"
+#include "replayer/measure/measure.h"
+#include "replayer/memory/memory.h"
+#include "replayer/memory/memory_limit.h"
+#include "replayer/run/run.h"
+#include "replayer/run/trial.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Bench;
+using et_schema::ProcessGroup;
+
+constexpr double kMilliOfNano = 1e-6;
+
+std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backend) {
+  std::vector<BoundGroup> groups;
+  for (std::size_t i = 0; i < bench.groups.size(); ++i) {
+    const ProcessGroup& group = bench.groups[i];
+    const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
+    BoundGroup bound;
+    bound.name = group.name;
+    bound.size = ranks.empty() ? bench.recorded_world_size() : static_cast<int>(ranks.size());
+    bound.id = i == 0 ? 0 : backend.make_group(group.name, ranks);
+    groups.push_back(std::move(bound));
+  }
+  return groups;
+}
+
+/// The cores that this rank can have to itself.
+int share_of_cores(backends::Backend& backend) {
+  const std::vector<std::string> hosts = backend.all_gather_text(backend.host());
+  const auto here = std::count(hosts.begin(), hosts.end(), backend.host());
+  const auto cores = static_cast<long>(std::max(1U, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
+}
+
+/// What an iteration may take by the first one, and by what the options add to it.
+double expected_iteration_ms(const et_schema::Program& program, const ReplayOptions& options,
+                             double first_iteration_ms) {
+  constexpr double kPercent = 100;
+  double expected_ms =
+      first_iteration_ms * (1 + (options.slow ? options.slow->percent : 0) / kPercent);
+  if (options.pace.kind != Pace::Kind::kAsap && program.profile) {
+    const double factor = options.pace.kind == Pace::Kind::kScaled ? options.pace.factor : 1;
+    expected_ms += factor * static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  }
+  return expected_ms;
+}
+
+/// A rank that others wait for may take many iterations of the slowest rank; and in any case a
+/// minute, for what a machine does beside.
+double default_timeout_s(backends::Backend& backend, double iteration_ms) {
+  constexpr double kIterations = 20;
+  constexpr double kLeastSeconds = 60;
+  constexpr double kMilli = 1000;
+  double slowest_ms = 0;
+  for (const std::string& text : backend.all_gather_text(fmt::format("{}", iteration_ms))) {
+    slowest_ms = std::max(slowest_ms, std::stod(text));
+  }
+  return std::max(kLeastSeconds, std::ceil(kIterations * slowest_ms / kMilli));
+}
+
+/// Page faults that an iteration is to meet; none: as they come.
+std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
+                                           const ReplayOptions& options) {
+  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
+    return *faults;
+  }
+  const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
+  if (!recorded || !program.profile) {
+    return std::nullopt;
+  }
+  // As fast as it goes, operators are held against those of the profiled steps; with the original's
+  // gaps, iterations against the steps that nothing observed.
+  const et_schema::RecordedProfile& profile = *program.profile;
+  const std::optional<std::int64_t>& faults =
+      options.pace.kind == Pace::Kind::kAsap && profile.profiled_minor_faults
+          ? profile.profiled_minor_faults
+          : profile.minor_faults;
+  return faults ? std::optional(static_cast<std::uint64_t>(*faults)) : std::nullopt;
+}
+
+MeasureOptions measure_options(const et_schema::Program& program, const ReplayOptions& options,
+                               c10::Device device) {
+  MeasureOptions measure{device,
+                         options.warmup,
+                         options.iterations,
+                         options.seconds,
+                         options.passes,
+                         options.pace,
+                         options.slow,
+                         wanted_faults(program, options),
+                         options.require_steady_clocks,
+                         options.until_percent,
+                         options.restores,
+                         options.monitor};
+  if (options.until_percent) {
+    measure.seconds = options.seconds.value_or(kUntilSeconds);
+  } else if (!options.iterations && !options.seconds) {
+    measure.iterations = kDefaultIterations;
+    measure.seconds = kDefaultSeconds;
+  }
+  return measure;
+}
+
+/// What the linked profile tells of the original step, and of those of its operators that are
+/// replayed.
+et_schema::OriginalStep original_step(const et_schema::Program& program,
+                                      const Decisions& decisions) {
+  et_schema::OriginalStep original;
+  if (!program.profile) {
+    return original;
+  }
+  std::int64_t operators_ns = 0;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    const bool counts = instruction.timing && decisions.is_counted(instruction);
+    operators_ns += counts ? instruction.timing->host_ns : 0;
+  }
+  original.operators_ms = static_cast<double>(operators_ns) * kMilliOfNano;
+  original.step_ms = static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  if (program.profile->unprofiled_step_ns) {
+    original.unprofiled_ms =
+        static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;
+  }
+  return original;
+}
+
+void add_settings(RankRun& run, const std::string& kind, const Settings& settings) {
+  for (const auto& [name, value] : settings) {
+    run.settings[kind + name] = value;
+  }
+}
+
+}  // namespace
+
+RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
+                    const ReplayOptions& options) {
+  const et_schema::Program& recorded = bench.programs[static_cast<std::size_t>(rank)];
+  RankRun run;
+  if (recorded.profile) {
+    add_settings(run, "variable.", apply_variables(recorded.profile->variables));
+  }
+  const c10::Device device = open_device(options.device, backends::launched_local_rank());
+  run.device = device_text(device);
+  if (recorded.profile) {
+    add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings));
+  }
+  const Place place = choose_place(recorded, device, options.place);
+  run.settings["place"] = to_string(place);
+  run.settings["device"] = options.device;
+  seed_generators(device, options.seed);
+  run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
+  run.versions["torch"] = TORCH_VERSION;
+  at::set_num_threads(run.threads);
+  count_cpu_allocations();
+
+  // The backward operators are in the program. Grad mode stays on, as it was in training: some
+  // operators keep what their backward needs only then (recurrent layers their workspace).
+  const at::AutoGradMode grad_mode(true);
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+
+  const std::optional<et_schema::Program> moved =
+      place == Place::kDevice ? std::optional(move_to_device(recorded)) : std::nullopt;
+  const et_schema::Program& program = moved ? *moved : recorded;
+  check_pace(program, options.pace);
+  check_memory(program, device, options.memory_limit_bytes);
+  if (device.is_cpu() && wanted_faults(program, options)) {
+    HeapPages::keep_heap();
+  }
+  Decisions decisions(program, {device, options.leaves, options.only});
+  // Without communication, what would have been received is moved within this rank.
+  const std::unique_ptr<backends::Backend> local =
+      backends::make_single_backend({.time_limit_s = backends::BackendOptions{}.time_limit_s,
+                                     .rank = bench.recorded_rank(static_cast<std::size_t>(rank)),
+                                     .world_size = bench.recorded_world_size()});
+  backends::Backend& comms = options.only == Only::kCompute ? *local : backend;
+  const std::vector<BoundGroup> groups = make_groups(bench, comms);
+  Machine machine(program, comms);
+  Externals externals(program, device, options.seed);
+  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error,
+              options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
+              options.monitor);
+
+  run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
+  run.report.original = original_step(program, decisions);
+  TrialResult first = trial.run();
+  if (!options.timeout_s) {
+    backend.set_time_limit(default_timeout_s(
+        backend, expected_iteration_ms(program, options, first.first_iteration_ms.value_or(0))));
+  }
+  run.report.startup_ms =
+      std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();
+  run.report.first_iteration_ms = first.first_iteration_ms;
+  run.report.outputs_checked = first.outputs_checked;
+  run.report.output_mismatches = first.output_mismatches;
+  run.report.mismatches = std::move(first.mismatches);
+  et_schema::Losses losses = program.losses;
+  losses += first.program.losses;
+  losses.add(et_schema::Loss::kFilteredOperators, decisions.filtered());
+  run.report.losses = losses.nonzero();
+  run.report.coverage = decisions.coverage();
+
+  Measurement measurement(program, first.program, machine, externals, backend,
+                          measure_options(program, options, device));
+  measurement.run(run.report);
+  return run;
+}
+
+}  // namespace understudy::replayer

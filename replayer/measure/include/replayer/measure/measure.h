@@ -1,0 +1,117 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/model/report.h"
+#include "replayer/bind/bound.h"
+#include "replayer/bind/externals.h"
+#include "replayer/memory/heap.h"
+#include "replayer/options/monitor.h"
+#include "replayer/options/options.h"
+#include "replayer/run/pace.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+class GapScale;
+class GpuObservation;
+class IssueHook;
+class OwnThreads;
+class ProfileHook;
+class StopRule;
+class SystemCounting;
+
+struct MeasureOptions {
+  c10::Device device{c10::kCPU};
+  int warmup = 0;
+  std::optional<int> iterations;
+  std::optional<double> seconds;
+  std::optional<int> passes;  ///< that time operators; none: docs/metrics.md, "Operators"
+  Pace pace;
+  std::optional<PlantedSlowdown> slow;
+  std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
+  bool require_steady_clocks = false;        ///< of a GPU: fail if they were not
+  std::optional<double> until_percent;       ///< half width of the median's interval that ends it
+  bool restores = true;                      ///< of the externals, between iterations
+  Monitor monitor;
+};
+
+/// Measures iterations of a program that the trial has made fit: samples, value health, memory,
+/// time by operator and collective, the loop's own cost. All ranks measure the same iterations. A
+/// signal ends it where it is, and the report holds what was measured by then.
+class Measurement {
+ public:
+  Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
+              Externals& externals, backends::Backend& backend, MeasureOptions options);
+  ~Measurement();
+
+  /// Fills the measured parts of the report.
+  void run(et_schema::RankReport& report);
+
+ private:
+  /// Runs `iteration`; what an operator throws becomes an Error that names it.
+  template <typename Iteration>
+  void guarded(Iteration&& iteration);
+  /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
+  template <typename Run>
+  double timed(Run&& run);
+  double iterate();
+  void run_iteration();
+  void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
+  void time_on_device(et_schema::RankReport& report);
+  void find_zeros();
+  void find_restore_interval();
+  void prepare_issue();
+  [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
+  void report_pace(et_schema::PaceUse& use, std::size_t iterations);
+  void learn_heap();
+  void advance();
+  [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
+                               std::vector<et_schema::ValueFinding>& findings);
+  void measure_iterations(et_schema::RankReport& report);
+  void sample_iterations(et_schema::RankReport& report, std::vector<double>& samples,
+                         std::uint64_t& peak, GpuObservation& gpu);
+  /// `iterations`: so many were measured before.
+  void scan_values(et_schema::RankReport& report, std::size_t iterations);
+  struct ProfilePasses {
+    std::size_t most = 1;
+    double budget_ms = 0;
+  };
+  [[nodiscard]] ProfilePasses profile_passes(const std::vector<double>& measured_ms) const;
+  [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
+  void run_passes(ProfileHook& hook, et_schema::RankReport& report,
+                  std::vector<double>& iterations_ms, std::size_t& bare_passes);
+  double profile_once(ProfileHook& hook, bool bare);
+  [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
+  void tell(Phase phase, std::size_t done = 0, std::optional<std::size_t> total = {},
+            std::optional<double> left_s = {}) const;
+  void report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const;
+
+  const et_schema::Program& program_;
+  BoundProgram& bound_;
+  Machine& machine_;
+  Externals& externals_;
+  backends::Backend& backend_;
+  MeasureOptions options_;
+  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
+  std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at
+  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
+  std::unique_ptr<SystemCounting> counting_;
+  std::optional<HeapPages> heap_;
+  std::unique_ptr<StopRule> stop_;
+  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
+  std::string restore_reason_;
+  std::size_t since_restore_ = 0;
+  std::uint64_t restores_ = 0;
+  std::size_t iterations_ = 0;        ///< of all kinds
+  std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
+};
+
+}  // namespace understudy::replayer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/report.h"
+
+namespace understudy::replayer {
+
+/// What the system and, where it can, the processor count while iterations run: sums over all
+/// threads of the process. Counting itself costs nothing; it is read outside of the timed region.
+class SystemCounting {
+ public:
+  /// Opens the processor's counters, of this thread and of those it starts from here on.
+  SystemCounting();
+  ~SystemCounting();
+  SystemCounting(const SystemCounting&) = delete;
+  SystemCounting& operator=(const SystemCounting&) = delete;
+
+  /// Around each measured iteration.
+  void begin();
+  void end();
+  /// Means over the iterations between begin() and end().
+  [[nodiscard]] et_schema::SystemCounters mean() const;
+
+ private:
+  struct Sums {
+    double cpu_ms = 0;
+    double minor_faults = 0;
+    double major_faults = 0;
+    double involuntary_switches = 0;
+    std::vector<double> hardware;  ///< in the order of the files
+  };
+  [[nodiscard]] Sums read() const;
+
+  std::vector<int> files_;  ///< of perf_event: instructions, cycles, cache misses; all or none
+  std::string hardware_;    ///< "counted", or why not
+  Sums before_;
+  Sums sums_;
+  std::uint64_t iterations_ = 0;
+};
+
+}  // namespace understudy::replayer

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/gpu_use.h"
+#include "et_schema/model/report.h"
+#include "replayer/bind/bound.h"
+#include "replayer/device/device_timing.h"
+#include "replayer/device/nvml.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+/// How many iterations of this length fill a window in which energy and clocks can be read: NVML's
+/// counters move every 20 to 100 ms.
+[[nodiscard]] inline std::size_t window_iterations(double iteration_ms) {
+  constexpr double kWindowMs = 2200;  // at least 2 s, if they are a little faster in a row
+  constexpr double kShortestMs = 1e-3;
+  return static_cast<std::size_t>(std::ceil(kWindowMs / std::max(iteration_ms, kShortestMs)));
+}
+
+/// What a rank's GPU did during the measured iterations: its allocator's figures, its clocks, power
+/// and energy. Does nothing on the CPU.
+class GpuObservation {
+ public:
+  explicit GpuObservation(c10::Device device);
+
+  /// Right before the first measured iteration.
+  void begin();
+  /// After each measured iteration, before the allocator's peak is reset.
+  void note_iteration();
+
+  /// Whether there is a GPU that tells of its power and clocks.
+  [[nodiscard]] bool reads_health() const { return monitor_ != nullptr; }
+  /// Around iterations that follow each other with nothing between them.
+  void begin_window();
+  void end_window(std::size_t iterations);
+
+  /// Leaves `use` as it is on the CPU.
+  void report(std::optional<et_schema::GpuUse>& use);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  c10::Device device_;
+  et_schema::GpuUse use_;
+  std::unique_ptr<GpuMonitor> monitor_;  ///< null: there is none, or NVML is not there
+  et_schema::GpuState before_;
+  Clock::time_point begin_;
+};
+
+/// Passes in which steps are timed on the device.
+inline constexpr int kDevicePasses = 5;
+
+/// Times each step on the device, in passes of their own in which the host waits for nothing.
+class DeviceTimeHook {
+ public:
+  DeviceTimeHook(const BoundProgram& program, c10::Device device)
+      : program_(program), timer_(device, program.steps.size()), passes_ms_(program.steps.size()) {}
+
+  void built(const Step& step) { timer_.begin(index(step)); }
+  void called(const Step& step, const torch::jit::Stack&) { timer_.end(index(step)); }
+  void stored(const Step&) {}
+  void dropped(const Step&) {}
+
+  /// Waits for the pass and keeps its times.
+  void end_pass();
+  /// Adds to the report's operators the sums of their steps' medians over the passes.
+  void report(std::vector<et_schema::OperatorTime>& operators);
+
+ private:
+  [[nodiscard]] std::size_t index(const Step& step) const {
+    return static_cast<std::size_t>(&step - program_.steps.data());
+  }
+
+  const BoundProgram& program_;
+  DeviceTimer timer_;
+  std::vector<std::vector<double>> passes_ms_;  ///< by step, one entry a pass that ran it
+};
+
+}  // namespace understudy::replayer

@@ -1,0 +1,530 @@
+#include "replayer/measure/measure.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "counters.h"
+#include "et_schema/support/error.h"
+#include "gap_scale.h"
+#include "gpu_observation.h"
+#include "hooks.h"
+#include "host_load.h"
+#include "median.h"
+#include "operator_times.h"
+#include "own_threads.h"
+#include "replayer/device/device.h"
+#include "replayer/memory/memory.h"
+#include "replayer/run/run_error.h"
+#include "stop_rule.h"
+#include "yardstick.h"
+
+namespace understudy::replayer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using et_schema::RankReport;
+using et_schema::SlotId;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+/// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
+/// externals get their first content back after as many iterations as were seen to stay healthy: at
+/// most so many, looked for during at most so long.
+constexpr std::size_t kMostBetweenRestores = 16;
+constexpr double kProbeSeconds = 1;
+
+/// Passes in which each operator is timed, if no number is asked for: as many as iterations are
+/// measured, and not for longer than those took. Where that are many, someone wants to know: then
+/// so many passes, what `compare` can tell is in them; for as long, or for what a person waits.
+constexpr std::size_t kManyIterations = 20;
+constexpr std::size_t kMostProfilePasses = 200;
+constexpr double kLeastProfileMs = 2'000;
+/// Of these so many alternate with bare ones, in which the loop's own cost shows.
+constexpr std::size_t kBarePasses = 3;
+
+constexpr double kMilli = 1000;
+
+/// Tells the heap what each operator allocated in the original.
+class HeapHook : public NoHook {
+ public:
+  explicit HeapHook(HeapPages& heap) : heap_(heap) {}
+  void stored(const Step& step) {
+    const bool is_known = step.source != nullptr && step.source->timing;
+    heap_.learn(is_known ? &*step.source->timing : nullptr);
+  }
+
+ private:
+  HeapPages& heap_;
+};
+
+bool is_power_of_two(std::size_t number) {
+  return number > 0 && (number & (number - 1)) == 0;
+}
+
+}  // namespace
+
+Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
+                         Externals& externals, backends::Backend& backend, MeasureOptions options)
+    : program_(program),
+      bound_(bound),
+      machine_(machine),
+      externals_(externals),
+      backend_(backend),
+      options_(std::move(options)),
+      counting_(std::make_unique<SystemCounting>()),
+      stop_(std::make_unique<StopRule>(
+          StopLimits{options_.iterations, options_.seconds, options_.until_percent}, backend,
+          options_.monitor)),
+      health_(program.slots.size()) {
+  prepare_issue();
+  if (options_.page_faults && options_.device.is_cpu()) {
+    heap_.emplace(*options_.page_faults, at::get_num_threads());
+  }
+}
+
+void Measurement::prepare_issue() {
+  const bool paces = options_.pace.kind != Pace::Kind::kAsap;
+  if (!paces && !options_.slow) {
+    return;
+  }
+  const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
+                                                 ? overlapping_threads(program_)
+                                                 : std::vector<std::uint64_t>();
+  std::optional<Pacer> pacer;
+  std::optional<Slowdown> slowdown;
+  if (paces) {
+    pacer.emplace(make_pacer(threads));
+    gap_scale_ = GapScale::make(*program_.profile, options_.pace);
+  }
+  if (options_.slow) {
+    slowdown.emplace(bound_, *options_.slow);
+  }
+  issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
+  if (!threads.empty()) {
+    own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
+                                                plan_threads(program_, bound_, threads));
+  }
+}
+
+Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
+  PacerOptions options{options_.pace, own_threads};
+  if (!options_.device.is_cpu()) {
+    options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
+      // Where an event was recorded no trace shows: at the latest behind all on its stream.
+      waits_for == et_schema::DeviceWait::For::kDevice ? synchronize(device)
+                                                       : synchronize_stream(device);
+    };
+  }
+  return {program_, bound_, std::move(options)};
+}
+
+void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
+  use.mode = to_text(options_.pace);
+  if (issue_ == nullptr || issue_->pacer() == nullptr) {
+    return;
+  }
+  Pacer all = *issue_->pacer();
+  if (own_threads_ != nullptr) {
+    for (IssueHook* const hook : own_threads_->hooks()) {
+      all.add(*hook->pacer());
+      ++use.own_threads;
+    }
+  }
+  all.report(use, iterations);
+  use.gap_factor = all.factor();
+  if (gap_scale_ != nullptr) {
+    gap_scale_->report(use);
+  }
+}
+
+Measurement::~Measurement() = default;
+
+void Measurement::run(RankReport& report) {
+  tell(Phase::kValues);
+  externals_.restore();
+  externals_.place(machine_.slots(), machine_.given());
+  machine_.prime(bound_);
+  externals_.remember(bound_);
+  externals_.draw_variants();
+  find_zeros();
+  find_restore_interval();
+  learn_heap();
+  for (int i = 0; i < options_.warmup; ++i) {
+    tell(Phase::kWarmUp, static_cast<std::size_t>(i), static_cast<std::size_t>(options_.warmup));
+    iterate();
+  }
+  restores_ = 0;
+  measure_iterations(report);
+  const std::size_t timing_passes = profile(report);
+  report.complete = !stop_->is_interrupted();
+  report_use(report.measurement, timing_passes);
+}
+
+void Measurement::tell(Phase phase, std::size_t done, std::optional<std::size_t> total,
+                       std::optional<double> left_s) const {
+  options_.monitor.progress({phase, done, total, left_s});
+}
+
+void Measurement::report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const {
+  use.ended_by = stop_->ended_by();
+  use.until_percent = options_.until_percent;
+  use.timing_passes = timing_passes;
+  use.restores = restores_;
+  use.restore_every = restore_every_;
+  use.restore_reason = restore_reason_;
+}
+
+void Measurement::find_zeros() {
+  if (!stop_->any_rank(externals_.begin_zeros())) {
+    return;
+  }
+  for (std::size_t i = 0; i < Externals::kVariants; ++i) {
+    externals_.vary(i);
+    guarded([&] { machine_.run(bound_); });
+  }
+  externals_.settle_zeros();
+}
+
+void Measurement::find_restore_interval() {
+  const Clock::time_point begin = Clock::now();
+  bool searching = options_.restores;
+  restore_every_ = options_.restores ? 1 : 0;
+  restore_reason_ = options_.restores ? fmt::format(
+                                            "values stay healthy for {} iterations, and "
+                                            "longer is not looked at",
+                                            kMostBetweenRestores)
+                                      : "--no-restore";
+  for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
+    tell(Phase::kValues, n - 1, kMostBetweenRestores);
+    std::vector<std::uint8_t> health(health_.size());
+    std::vector<et_schema::ValueFinding> findings;
+    const bool healthy = !stop_->any_rank(scan_once(health, findings));
+    const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
+    const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
+    restore_every_ = healthy ? n : restore_every_;
+    searching = healthy && !is_late;
+    const char* plural = n == 1 ? "" : "s";
+    if (!healthy) {
+      restore_reason_ =
+          fmt::format("NaN, infinite or subnormal numbers after {} iteration{}", n, plural);
+    } else if (is_late && n < kMostBetweenRestores) {
+      restore_reason_ = fmt::format(
+          "values stay healthy for {} iteration{}, which took the {:.0f} "
+          "s that are looked for",
+          n, plural, kProbeSeconds);
+    }
+  }
+  externals_.restore();
+  since_restore_ = 0;
+}
+
+/// One iteration in which the heap sees which blocks hold what; ranks without one go along.
+void Measurement::learn_heap() {
+  if (!stop_->any_rank(heap_.has_value())) {
+    return;
+  }
+  advance();
+  if (!heap_) {
+    guarded([&] { machine_.run(bound_); });
+    return;
+  }
+  HeapHook hook(*heap_);
+  heap_->begin_learning();
+  guarded([&] { machine_.run(bound_, hook); });
+  heap_->end_learning();
+}
+
+/// To be called before each iteration.
+void Measurement::advance() {
+  if (restore_every_ != 0 && since_restore_ == restore_every_) {
+    externals_.restore();
+    since_restore_ = 0;
+    ++restores_;
+  }
+  ++since_restore_;
+  externals_.vary(iterations_++);
+}
+
+template <typename Iteration>
+void Measurement::guarded(Iteration&& iteration) {
+  try {
+    iteration();
+  } catch (const et_schema::Error&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw step_error(program_, *machine_.failed_step(), exception);
+  }
+}
+
+template <typename Run>
+double Measurement::timed(Run&& run) {
+  advance();
+  if (heap_) {
+    heap_->begin();
+  }
+  backend_.note_progress();
+  backend_.barrier();
+  const Clock::time_point begin = Clock::now();
+  if (issue_ != nullptr) {
+    issue_->begin_iteration();
+  }
+  run();
+  const double spent_ms = Milliseconds(Clock::now() - begin).count();
+  if (heap_) {
+    heap_->end();
+  }
+  return spent_ms;
+}
+
+double Measurement::iterate() {
+  if (gap_scale_ != nullptr) {
+    issue_->set_gap_factor(gap_scale_->next());
+  }
+  return timed([this] {
+    run_iteration();
+    finish_iteration(options_.device);
+  });
+}
+
+void Measurement::run_iteration() {
+  if (issue_ == nullptr) {
+    guarded([&] { machine_.run(bound_); });
+    return;
+  }
+  guarded([&] {
+    own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
+  });
+  issue_->end_iteration();
+}
+
+void Measurement::measure_iterations(RankReport& report) {
+  if (issue_ != nullptr) {
+    issue_->begin_measuring();
+  }
+  if (gap_scale_ != nullptr) {
+    gap_scale_->begin_measuring();
+  }
+  if (own_threads_ != nullptr) {
+    for (IssueHook* const hook : own_threads_->hooks()) {
+      hook->begin_measuring();
+    }
+  }
+  if (backend_.world_size() == 1) {
+    machine_.set_stop_signal(options_.monitor.stop_signal);
+  }
+  std::vector<double> samples;
+  std::uint64_t peak = 0;
+  GpuObservation gpu(options_.device);
+  gpu.begin();
+  const HostLoadMeter host;
+  try {
+    sample_iterations(report, samples, peak, gpu);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    report.iteration_yardstick_samples_ms.resize(
+        std::min(samples.size(), report.iteration_yardstick_samples_ms.size()));
+  }
+  report.host_load = host.load();
+  if (!stop_->is_interrupted()) {
+    watch_gpu(gpu, samples);
+  }
+  gpu.report(report.gpu);
+  if (options_.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
+    require_steady_clocks(*report.gpu);
+  }
+  report.counters = counting_->mean();
+  report_pace(report.pace, samples.size());
+  report.iteration_ms = et_schema::iteration_stats(std::move(samples));
+  report.memory.peak_bytes = peak + externals_.touched_mapped_bytes();
+  report.memory.live_peak_bytes = bound_.live_peak_bytes;
+  report.memory.external_bytes = externals_.touched_bytes();
+}
+
+/// Iterations that follow each other without a restore, a scan or a barrier, so that the GPU's
+/// energy and clocks between two readings are the step's alone. As many on all ranks.
+void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
+  if (!stop_->any_rank(gpu.reads_health())) {
+    return;
+  }
+  const std::size_t iterations = most_of_ranks(window_iterations(median(samples_ms)));
+  externals_.restore();
+  since_restore_ = 0;
+  backend_.barrier();
+  gpu.begin_window();
+  for (std::size_t i = 0; i < iterations; ++i) {
+    if (issue_ != nullptr) {
+      issue_->begin_iteration();
+    }
+    run_iteration();
+  }
+  finish_iteration(options_.device);
+  gpu.end_window(iterations);
+  externals_.restore();
+}
+
+std::size_t Measurement::most_of_ranks(std::size_t mine) {
+  std::size_t most = mine;
+  for (const std::string& number : backend_.all_gather_text(std::to_string(mine))) {
+    most = std::max<std::size_t>(most, std::stoull(number));
+  }
+  return most;
+}
+
+void Measurement::sample_iterations(RankReport& report, std::vector<double>& samples,
+                                    std::uint64_t& peak, GpuObservation& gpu) {
+  const auto total = options_.iterations
+                         ? std::optional(static_cast<std::size_t>(*options_.iterations))
+                         : std::nullopt;
+  double spent_ms = 0;
+  for (bool last = options_.iterations == 0; !last;) {
+    tell(Phase::kIterations, samples.size(), total,
+         options_.seconds ? std::optional(*options_.seconds - spent_ms / kMilli) : std::nullopt);
+    reset_cpu_peak();
+    reset_device_peak(options_.device);
+    if (options_.device.is_cpu()) {
+      report.iteration_yardstick_samples_ms.push_back(yardstick_ms());
+    }
+    counting_->begin();
+    samples.push_back(iterate());
+    counting_->end();
+    spent_ms += samples.back();
+    peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
+    gpu.note_iteration();
+    last = stop_->is_last(samples, spent_ms / kMilli);
+    if (!stop_->is_interrupted() && (last || is_power_of_two(samples.size()))) {
+      scan_values(report, samples.size());
+    }
+  }
+}
+
+/// One iteration in which every result is looked at as soon as it is there. True if any number is
+/// not healthy.
+bool Measurement::scan_once(std::vector<std::uint8_t>& health,
+                            std::vector<et_schema::ValueFinding>& findings) {
+  ScanHook hook(program_, health, findings);
+  guarded([&] { machine_.run(bound_, hook); });
+  for (const SlotId slot : bound_.written) {
+    if (!externals_.is_mapped(slot)) {
+      hook.look(slot, machine_.slots()[slot]);
+    }
+  }
+  return std::any_of(health.begin(), health.end(),
+                     [](std::uint8_t flags) { return (flags & ScanHook::kUnhealthy) != 0; });
+}
+
+void Measurement::scan_values(RankReport& report, std::size_t iterations) {
+  advance();
+  const std::size_t known = report.value_findings.size();
+  static_cast<void>(scan_once(health_, report.value_findings));
+  for (std::size_t i = known; i < report.value_findings.size(); ++i) {
+    report.value_findings[i].iteration = iterations;
+  }
+  const auto count = [&](std::uint8_t flag) {
+    return static_cast<std::uint64_t>(std::count_if(
+        health_.begin(), health_.end(), [&](std::uint8_t flags) { return (flags & flag) != 0; }));
+  };
+  report.values = {count(ScanHook::kNan), count(ScanHook::kInf), count(ScanHook::kSubnormal),
+                   count(ScanHook::kRecordedInf)};
+}
+
+double Measurement::profile_once(ProfileHook& hook, bool bare) {
+  return timed([&] {
+    hook.begin_iteration(bare);
+    guarded([&] { machine_.run(bound_, hook); });
+  });
+}
+
+Measurement::ProfilePasses Measurement::profile_passes(
+    const std::vector<double>& measured_ms) const {
+  if (options_.passes) {
+    return {static_cast<std::size_t>(*options_.passes), std::numeric_limits<double>::infinity()};
+  }
+  const double spent_ms = std::accumulate(measured_ms.begin(), measured_ms.end(), 0.0);
+  if (measured_ms.size() >= kManyIterations) {
+    return {kMostProfilePasses, std::max(spent_ms, kLeastProfileMs)};
+  }
+  return {std::max<std::size_t>(measured_ms.size(), 1), spent_ms};
+}
+
+/// The number of passes that were finished.
+std::size_t Measurement::profile(RankReport& report) {
+  static_cast<void>(stop_->any_rank(false));
+  if (stop_->is_interrupted()) {
+    return 0;
+  }
+  ProfileHook hook(bound_, options_.device, issue_.get());
+  machine_.set_blocking(true);
+  std::vector<double> iterations_ms;
+  std::size_t bare_passes = 0;
+  try {
+    run_passes(hook, report, iterations_ms, bare_passes);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    hook.keep(iterations_ms.size());
+    report.yardstick_samples_ms.resize(
+        std::min(iterations_ms.size(), report.yardstick_samples_ms.size()));
+  }
+  machine_.set_blocking(false);
+  if (iterations_ms.empty()) {
+    return 0;
+  }
+  if (bare_passes > 0) {
+    const LoopOverhead overhead = hook.overhead();
+    report.host_overhead_ns_per_operator = overhead.ns_per_operator;
+    report.host_overhead_resolution_ns = overhead.resolution_ns;
+  }
+  report_operator_times(bound_, hook.calls(), iterations_ms, report);
+  if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
+    time_on_device(report);
+  }
+  if (backend_.world_size() == 1) {
+    for (et_schema::CollectiveTime& row : report.collectives) {
+      row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus
+      row.busbw_gb_per_s.reset();
+    }
+  }
+  return iterations_ms.size();
+}
+
+void Measurement::run_passes(ProfileHook& hook, RankReport& report,
+                             std::vector<double>& iterations_ms, std::size_t& bare_passes) {
+  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
+  double spent_ms = 0;
+  for (std::size_t pass = 0; pass < passes.most; ++pass) {
+    const bool is_over = stop_->any_rank(spent_ms > passes.budget_ms);
+    if ((pass > 0 && is_over) || stop_->is_interrupted()) {
+      return;
+    }
+    tell(Phase::kTimingPasses, pass, passes.most,
+         std::isfinite(passes.budget_ms) ? std::optional((passes.budget_ms - spent_ms) / kMilli)
+                                         : std::nullopt);
+    if (options_.device.is_cpu()) {
+      report.yardstick_samples_ms.push_back(yardstick_ms());
+    }
+    iterations_ms.push_back(profile_once(hook, false));
+    spent_ms += iterations_ms.back();
+    if (pass < kBarePasses) {
+      profile_once(hook, true);
+      ++bare_passes;
+    }
+  }
+}
+
+void Measurement::time_on_device(RankReport& report) {
+  DeviceTimeHook on_device(bound_, options_.device);
+  for (int pass = 0; pass < kDevicePasses; ++pass) {
+    advance();
+    guarded([&] { machine_.run(bound_, on_device); });
+    on_device.end_pass();
+  }
+  on_device.report(report.operators);
+}
+
+}  // namespace understudy::replayer

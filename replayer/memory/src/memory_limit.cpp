@@ -1,0 +1,130 @@
+#include "replayer/memory/memory_limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/memory_plan.h"
+#include "et_schema/support/error.h"
+#include "replayer/device/device.h"
+#include "replayer/dispatch/layout.h"
+#include "replayer/memory/memory.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::LiveTensor;
+using et_schema::MemoryPlan;
+using et_schema::Program;
+
+/// The program with the memory of another device left out: its tensors take nothing.
+Program only_on(c10::Device device, Program program, c10::Device target) {
+  for (et_schema::Storage& storage : program.storages) {
+    if (map_device(storage.device, target) != device) {
+      storage.bytes = 0;
+    }
+  }
+  return program;
+}
+
+/// Bytes of the externals that take memory only where they are touched.
+std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
+  std::vector<bool> counted(program.storages.size());
+  std::uint64_t bytes = 0;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      const et_schema::StorageId id = program.slots[slot].storage;
+      const et_schema::Storage& storage = program.storages[id];
+      const auto size = static_cast<std::uint64_t>(storage.bytes);
+      if (!counted[id] && storage.external && size >= kMappedBytes &&
+          map_device(storage.device, device).is_cpu()) {
+        counted[id] = true;
+        bytes += size;
+      }
+    });
+  }
+  return bytes;
+}
+
+std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Device device) {
+  return plan.peak_bytes - std::min(plan.peak_bytes, mapped_bytes(program, device));
+}
+
+/// One a line, below the line that "got:" begins.
+std::string largest_text(const Program& program, const MemoryPlan& plan) {
+  std::string text;
+  for (const LiveTensor& tensor : plan.largest) {
+    text += fmt::format("\n            {} bytes: {}, {}", tensor.bytes,
+                        et_schema::layout_text(program.slots[tensor.slot]),
+                        et_schema::maker_text(program, plan, tensor));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const Program& program, const MemoryPlan& plan, std::uint64_t needed,
+                         std::string summary, std::string field, std::string expected) {
+  const et_schema::Instruction* peak = plan.peak ? &program.instructions[*plan.peak] : nullptr;
+  std::string got =
+      fmt::format("{} bytes{}, {} of them made before the step; the largest tensors:{}", needed,
+                  peak == nullptr ? "" : " in " + peak->name,
+                  needed - std::min(needed, plan.peak_bytes - plan.external_bytes),
+                  largest_text(program, plan));
+  throw et_schema::run_failed(
+      std::move(summary),
+      {.file = {},
+       .rank = {},
+       .node = peak == nullptr ? std::nullopt : std::optional(peak->node_id),
+       .field = std::move(field),
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = "inspect --memory shows what is alive when. Replay where there is more memory, or "
+               "fewer ranks on this machine (mpirun with several hosts, or --rank K for one rank "
+               "alone)."});
+}
+
+}  // namespace
+
+std::uint64_t needed_bytes(const Program& program, c10::Device device) {
+  return needed_of(et_schema::plan_memory(program), program, device);
+}
+
+namespace {
+
+/// Against what is free of `device`, one of those that a replay on `target` uses.
+void check_free(const Program& program, c10::Device device, c10::Device target) {
+  const MemoryPlan plan = et_schema::plan_memory(program);
+  const std::uint64_t needed = needed_of(plan, program, target);
+  const std::optional<std::uint64_t> free =
+      device.is_cpu() ? available_memory() : device_free_bytes(device);
+  if (free && needed > *free) {
+    refuse(program, plan, needed, "out of memory: the benchmark does not fit",
+           "memory of " + device_text(device),
+           fmt::format("at most {} bytes, what is free", *free));
+  }
+}
+
+}  // namespace
+
+std::uint64_t needed_bytes_on(const Program& program, c10::Device device, c10::Device target) {
+  return needed_bytes(only_on(device, program, target), target);
+}
+
+void check_memory(const Program& program, c10::Device device,
+                  std::optional<std::uint64_t> limit_bytes) {
+  const c10::Device cpu(c10::kCPU);
+  const Program own = device.is_cpu() ? program : only_on(device, program, device);
+  const MemoryPlan plan = et_schema::plan_memory(own);
+  const std::uint64_t needed = needed_of(plan, own, device);
+  if (limit_bytes && needed > *limit_bytes) {
+    refuse(own, plan, needed, "the benchmark needs more memory than it may take", "--memory-limit",
+           fmt::format("at most {} bytes", *limit_bytes));
+  }
+  check_free(own, device, device);
+  if (!device.is_cpu()) {
+    check_free(only_on(cpu, program, device), cpu, device);
+  }
+}
+
+}  // namespace understudy::replayer

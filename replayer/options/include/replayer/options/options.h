@@ -1,0 +1,96 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "et_schema/model/comm_order.h"
+#include "replayer/options/monitor.h"
+
+namespace understudy::replayer {
+
+/// Which part of a benchmark is replayed.
+enum class Only : std::uint8_t {
+  kAll,
+  kCompute,  ///< communications are local copies, uncounted, so that what reads them finds values
+  kComms     ///< operators are left out; tensors that they would have made are made before the run
+};
+
+/// When operators are issued.
+struct Pace {
+  enum class Kind : std::uint8_t {
+    kAsap,      ///< each as soon as the one before it is done: what the hardware can do
+    kRecorded,  ///< none sooner after the one before it than in the original: the host's gaps stay
+    kHost,      ///< the same at this host's speed: gaps times the ratio of its probe and the
+                ///< original's
+    kScaled     ///< the same with every gap times `factor`: a faster or a slower host
+  };
+  Kind kind = Kind::kAsap;
+  double factor = 1;
+  bool operator==(const Pace&) const = default;
+};
+
+/// "asap", "recorded", "host" or "scaled:F" with F ≥ 0. Null for anything else.
+[[nodiscard]] std::optional<Pace> parse_pace(std::string_view text);
+/// What parse_pace reads.
+[[nodiscard]] std::string to_text(const Pace& pace);
+
+/// Where tensors go that were recorded on the CPU. What was recorded on an accelerator is on the
+/// replay's device always.
+enum class Place : std::uint8_t {
+  kRecorded,  ///< they stay there
+  kDevice     ///< they move to the replay's device
+};
+
+/// "recorded", "device"; none of other texts.
+[[nodiscard]] std::optional<Place> parse_place(std::string_view text);
+[[nodiscard]] std::string_view to_string(Place place);
+
+/// A slowdown of known size: operators of one class take so much longer.
+struct PlantedSlowdown {
+  std::string op_class;
+  double percent = 0;
+};
+
+/// How a benchmark is replayed. The defaults are those of the `replay` program.
+struct ReplayOptions {
+  std::string device = "cpu";  ///< "cpu", "cuda" (this rank's), "cuda:N"
+  int warmup = 2;              ///< iterations that are not measured, besides the checked first one
+  std::optional<int> iterations;  ///< none: kDefaultIterations, or as many as `seconds` hold
+  std::optional<double> seconds;  ///< of measured iterations; none: kDefaultSeconds, unless
+                                  ///< `iterations` is given; with `until_percent` kUntilSeconds
+  /// Measure until the 95 % interval of the median is ± so many per cent, or a limit passes.
+  std::optional<double> until_percent;
+  std::optional<int> passes;  ///< that time each operator; none: by the measured iterations
+  int threads = 0;            ///< 0: the cores of this host, shared by its ranks
+  std::uint64_t seed = 0;
+  Only only = Only::kAll;
+  std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
+  Pace pace;
+  std::optional<PlantedSlowdown> slow;
+  /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows
+  /// them (the default); or as they come.
+  struct AsRecorded {};
+  struct AsTheyCome {};
+  std::variant<AsRecorded, AsTheyCome, std::uint64_t> page_faults;
+  std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
+  /// Seconds that a rank may make others wait without getting on; none: by the first iteration.
+  std::optional<double> timeout_s;
+  et_schema::CommOrder comm_order;     ///< of this rank among all; empty: it runs alone
+  bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
+  bool leaves = false;
+  bool continue_on_error = false;
+  bool restores = true;  ///< of the tensors' first content, between iterations
+  Monitor monitor;
+  /// When the program started, for startup_ms.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+inline constexpr int kDefaultIterations = 20;
+inline constexpr double kDefaultSeconds = 30;
+inline constexpr double kUntilSeconds = 120;
+
+}  // namespace understudy::replayer

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/report.h"
+#include "replayer/bind/bound.h"
+#include "replayer/options/options.h"
+#include "replayer/run/log_histogram.h"
+
+namespace understudy::replayer {
+
+/// Throws Error (usage) where the benchmark does not hold what the pace needs: recorded times, or
+/// the original's host probe.
+void check_pace(const et_schema::Program& program, const Pace& pace);
+
+/// The time, and waiting for it. Tests play one.
+class PaceClock {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  PaceClock() = default;
+  PaceClock(const PaceClock&) = delete;
+  PaceClock& operator=(const PaceClock&) = delete;
+  virtual ~PaceClock() = default;
+
+  virtual TimePoint now() = 0;
+  /// Returns when it is `deadline`; the time then.
+  virtual TimePoint wait_until(TimePoint deadline, TimePoint now) = 0;
+};
+
+/// The steady clock. Sleeps where there is long to go, spins at the end.
+[[nodiscard]] PaceClock& steady_pace_clock();
+
+struct PacerOptions {
+  Pace pace = {};
+  /// Recorded threads that run beside the others, each with gaps of its own.
+  std::vector<std::uint64_t> own_threads = {};
+  /// Waits for the device. None on the CPU, which is never waited for: then the recorded time of
+  /// such waits is left out.
+  std::function<void(et_schema::DeviceWait::For)> wait_for_device = {};
+  PaceClock* clock = &steady_pace_clock();
+};
+
+/// Holds operators back until it is their time: as long after the end of the operator before them
+/// as in the original, by its linked profile. Steps that the profile does not show go on at once.
+/// What the original's host waited for the device is no such gap: the device is waited for instead.
+///
+/// Times since the step's start would be another choice. They keep every operator that the original
+/// met slowly (page faults, a device to wait for) as slow, and add what the replay meets slowly.
+class Pacer {
+ public:
+  using TimePoint = PaceClock::TimePoint;
+
+  /// `program` must be linked with a profile.
+  Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options);
+
+  /// Gaps are the recorded ones times so much, from the next iteration on.
+  void set_factor(double factor) { factor_ = factor; }
+  [[nodiscard]] double factor() const { return factor_; }
+
+  void begin_iteration();
+  /// Takes over the beginning of `other`'s iteration.
+  void follow(const Pacer& other);
+  /// Returns when step `index` is to be issued, at once if its gap is over.
+  void wait(std::size_t index);
+  /// To be called when step `index` has returned.
+  void ended(std::size_t index);
+  /// Returns when the original's host, too, would be done with the step.
+  void end_iteration();
+
+  /// What was measured since begin_measuring().
+  void begin_measuring() { seen_ = Seen(); }
+  void report(et_schema::PaceUse& use, std::size_t iterations) const;
+  /// Adds what a copy of this pacer has measured on another thread.
+  void add(const Pacer& other);
+
+ private:
+  static constexpr std::int64_t kNotPaced = -1;
+  static constexpr std::size_t kNoWait = ~std::size_t{0};
+
+  /// What comes before an operator, or before the step's end.
+  struct Issue {
+    std::int64_t gap_ns = kNotPaced;  ///< since the operator before it, waits left out
+    std::int64_t start_ns = 0;        ///< since the step's start
+    std::int64_t gaps_ns = 0;         ///< Σ gap_ns up to here, on the same thread
+    std::int64_t waits_ns = 0;        ///< Σ recorded waits up to here
+    std::size_t wait = kNoWait;       ///< in waits_: one within the gap
+  };
+  struct Wait {
+    std::int64_t before_ns = 0;  ///< of the gap
+    et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
+  };
+  struct Seen {
+    std::uint64_t unready = 0;
+    std::int64_t unready_ns = 0;
+    std::uint64_t late = 0;
+    std::int64_t late_ns = 0;
+    std::int64_t device_wait_ns = 0;
+    LogHistogram errors_ns;
+    LogHistogram drifts_ns;
+    LogHistogram end_drifts_ns;
+  };
+  class Gaps;
+
+  [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns);
+  [[nodiscard]] std::chrono::nanoseconds scaled(std::int64_t gap_ns) const;
+  /// When the issue would be if all before it had taken as long as recorded.
+  [[nodiscard]] TimePoint planned(const Issue& issue) const;
+  /// Waits for the device where the original did; what is left of the gap.
+  [[nodiscard]] std::int64_t wait_for_device(const Issue& issue);
+
+  PacerOptions options_;
+  std::vector<Issue> issues_;  ///< by step
+  Issue end_;
+  std::vector<Wait> waits_;
+  std::uint64_t device_waits_ = 0;
+  std::uint64_t paced_ = 0;
+  double factor_ = 1;
+  TimePoint begin_;
+  TimePoint last_end_;                ///< of the operator before, or the iteration's begin
+  std::int64_t issue_errors_ns_ = 0;  ///< Σ in this iteration: what the issuing itself added
+  Seen seen_;
+};
+
+}  // namespace understudy::replayer

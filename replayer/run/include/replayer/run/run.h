@@ -1,0 +1,202 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/model/program.h"
+#include "replayer/bind/bound.h"
+#include "replayer/options/monitor.h"
+
+namespace understudy::replayer {
+
+/// A hook that sees nothing; the run loop without cost of its own.
+struct NoHook {
+  void built(const Step&) {}                             ///< the stack is ready
+  void called(const Step&, const torch::jit::Stack&) {}  ///< the results are on the stack
+  void stored(const Step&) {}                            ///< and in their slots
+  void dropped(const Step&) {}                           ///< what died is gone
+};
+
+/// Slots, stack and open communications: what a bound program runs on.
+class Machine {
+ public:
+  Machine(const et_schema::Program& program, backends::Backend& backend);
+  /// Another stack over the slots of `owner`, for steps that run on a thread of their own.
+  explicit Machine(Machine& owner);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// By slot. Externals are placed here before a run; a run leaves intermediates empty.
+  std::vector<at::Tensor>& slots() { return slots_; }
+  /// By slot: what kGive steps hand out.
+  std::vector<at::Tensor>& given() { return given_; }
+
+  /// One iteration. An operator's exception comes out as it is; see failed_step().
+  template <typename Hook>
+  void run(BoundProgram& program, Hook& hook);
+  void run(BoundProgram& program) {
+    NoHook hook;
+    run(program, hook);
+  }
+  /// One step of it.
+  template <typename Hook>
+  void run_step(BoundProgram& program, const Step& step, Hook& hook);
+  /// The step that was under way when run() threw.
+  [[nodiscard]] const Step* failed_step() const { return current_; }
+  void set_failed_step(const Step* step) { current_ = step; }
+  /// From here on a step that meets another number than 0 there throws Interrupted instead; what
+  /// it leaves in the slots is not to be run on. Null: none does.
+  void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
+  /// Ends what another thread waits for in the backend.
+  void interrupt() { backend_.interrupt(); }
+
+  /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
+  /// given away where they are; drop_kept() then drops them.
+  template <bool kKeep>
+  void build(BoundProgram& program, const Step& step);
+  void call(BoundProgram& program, const Step& step);
+  void store(const BoundProgram& program, const Step& step);
+  void drop(const BoundProgram& program, const Step& step);
+  void drop_kept(const BoundProgram& program, const Step& step);
+  [[nodiscard]] torch::jit::Stack& stack() { return stack_; }
+  /// Empties the stack and its lists: after the results were stored, and after a call that threw.
+  void clear(BoundProgram& program, const Step& step);
+  /// A step that is no operator.
+  void perform(BoundProgram& program, const Step& step);
+
+  /// Collectives complete one at a time, so that each can be timed alone: where they start, or
+  /// later where their turn comes later. Sends and receives stay as they are: two ranks that send
+  /// to each other before they receive would wait for ever where sends block.
+  void set_blocking(bool blocking) {
+    blocking_ = blocking;
+    next_turn_ = 0;
+  }
+
+  /// Sets list elements that are the same in every call. After externals were placed.
+  void prime(BoundProgram& program) const;
+
+ private:
+  void make_alias(const BoundProgram& program, const Step& step);
+  void prepare(BoundComm& comm);
+  void start(BoundProgram& program, BoundComm& comm);
+  void take_turns(BoundProgram& program, BoundComm& here);
+  void join(BoundComm& comm);
+  void fill_list(BoundProgram& program, const StackEntry& entry);
+  void empty_list(SlotList& list);
+  [[nodiscard]] at::Tensor make_fresh(const FreshOutput& output) const;
+
+  const et_schema::Program& program_;
+  backends::Backend& backend_;
+  std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
+  std::vector<at::Tensor> own_given_;
+  std::vector<at::Tensor>& slots_;
+  std::vector<at::Tensor>& given_;
+  torch::jit::Stack stack_;
+  bool blocking_ = false;
+  std::size_t next_turn_ = 0;
+  const Step* current_ = nullptr;
+  const std::atomic<int>* stop_signal_ = nullptr;
+};
+
+template <bool kKeep>
+inline void Machine::build(BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    const StackEntry entry = program.entries[i];
+    switch (entry.from) {
+      case StackEntry::From::kConstant:
+        stack_.push_back(program.constants[entry.index]);
+        break;
+      case StackEntry::From::kSlot:
+        stack_.emplace_back(slots_[entry.index]);
+        break;
+      case StackEntry::From::kLastUse:
+        if constexpr (kKeep) {
+          stack_.emplace_back(slots_[entry.index]);
+        } else {
+          stack_.emplace_back(std::move(slots_[entry.index]));
+        }
+        break;
+      case StackEntry::From::kList:
+        fill_list(program, entry);
+        break;
+    }
+  }
+}
+
+inline void Machine::call(BoundProgram& program, const Step& step) {
+  if (step.kind == StepKind::kCall) {
+    step.handle->callBoxed(stack_);
+  } else {
+    program.equivalents[step.index].call(stack_);
+  }
+}
+
+inline void Machine::store(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.stored.begin; i < step.stored.end; ++i) {
+    const StoredResult& result = program.stored[i];
+    c10::IValue& value = stack_[result.position];
+    if (result.element) {
+      slots_[result.slot] = value.toTensorList().get(*result.element);
+    } else {
+      slots_[result.slot] = std::move(value).toTensor();
+    }
+  }
+}
+
+inline void Machine::clear(BoundProgram& program, const Step& step) {
+  stack_.clear();
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    if (program.entries[i].from == StackEntry::From::kList) {
+      empty_list(program.lists[program.entries[i].index]);
+    }
+  }
+}
+
+inline void Machine::drop(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.dropped.begin; i < step.dropped.end; ++i) {
+    slots_[program.dropped[i]].reset();
+  }
+}
+
+template <typename Hook>
+inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hook) {
+  current_ = &step;
+  if (stop_signal_ != nullptr && stop_signal_->load(std::memory_order_relaxed) != 0) {
+    throw Interrupted();
+  }
+  if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
+    build<false>(program, step);
+    hook.built(step);
+    call(program, step);
+    hook.called(step, stack_);
+    store(program, step);
+    hook.stored(step);
+    clear(program, step);
+  } else {
+    hook.built(step);
+    perform(program, step);
+    hook.called(step, stack_);
+    hook.stored(step);
+  }
+  drop(program, step);
+  hook.dropped(step);
+}
+
+template <typename Hook>
+void Machine::run(BoundProgram& program, Hook& hook) {
+  for (const Step& step : program.steps) {
+    run_step(program, step, hook);
+  }
+  current_ = nullptr;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "et_schema/model/report.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/bound.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/bind/externals.h"
+#include "replayer/options/monitor.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+/// What the first iteration found.
+struct TrialResult {
+  BoundProgram program;  ///< what the following iterations run
+  std::uint64_t outputs_checked = 0;
+  std::uint64_t output_mismatches = 0;
+  std::vector<et_schema::OutputMismatch> mismatches;  ///< the first kMostMismatches
+  std::optional<double> first_iteration_ms;
+};
+
+/// The first iteration, instruction by instruction and untimed. Each output is compared with the
+/// recorded one. An operator that throws, or whose output has another dtype or shape, steps down
+/// the ladder at once; then the iteration starts again from the externals' first content, until
+/// none does. All ranks start again together.
+class Trial {
+ public:
+  static constexpr std::size_t kMostMismatches = 100;
+
+  Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
+        const std::vector<BoundGroup>& groups, bool continue_on_error,
+        et_schema::CommOrder order = {}, c10::Device device = c10::Device(c10::kCPU),
+        Monitor monitor = {});
+
+  /// Throws Error: failed (an operator that throws and has no further rung, unless
+  /// `continue_on_error`; out of memory; a device that is lost), bad input (tensors that do not fit
+  /// a communication).
+  [[nodiscard]] TrialResult run();
+  /// When the first instruction was issued.
+  [[nodiscard]] std::chrono::steady_clock::time_point first_start() const { return first_start_; }
+
+ private:
+  void run_steps(BoundProgram& bound);
+  void attempt(BoundProgram& bound, const Step& step);
+  /// A device that answers nothing any more is no matter of one operator's.
+  void refuse_lost_device(const Step& step, const std::exception& failure) const;
+  /// For an operator that gave another dtype or shape than recorded.
+  [[nodiscard]] bool find_other_way(const Step& step);
+  void replace(const BoundProgram& bound, const Step& step);
+  void step_down(const Step& step, const std::exception& failure);
+  void guard_arguments(const Step& step);
+  /// True if an output has another dtype or shape than recorded.
+  bool check_outputs(const Step& step);
+  void check(const Step& step, const et_schema::Argument& recorded, const c10::IValue& value);
+  void note(const Step& step, std::string field, std::string expected, std::string got);
+
+  Decisions& decisions_;
+  Machine& machine_;
+  Externals& externals_;
+  backends::Backend& backend_;
+  const std::vector<BoundGroup>& groups_;
+  bool continue_on_error_;
+  et_schema::CommOrder order_;
+  c10::Device device_;
+  Monitor monitor_;
+  bool changed_ = false;           ///< a decision changed in this pass
+  bool differs_in_kind_ = false;   ///< the operator at hand: another dtype, or a tensor of none
+  bool differs_in_shape_ = false;  ///< the operator at hand
+  std::chrono::steady_clock::time_point first_start_;
+  TrialResult result_;
+};
+
+}  // namespace understudy::replayer

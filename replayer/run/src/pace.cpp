@@ -1,0 +1,253 @@
+#include "replayer/run/pace.h"
+
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "et_schema/support/assert.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::DeviceWait;
+
+constexpr double kMicro = 1e-3;  // of a nanosecond
+constexpr double kMilli = 1e-6;
+constexpr double kMedian = 0.5;
+constexpr double kHigh = 0.99;
+
+/// Less is no lateness that a step would show.
+constexpr std::int64_t kLeastLateNs = 1000;
+
+/// A sleep ends so much too late at most on a free core (timer slack, waking up).
+constexpr std::chrono::nanoseconds kSleepError{200'000};
+
+/// Aliases and tensors handed out are no operators, and a wait's time is its collective's.
+bool is_paced(const Step& step) {
+  return step.source != nullptr && step.source->timing.has_value() &&
+         (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent ||
+          step.kind == StepKind::kStart);
+}
+
+class SteadyPaceClock final : public PaceClock {
+ public:
+  TimePoint now() override { return std::chrono::steady_clock::now(); }
+  TimePoint wait_until(TimePoint deadline, TimePoint now) override {
+    if (deadline - now > 2 * kSleepError) {
+      std::this_thread::sleep_until(deadline - kSleepError);
+      now = std::chrono::steady_clock::now();
+    }
+    while (now < deadline) {
+      _mm_pause();
+      now = std::chrono::steady_clock::now();
+    }
+    return now;
+  }
+};
+
+}  // namespace
+
+PaceClock& steady_pace_clock() {
+  static SteadyPaceClock clock;
+  return clock;
+}
+
+/// Recorded time of one thread's operators that is in none of them.
+class Pacer::Gaps {
+ public:
+  explicit Gaps(std::span<const DeviceWait> waits) : waits_(waits) {}
+
+  struct Gap {
+    std::int64_t host_ns = 0;
+    std::int64_t wait_ns = 0;       ///< of the original's for its device, all in the gap
+    std::uint64_t waits = 0;        ///< so many
+    std::optional<Wait> wait = {};  ///< they are replayed as one, where the first was
+  };
+  /// Before what begins then.
+  [[nodiscard]] Gap before(std::int64_t begin_ns) {
+    Gap gap;
+    while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
+      waits_ = waits_.subspan(1);  // a part of an operator
+    }
+    for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
+      const DeviceWait& wait = waits_.front();
+      gap.wait = {gap.wait ? gap.wait->before_ns : wait.start_ns - last_end_ns_,
+                  gap.wait ? std::min(gap.wait->waits_for, wait.waits_for) : wait.waits_for};
+      gap.wait_ns =
+          std::min(gap.wait_ns, begin_ns) + std::min(wait.host_ns, begin_ns - wait.start_ns);
+      ++gap.waits;
+    }
+    const std::int64_t whole_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
+    gap.wait_ns = std::min(gap.wait_ns, whole_ns);
+    gap.host_ns = whole_ns - gap.wait_ns;
+    return gap;
+  }
+  void pass(const et_schema::Timing& timing) {
+    last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
+  }
+
+  std::int64_t gaps_ns = 0;  ///< Σ handed out
+  std::int64_t waits_ns = 0;
+
+ private:
+  std::span<const DeviceWait> waits_;
+  std::int64_t last_end_ns_ = 0;
+};
+
+Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options)
+    : options_(std::move(options)), issues_(bound.steps.size()), factor_(options_.pace.factor) {
+  UNDERSTUDY_ASSERT(program.profile.has_value());
+  // The profile does not say what others than the step's own thread waited for.
+  Gaps of_caller(program.profile->device_waits);
+  std::map<std::uint64_t, Gaps> of_threads;
+  for (const std::uint64_t thread : options_.own_threads) {
+    of_threads.emplace(thread, Gaps({}));
+  }
+  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+    const Step& step = bound.steps[i];
+    if (!is_paced(step)) {
+      continue;
+    }
+    const auto own = of_threads.find(step.source->thread);
+    Gaps& gaps = own == of_threads.end() ? of_caller : own->second;
+    issues_[i] = issue_at(gaps, step.source->timing->start_ns);
+    gaps.pass(*step.source->timing);
+    ++paced_;
+  }
+  end_ = issue_at(of_caller, program.profile->step_ns);
+}
+
+Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns) {
+  const Gaps::Gap gap = gaps.before(start_ns);
+  gaps.gaps_ns += gap.host_ns;
+  gaps.waits_ns += gap.wait_ns;
+  device_waits_ += gap.waits;
+  Issue issue{gap.host_ns, start_ns, gaps.gaps_ns, gaps.waits_ns};
+  if (gap.wait) {
+    issue.wait = waits_.size();
+    waits_.push_back(*gap.wait);
+  }
+  return issue;
+}
+
+std::chrono::nanoseconds Pacer::scaled(std::int64_t gap_ns) const {
+  return std::chrono::nanoseconds(std::llround(static_cast<double>(gap_ns) * factor_));
+}
+
+Pacer::TimePoint Pacer::planned(const Issue& issue) const {
+  const std::int64_t left_out_ns = options_.wait_for_device ? 0 : issue.waits_ns;
+  return begin_ + std::chrono::nanoseconds(issue.start_ns - left_out_ns - issue.gaps_ns) +
+         scaled(issue.gaps_ns);
+}
+
+void Pacer::begin_iteration() {
+  begin_ = last_end_ = options_.clock->now();
+  issue_errors_ns_ = 0;
+}
+
+void Pacer::follow(const Pacer& other) {
+  factor_ = other.factor_;
+  begin_ = last_end_ = other.begin_;
+  issue_errors_ns_ = 0;
+}
+
+void Pacer::wait(std::size_t index) {
+  const Issue& issue = issues_[index];
+  if (issue.gap_ns == kNotPaced) {
+    return;
+  }
+  const std::int64_t gap_ns = wait_for_device(issue);
+  const TimePoint deadline = last_end_ + scaled(gap_ns);
+  TimePoint now = options_.clock->now();
+  if (now > deadline) {
+    ++seen_.unready;
+    seen_.unready_ns += (now - deadline).count();
+  } else {
+    now = options_.clock->wait_until(deadline, now);
+    seen_.errors_ns.add((now - deadline).count());
+  }
+  issue_errors_ns_ += (now - deadline).count();
+  const std::int64_t drift_ns = (now - planned(issue)).count();
+  seen_.drifts_ns.add(drift_ns);
+  const std::int64_t late_ns = drift_ns - issue_errors_ns_;
+  if (late_ns > kLeastLateNs) {
+    ++seen_.late;
+    seen_.late_ns += late_ns;
+  }
+}
+
+std::int64_t Pacer::wait_for_device(const Issue& issue) {
+  if (issue.wait == kNoWait || !options_.wait_for_device) {
+    return issue.gap_ns;
+  }
+  const Wait& wait = waits_[issue.wait];
+  const std::int64_t before_ns = std::min(wait.before_ns, issue.gap_ns);
+  const TimePoint begin =
+      options_.clock->wait_until(last_end_ + scaled(before_ns), options_.clock->now());
+  options_.wait_for_device(wait.waits_for);
+  last_end_ = options_.clock->now();
+  seen_.device_wait_ns += (last_end_ - begin).count();
+  return issue.gap_ns - before_ns;
+}
+
+void Pacer::ended(std::size_t index) {
+  if (issues_[index].gap_ns != kNotPaced) {
+    last_end_ = options_.clock->now();
+  }
+}
+
+void Pacer::end_iteration() {
+  const std::int64_t gap_ns = wait_for_device(end_);
+  const TimePoint end =
+      options_.clock->wait_until(last_end_ + scaled(gap_ns), options_.clock->now());
+  seen_.end_drifts_ns.add((end - planned(end_)).count());
+}
+
+void Pacer::add(const Pacer& other) {
+  seen_.unready += other.seen_.unready;
+  seen_.unready_ns += other.seen_.unready_ns;
+  seen_.late += other.seen_.late;
+  seen_.late_ns += other.seen_.late_ns;
+  seen_.device_wait_ns += other.seen_.device_wait_ns;
+  seen_.errors_ns.add(other.seen_.errors_ns);
+  seen_.drifts_ns.add(other.seen_.drifts_ns);
+  seen_.end_drifts_ns.add(other.seen_.end_drifts_ns);
+}
+
+void Pacer::report(et_schema::PaceUse& use, std::size_t iterations) const {
+  const auto us = [](const std::optional<double>& ns) {
+    return ns ? std::optional(*ns * kMicro) : std::nullopt;
+  };
+  use.paced = paced_;
+  use.on_time = seen_.errors_ns.count();
+  use.unready = seen_.unready;
+  use.late = seen_.late;
+  use.device_waits = device_waits_;
+  if (device_waits_ > 0) {
+    use.device_wait_recorded_ms = static_cast<double>(end_.waits_ns) * kMilli;
+  }
+  use.error_median_us = us(seen_.errors_ns.quantile(kMedian));
+  use.error_p99_us = us(seen_.errors_ns.quantile(kHigh));
+  use.drift_median_us = us(seen_.drifts_ns.quantile(kMedian));
+  use.drift_p99_us = us(seen_.drifts_ns.quantile_of_magnitude(kHigh));
+  use.drift_end_us = us(seen_.end_drifts_ns.quantile(kMedian));
+  if (seen_.late > 0) {
+    use.late_ms = static_cast<double>(seen_.late_ns) * kMilli / static_cast<double>(seen_.late);
+  }
+  if (iterations > 0) {
+    const double scale = kMilli / static_cast<double>(iterations);
+    use.unready_ms = static_cast<double>(seen_.unready_ns) * scale;
+    if (options_.wait_for_device && device_waits_ > 0) {
+      use.device_wait_ms = static_cast<double>(seen_.device_wait_ns) * scale;
+    }
+  }
+}
+
+}  // namespace understudy::replayer

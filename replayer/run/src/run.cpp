@@ -1,0 +1,237 @@
+#include "replayer/run/run.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "et_schema/support/assert.h"
+#include "replayer/dispatch/layout.h"
+
+namespace understudy::replayer {
+
+using et_schema::Slot;
+using et_schema::SlotId;
+
+namespace {
+
+constexpr std::size_t kStackRoom = 64;  // arguments of the largest operators known, twice
+
+void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tensor) {
+  if (list.optional) {
+    list.boxed.toOptionalTensorList().set(position, tensor);
+  } else {
+    list.boxed.toTensorList().set(position, tensor);
+  }
+}
+
+/// Backends work on host memory: what lives on a device is moved there and back.
+at::Tensor host_contiguous(const at::Tensor& tensor) {
+  return tensor.cpu().contiguous();
+}
+
+void complete(OpenComm& open) {
+  for (auto& [to, from] : open.copies) {
+    to.copy_(from);
+  }
+  open.copies.clear();
+  open.inputs.clear();
+  open.outputs.clear();
+}
+
+}  // namespace
+
+OpenComm::~OpenComm() {
+  if (work != nullptr || !inputs.empty() || !outputs.empty()) {
+    static auto& abandoned = *std::make_unique<std::vector<OpenComm>>().release();
+    abandoned.push_back(std::move(*this));
+  }
+}
+
+Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
+    : program_(program),
+      backend_(backend),
+      own_slots_(program.slots.size()),
+      own_given_(program.slots.size()),
+      slots_(own_slots_),
+      given_(own_given_) {
+  stack_.reserve(kStackRoom);
+}
+
+Machine::Machine(Machine& owner)
+    : program_(owner.program_),
+      backend_(owner.backend_),
+      slots_(owner.slots_),
+      given_(owner.given_) {
+  stack_.reserve(kStackRoom);
+}
+
+void Machine::prime(BoundProgram& program) const {
+  for (SlotList& list : program.lists) {
+    for (const auto& [position, slot] : list.elements) {
+      if (program_.slots[slot].external) {
+        set_element(list, position, slots_[slot]);
+      }
+    }
+  }
+}
+
+void Machine::fill_list(BoundProgram& program, const StackEntry& entry) {
+  SlotList& list = program.lists[entry.index];
+  for (const auto& [position, slot] : list.elements) {
+    if (!program_.slots[slot].external) {
+      set_element(list, position, slots_[slot]);
+    }
+  }
+  stack_.push_back(list.boxed);
+}
+
+void Machine::empty_list(SlotList& list) {
+  for (const auto& [position, slot] : list.elements) {
+    if (!program_.slots[slot].external) {
+      set_element(list, position, at::Tensor());
+    }
+  }
+}
+
+void Machine::drop_kept(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    if (program.entries[i].from == StackEntry::From::kLastUse) {
+      slots_[program.entries[i].index].reset();
+    }
+  }
+}
+
+void Machine::perform(BoundProgram& program, const Step& step) {
+  switch (step.kind) {
+    case StepKind::kAlias:
+      make_alias(program, step);
+      break;
+    case StepKind::kGive:
+      slots_[step.index] = given_[step.index];
+      break;
+    case StepKind::kStart:
+      start(program, program.comms[step.index]);
+      break;
+    case StepKind::kJoin:
+      join(program.comms[step.index]);
+      break;
+    case StepKind::kCall:
+    case StepKind::kEquivalent:
+      UNDERSTUDY_ASSERT(false);
+  }
+}
+
+void Machine::make_alias(const BoundProgram& program, const Step& step) {
+  const SlotId from = program.entries[step.entries.begin].index;
+  const at::Tensor& base = slots_[from];
+  const Slot& layout = program_.slots[step.index];
+  const Slot& recorded = program_.slots[from];
+  // Where the storage is another one than recorded, the base may begin elsewhere in it.
+  const std::int64_t offset = recorded.dtype == layout.dtype
+                                  ? base.storage_offset() + layout.offset - recorded.offset
+                                  : layout.offset;
+  TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
+              ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
+              " bytes of the tensor it is a view of");
+  // A quantised tensor's view has its scale.
+  at::Tensor view = base.is_quantized() && recorded.dtype == layout.dtype
+                        ? base.as_strided(layout.sizes, layout.strides, offset)
+                        : view_storage(base.storage(), layout, offset);
+  if (program.entries[step.entries.begin].from == StackEntry::From::kLastUse) {
+    slots_[from].reset();
+  }
+  slots_[step.index] = std::move(view);
+}
+
+at::Tensor Machine::make_fresh(const FreshOutput& output) const {
+  return make_tensor(program_.slots[output.slot], output.device);
+}
+
+void Machine::prepare(BoundComm& comm) {
+  OpenComm& open = comm.open;
+  for (const FreshOutput& output : comm.fresh) {
+    slots_[output.slot] = make_fresh(output);
+  }
+  for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
+    const at::Tensor& output = slots_[comm.outputs[i]];
+    open.outputs.push_back(host_contiguous(output));
+    if (!open.outputs.back().is_same(output)) {
+      open.copies.emplace_back(output, open.outputs.back());
+    }
+    comm.call.outputs[i].data = open.outputs.back().data_ptr();
+  }
+  for (std::size_t i = 0; i < comm.inputs.size(); ++i) {
+    // An in-place call reads the copy that was made for its output.
+    const auto same = std::find(comm.outputs.begin(), comm.outputs.end(), comm.inputs[i]);
+    open.inputs.push_back(
+        same == comm.outputs.end()
+            ? host_contiguous(slots_[comm.inputs[i]])
+            : open.outputs[static_cast<std::size_t>(same - comm.outputs.begin())]);
+    if (comm.kept_apart) {
+      open.inputs.back() = open.inputs.back().clone();
+    }
+    comm.call.inputs[i].data = open.inputs.back().data_ptr();
+  }
+}
+
+void Machine::start(BoundProgram& program, BoundComm& comm) {
+  prepare(comm);
+  comm.others_s = 0;
+  comm.elsewhere_s = 0;
+  const bool is_message = et_schema::is_message(comm.call.kind);
+  const bool takes_turns = blocking_ && comm.turn;
+  if (!is_message && !takes_turns && (comm.blocking || blocking_)) {
+    backend_.run(comm.call);
+    complete(comm.open);
+    return;
+  }
+  if (is_message || !takes_turns) {
+    comm.open.work = backend_.start(comm.call);
+  }
+  if (takes_turns) {
+    comm.is_due = true;
+    take_turns(program, comm);
+  }
+  if (comm.blocking) {
+    join(comm);
+  }
+}
+
+void Machine::take_turns(BoundProgram& program, BoundComm& here) {
+  using Clock = std::chrono::steady_clock;
+  while (next_turn_ < program.turns.size() && program.comms[program.turns[next_turn_]].is_due) {
+    BoundComm& comm = program.comms[program.turns[next_turn_++]];
+    comm.is_due = false;
+    if (et_schema::is_message(comm.call.kind)) {
+      continue;  // under way since it was started
+    }
+    const Clock::time_point begin = Clock::now();
+    backend_.run(comm.call);
+    complete(comm.open);
+    if (&comm != &here) {
+      comm.elsewhere_s = std::chrono::duration<double>(Clock::now() - begin).count();
+      here.others_s += comm.elsewhere_s;
+    }
+  }
+  if (next_turn_ == program.turns.size()) {
+    next_turn_ = 0;
+  }
+}
+
+void Machine::join(BoundComm& comm) {
+  if (comm.open.work != nullptr) {
+    backend_.wait(std::move(comm.open.work));
+    complete(comm.open);
+  }
+  UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn has come
+}
+
+}  // namespace understudy::replayer

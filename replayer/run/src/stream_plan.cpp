@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "et_schema/model/schema_text.h"
+#include "streams.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::SlotId;
+using et_schema::StorageId;
+
+std::optional<std::int64_t> recorded_stream(const Step& step) {
+  return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
+}
+
+/// Recorded streams by falling number of steps, then by number.
+std::vector<std::int64_t> streams_by_use(const BoundProgram& bound) {
+  std::map<std::int64_t, std::size_t> counts;
+  for (const Step& step : bound.steps) {
+    if (const auto stream = recorded_stream(step)) {
+      ++counts[*stream];
+    }
+  }
+  std::vector<std::int64_t> streams;
+  for (const auto& [stream, count] : counts) {
+    streams.push_back(stream);
+  }
+  std::stable_sort(streams.begin(), streams.end(),
+                   [&](std::int64_t a, std::int64_t b) { return counts[a] > counts[b]; });
+  return streams;
+}
+
+/// The storages that a step reads, and those that it writes.
+struct Touched {
+  std::set<StorageId> reads;
+  std::set<StorageId> writes;
+};
+
+Touched touched_by(const Program& program, const Step& step) {
+  Touched touched;
+  if (step.source == nullptr) {
+    return touched;
+  }
+  const Instruction& instruction = *step.source;
+  const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
+  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+    // Of what has no schema nothing is known: it may write what it takes.
+    const bool writes = !instruction.schema ||
+                        et_schema::argument_is_written(program.schemas[*instruction.schema], i);
+    et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+      (writes ? touched.writes : touched.reads).insert(storage_of(slot));
+    });
+  }
+  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+    // A view's result is memory that it reads.
+    if (!touched.reads.contains(storage_of(slot))) {
+      touched.writes.insert(storage_of(slot));
+    }
+  });
+  return touched;
+}
+
+/// The last steps that touched each storage, by stream.
+class LastTouches {
+ public:
+  explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
+
+  /// The steps that `at`, on `stream`, has to wait for; then it is the last one itself.
+  std::vector<std::uint32_t> enter(std::uint32_t at, std::uint32_t stream, const Touched& touched) {
+    std::map<std::uint32_t, std::uint32_t> latest;  // by stream: the others come before it there
+    const auto wait_for = [&](const std::map<std::uint32_t, std::uint32_t>& steps) {
+      for (const auto& [other, step] : steps) {
+        if (other != stream) {
+          latest[other] = std::max(latest[other], step);
+        }
+      }
+    };
+    for (const StorageId storage : touched.reads) {
+      wait_for(writes_[storage]);
+      reads_[storage][stream] = at;
+    }
+    for (const StorageId storage : touched.writes) {
+      wait_for(writes_[storage]);
+      wait_for(reads_[storage]);
+      writes_[storage][stream] = at;
+    }
+    std::vector<std::uint32_t> steps;
+    for (const auto& [other, step] : latest) {
+      steps.push_back(step);
+    }
+    std::sort(steps.begin(), steps.end());
+    return steps;
+  }
+
+ private:
+  std::vector<std::map<std::uint32_t, std::uint32_t>> reads_;
+  std::vector<std::map<std::uint32_t, std::uint32_t>> writes_;
+};
+
+/// The stream that first writes a storage is its home: the allocator gives its memory back there.
+/// True if anything that is touched has another one. Externals are never given back.
+bool settle_homes(const Program& program, const Touched& touched, std::uint32_t stream,
+                  std::vector<std::optional<std::uint32_t>>& home) {
+  bool is_foreign = false;
+  for (const auto* storages : {&touched.writes, &touched.reads}) {
+    for (const StorageId storage : *storages) {
+      if (program.storages[storage].external) {
+        continue;
+      }
+      if (!home[storage]) {
+        home[storage] = stream;
+      }
+      is_foreign |= *home[storage] != stream;
+    }
+  }
+  return is_foreign;
+}
+
+}  // namespace
+
+StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
+  const std::vector<std::int64_t> streams = streams_by_use(bound);
+  if (streams.size() <= 1) {
+    return {};
+  }
+  StreamPlan plan;
+  plan.streams = static_cast<std::uint32_t>(streams.size());
+  plan.steps.resize(bound.steps.size());
+  LastTouches touches(program.storages.size());
+  std::vector<std::optional<std::uint32_t>> home(program.storages.size());
+  std::uint32_t current = 0;
+  for (std::uint32_t at = 0; at < bound.steps.size(); ++at) {
+    if (const auto stream = recorded_stream(bound.steps[at])) {
+      current = static_cast<std::uint32_t>(std::find(streams.begin(), streams.end(), *stream) -
+                                           streams.begin());
+    }
+    plan.steps[at].stream = current;
+    const Touched touched = touched_by(program, bound.steps[at]);
+    plan.steps[at].waits_for = touches.enter(at, current, touched);
+    plan.steps[at].uses_foreign_memory = settle_homes(program, touched, current, home);
+    for (const std::uint32_t step : plan.steps[at].waits_for) {
+      plan.steps[step].is_waited_for = true;
+    }
+  }
+  return plan;
+}
+
+}  // namespace understudy::replayer

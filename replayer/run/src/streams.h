@@ -1,0 +1,64 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "replayer/bind/bound.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+/// On which stream a step is issued and what it waits for there.
+struct StreamStep {
+  std::uint32_t stream = 0;              ///< number in the plan; 0 is the current stream
+  std::vector<std::uint32_t> waits_for;  ///< steps on other streams, ascending
+  bool is_waited_for = false;
+  bool uses_foreign_memory = false;  ///< made on another stream, and freed within the step
+};
+
+/// The streams of a step as its profile shows them.
+struct StreamPlan {
+  std::uint32_t streams = 1;
+  std::vector<StreamStep> steps;  ///< by step; empty where one stream is all there is
+};
+
+/// Places steps on the streams that their instructions were recorded on (Timing::stream); the one
+/// with most instructions becomes the current stream, and steps without one stay where the step
+/// before was. A step waits for the last step on each other stream that wrote what it reads or
+/// writes, or read what it writes: recorded events cannot be seen in a trace, flow of data can.
+[[nodiscard]] StreamPlan plan_streams(const et_schema::Program& program, const BoundProgram& bound);
+
+/// Issues steps by a plan: a hook of Machine::run. The tensors of a step that uses memory made on
+/// another stream are made known to the allocator, those of other steps are not.
+class StreamHook {
+ public:
+  /// `device` is no CPU. Takes its streams from LibTorch's pool.
+  StreamHook(StreamPlan plan, const BoundProgram& bound, Machine& machine, c10::Device device);
+
+  void built(const Step& step);
+  void called(const Step& step, const torch::jit::Stack& stack);
+  void stored(const Step&) {}
+  void dropped(const Step&) {}
+  /// Back to the first stream, which waits for all others.
+  void end_iteration();
+
+ private:
+  void use(std::uint32_t stream);
+  void keep_for_stream(const c10::IValue& value) const;
+
+  StreamPlan plan_;
+  const Step* first_;
+  Machine& machine_;
+  c10::Device device_;
+  std::vector<c10::Stream> streams_;
+  std::vector<std::optional<c10::Event>> events_;  ///< by step
+  std::uint32_t current_ = 0;
+};
+
+}  // namespace understudy::replayer

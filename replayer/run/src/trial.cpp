@@ -1,0 +1,317 @@
+#include "replayer/run/trial.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "replayer/device/device.h"
+#include "replayer/dispatch/layout.h"
+#include "replayer/dispatch/schema_map.h"
+#include "replayer/run/run_error.h"
+#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/find_stand_in.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+/// An operator that would corrupt memory if it were called.
+class UnsafeArguments : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
+  for (std::size_t i = 0; i < recorded.sizes.size(); ++i) {
+    if (recorded.sizes[i] > 1 && recorded.strides[i] != tensor.stride(static_cast<int64_t>(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Why the shapes of an operator's results depend on what is in its inputs: LibTorch says so, or a
+/// sparse tensor is among them, whose number of elements is data. Empty if they do not.
+std::string data_dependence(const et_schema::Program& program, const Step& step) {
+  if (step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape)) {
+    return "its shape depends on values";
+  }
+  bool has_sparse = false;
+  for_each_slot(step.source->args,
+                [&](SlotId slot) { has_sparse = has_sparse || program.slots[slot].sparse; });
+  return has_sparse ? "its shape depends on a sparse tensor's elements" : "";
+}
+
+std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
+  std::vector<std::string> names;
+  for (const c10::Argument& argument : handle.schema().arguments()) {
+    names.push_back(argument.name());
+  }
+  return names;
+}
+
+}  // namespace
+
+Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals,
+             backends::Backend& backend, const std::vector<BoundGroup>& groups,
+             bool continue_on_error, et_schema::CommOrder order, c10::Device device,
+             Monitor monitor)
+    : decisions_(decisions),
+      machine_(machine),
+      externals_(externals),
+      backend_(backend),
+      groups_(groups),
+      continue_on_error_(continue_on_error),
+      order_(std::move(order)),
+      device_(device),
+      monitor_(std::move(monitor)) {}
+
+TrialResult Trial::run() {
+  bool again = true;
+  while (again) {
+    const std::optional<double> first = result_.first_iteration_ms;
+    result_ = {};
+    changed_ = false;
+    result_.program = bind_program(decisions_, groups_, order_);
+    monitor_.progress({Phase::kTensors});
+    externals_.ensure(result_.program);
+    if (first) {
+      externals_.restore();
+    }
+    externals_.place(machine_.slots(), machine_.given());
+    machine_.prime(result_.program);
+    const auto begin = std::chrono::steady_clock::now();
+    if (!first) {
+      first_start_ = begin;
+    }
+    run_steps(result_.program);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    result_.first_iteration_ms = first.value_or(time.count());
+    const std::vector<std::string> all = backend_.all_gather_text(changed_ ? "again" : "done");
+    again = std::find(all.begin(), all.end(), "again") != all.end();
+  }
+  return std::move(result_);
+}
+
+void Trial::run_steps(BoundProgram& bound) {
+  for (const Step& step : bound.steps) {
+    if (&bound == &result_.program) {  // and no body in an operator's place
+      monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
+                         bound.steps.size()});
+    }
+    backend_.note_progress();
+    if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
+      // The original's optimizers made them here in its first step: they lie in memory as there.
+      externals_.ensure_states(bound);
+      externals_.place(machine_.slots(), machine_.given());
+      machine_.prime(bound);
+    }
+    if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
+      attempt(bound, step);
+      machine_.drop_kept(bound, step);
+    } else {
+      try {
+        machine_.perform(bound, step);
+        synchronize(device_);
+      } catch (const c10::Error& error) {
+        refuse_lost_device(step, error);
+        throw step_error(decisions_.program(), step, error);
+      }
+    }
+    machine_.drop(bound, step);
+  }
+}
+
+void Trial::attempt(BoundProgram& bound, const Step& step) {
+  machine_.build<true>(bound, step);
+  try {
+    guard_arguments(step);
+    machine_.call(bound, step);
+    synchronize(device_);  // a device tells of an error when it is waited for
+  } catch (const et_schema::Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    refuse_lost_device(step, failure);
+    machine_.clear(bound, step);
+    step_down(step, failure);
+    changed_ = true;
+    replace(bound, step);
+    return;
+  }
+  const auto checked = std::make_pair(result_.outputs_checked, result_.output_mismatches);
+  const std::size_t listed = result_.mismatches.size();
+  if (check_outputs(step) && find_other_way(step)) {
+    std::tie(result_.outputs_checked, result_.output_mismatches) = checked;
+    result_.mismatches.resize(listed);
+    machine_.clear(bound, step);
+    changed_ = true;
+    replace(bound, step);
+    return;
+  }
+  machine_.store(bound, step);
+  machine_.clear(bound, step);
+}
+
+void Trial::refuse_lost_device(const Step& step, const std::exception& failure) const {
+  try {
+    synchronize(device_);
+  } catch (const std::exception&) {
+    throw lost_device_error(decisions_.program(), step, failure, device_text(device_));
+  }
+}
+
+bool Trial::find_other_way(const Step& step) {
+  // No data makes another dtype, or a tensor of none.
+  if (differs_in_kind_ && decisions_.use_body(*step.source)) {
+    return true;
+  }
+  std::string why = data_dependence(decisions_.program(), step);
+  if (!why.empty()) {
+    return decisions_.pin(*step.source, std::move(why));
+  }
+  return !differs_in_kind_ && decisions_.use_body(*step.source);
+}
+
+/// Runs what an operator is replayed by now, in its place in the outer program.
+void Trial::replace(const BoundProgram& bound, const Step& step) {
+  const std::vector<at::Tensor>& slots = machine_.slots();
+  BindScope scope;
+  scope.instructions = std::span(step.source, 1);
+  scope.available.resize(slots.size());
+  for (SlotId slot = 0; slot < slots.size(); ++slot) {
+    scope.available[slot] = slots[slot].defined();
+  }
+  scope.needed = scope.available;
+  for_each_slot(step.source->results, [&](SlotId slot) { scope.needed[slot] = true; });
+  BoundProgram body = bind_program(decisions_, scope, groups_, order_);
+  externals_.ensure(body);
+  externals_.place(machine_.slots(), machine_.given());
+  machine_.prime(body);
+  run_steps(body);
+  // Results that the outer program does not read are not kept.
+  const auto is_stored = [&](SlotId slot) {
+    const auto begin = bound.stored.begin() + step.stored.begin;
+    const auto end = bound.stored.begin() + step.stored.end;
+    return std::any_of(begin, end, [&](const StoredResult& kept) { return kept.slot == slot; });
+  };
+  for_each_slot(step.source->results, [&](SlotId slot) {
+    if (!scope.available[slot] && !is_stored(slot)) {
+      machine_.slots()[slot].reset();
+    }
+  });
+}
+
+void Trial::step_down(const Step& step, const std::exception& failure) {
+  const Instruction& instruction = *step.source;
+  if (is_out_of_memory(failure)) {
+    throw step_error(decisions_.program(), step, failure);
+  }
+  if (decisions_.step_down(instruction)) {
+    return;
+  }
+  if (!continue_on_error_) {
+    throw step_error(decisions_.program(), step, failure);
+  }
+  decisions_.drop(instruction, "it failed: " + cause_of(failure));
+}
+
+void Trial::guard_arguments(const Step& step) {
+  std::vector<std::string> names;
+  std::string op;
+  if (step.kind == StepKind::kCall) {
+    names = argument_names(*step.handle);
+    op = toString(step.handle->operator_name());
+  } else if (step.source->kind == InstructionKind::kOp) {
+    const RecordedSchema schema =
+        parse_recorded_schema(schema_text(decisions_.program(), *step.source));
+    names = schema.arguments;
+    op = step.source->name;
+  } else {
+    return;
+  }
+  if (const auto problem = find_unsafe_arguments(op, names, machine_.stack())) {
+    throw UnsafeArguments(*problem);
+  }
+  if (externals_.has_mapped()) {
+    externals_.seed(table_reach(op, names, machine_.stack()));
+  }
+}
+
+bool Trial::check_outputs(const Step& step) {
+  const Instruction& instruction = *step.source;
+  differs_in_kind_ = false;
+  differs_in_shape_ = false;
+  if (instruction.kind != InstructionKind::kOp) {
+    return false;
+  }
+  const torch::jit::Stack& stack = machine_.stack();
+  const c10::IValue nothing;
+  for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+    const c10::IValue& value = i < stack.size() ? stack[i] : nothing;
+    const auto* list = std::get_if<Argument::List>(&instruction.results[i].value);
+    if (list == nullptr) {
+      check(step, instruction.results[i], value);
+      continue;
+    }
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      const bool there = value.isTensorList() && k < value.toTensorList().size();
+      check(step, (*list)[k], there ? c10::IValue(value.toTensorList().get(k)) : nothing);
+    }
+  }
+  return differs_in_kind_ || differs_in_shape_;
+}
+
+void Trial::check(const Step& step, const Argument& recorded, const c10::IValue& value) {
+  const auto* reference = std::get_if<Argument::SlotRef>(&recorded.value);
+  const bool undefined = std::holds_alternative<Argument::Undefined>(recorded.value);
+  if (reference == nullptr && !undefined) {
+    return;
+  }
+  ++result_.outputs_checked;
+  const at::Tensor tensor = value.isTensor() ? value.toTensor() : at::Tensor();
+  if (undefined || !tensor.defined()) {
+    if (undefined != !tensor.defined()) {
+      const std::string expected =
+          undefined ? "undefined" : describe(decisions_.program().slots[reference->id]);
+      note(step, "undefined", expected, describe(tensor));
+      differs_in_kind_ = true;
+    }
+    return;
+  }
+  const Slot& slot = decisions_.program().slots[reference->id];
+  if (tensor.scalar_type() != to_scalar_type(slot.dtype)) {
+    note(step, "dtype", std::string(to_string(slot.dtype)),
+         std::string(to_string(static_cast<et_schema::DType>(tensor.scalar_type()))));
+    differs_in_kind_ = true;
+  } else if (decisions_.is_pinned(*step.source)) {
+    return;  // what follows gets the recorded shape
+  } else if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
+    note(step, "shape", fmt::format("[{}]", fmt::join(slot.sizes, ", ")),
+         fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")));
+    differs_in_shape_ = true;
+  } else if (slot.strides_recorded && !slot.sparse && tensor.layout() == at::kStrided &&
+             !same_strides(slot, tensor)) {
+    note(step, "stride", fmt::format("[{}]", fmt::join(slot.strides, ", ")),
+         fmt::format("[{}]", fmt::join(tensor.strides(), ", ")));
+  }
+}
+
+void Trial::note(const Step& step, std::string field, std::string expected, std::string got) {
+  ++result_.output_mismatches;
+  if (result_.mismatches.size() < kMostMismatches) {
+    result_.mismatches.push_back({step.source->node_id, step.source->name, std::move(field),
+                                  std::move(expected), std::move(got)});
+  }
+}
+
+}  // namespace understudy::replayer

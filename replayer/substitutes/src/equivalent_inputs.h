@@ -1,0 +1,83 @@
+#pragma once
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::replayer {
+
+/// Where the arguments that a function wants stand among the recorded ones, found once at binding.
+/// `wanted` is a list of names separated by blanks: "a|b" takes whichever there is, "a?" may be
+/// missing.
+class ArgumentPlaces {
+ public:
+  /// Nothing if an argument that is wanted was not recorded.
+  [[nodiscard]] static std::optional<ArgumentPlaces> find(std::string_view wanted,
+                                                          std::span<const std::string> recorded);
+  [[nodiscard]] std::span<const std::optional<std::size_t>> places() const { return places_; }
+  [[nodiscard]] std::size_t recorded() const { return recorded_; }
+
+ private:
+  std::vector<std::optional<std::size_t>> places_;
+  std::size_t recorded_ = 0;
+};
+
+/// Reads the wanted arguments of one call, in the order in which they are wanted. Each reader takes
+/// every boxed form in which a recorded value may come: whole numbers for floats, lists of any
+/// kind, None. A value of another kind throws c10::Error.
+class Inputs {
+ public:
+  /// The recorded arguments are the `places.recorded()` entries that start at `first`.
+  Inputs(const torch::jit::Stack& stack, std::size_t first, const ArgumentPlaces& places)
+      : stack_(stack), first_(first), places_(places) {}
+
+  [[nodiscard]] at::Tensor tensor();  ///< undefined for None
+  [[nodiscard]] std::vector<at::Tensor> tensors();
+  [[nodiscard]] std::int64_t integer(std::int64_t otherwise = 0);
+  [[nodiscard]] double number(double otherwise = 0);
+  [[nodiscard]] std::optional<double> maybe_number();
+  [[nodiscard]] bool flag(bool otherwise = false);
+  [[nodiscard]] std::vector<std::int64_t> integers();
+  [[nodiscard]] std::vector<bool> flags();
+
+ private:
+  /// The next wanted argument; null where it was not recorded or is None.
+  const c10::IValue* next();
+
+  const torch::jit::Stack& stack_;
+  std::size_t first_;
+  const ArgumentPlaces& places_;
+  std::size_t taken_ = 0;
+};
+
+/// A tensor as an optional argument: none where it is undefined.
+[[nodiscard]] std::optional<at::Tensor> maybe(const at::Tensor& tensor);
+
+/// Makes results that hold nothing of use here, in the layout that was recorded.
+class Fillers {
+ public:
+  explicit Fillers(std::span<const et_schema::Slot* const> results) {
+    for (const et_schema::Slot* slot : results) {
+      layouts_.push_back(slot != nullptr ? std::optional(*slot) : std::nullopt);
+    }
+  }
+  /// Zeros in the layout of recorded result `index`; an undefined tensor where none was recorded.
+  [[nodiscard]] at::Tensor make(std::size_t index, at::Device device) const;
+  /// The recorded sizes of result `index`, if known.
+  [[nodiscard]] const et_schema::Slot* layout(std::size_t index) const;
+
+ private:
+  std::vector<std::optional<et_schema::Slot>> layouts_;
+};
+
+}  // namespace understudy::replayer

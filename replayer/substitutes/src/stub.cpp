@@ -1,0 +1,313 @@
+#include "stub.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/List.h>
+#include <ATen/ops/_values.h>
+#include <ATen/ops/bitwise_or.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "equivalent_native.h"
+#include "et_schema/support/assert.h"
+#include "replayer/dispatch/layout.h"
+#include "replayer/values/values.h"
+
+#ifndef _OPENMP
+#error "without OpenMP at::parallel_for is a loop, and a stub has one thread"
+#endif
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using torch::jit::Stack;
+
+constexpr std::int64_t kGrainBytes = std::int64_t{1} << 18U;
+/// Elements that are drawn once and written again and again: they stay in the nearest cache.
+constexpr std::int64_t kTileElements = 2048;
+
+/// What is read goes here, so that no compiler leaves the reading out.
+std::atomic<std::uint64_t> read_sink{0};
+/// Zero; no compiler knows.
+std::atomic<std::uint64_t> no_bits{0};
+
+/// The tensor's bytes as a row, without the elements that strides repeat or leave out.
+at::Tensor bytes_of(const at::Tensor& tensor) {
+  std::int64_t extent = 1;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    extent += (tensor.size(dim) - 1) * tensor.stride(dim);
+  }
+  const auto item = static_cast<std::int64_t>(tensor.itemsize());
+  at::Tensor bytes = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(at::kByte));
+  bytes.set_(tensor.storage(), tensor.storage_offset() * item,
+             {std::min(extent, tensor.numel()) * item}, {1});
+  return bytes;
+}
+
+bool has_bytes(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.numel() > 0 && !tensor.is_meta() &&
+         tensor.layout() == at::kStrided && tensor.has_storage();
+}
+
+/// Calls visit(begin, end) for parts of [0, bytes), on the threads of an operator.
+template <typename Visit>
+void for_bytes(std::int64_t bytes, Visit&& visit) {
+  at::parallel_for(0, bytes, kGrainBytes, std::forward<Visit>(visit));
+}
+
+void read_on_cpu(const at::Tensor& bytes) {
+  const auto* data = bytes.const_data_ptr<std::uint8_t>();
+  for_bytes(bytes.numel(), [data](std::int64_t begin, std::int64_t end) {
+    std::uint64_t all = 0;
+    std::uint64_t word = 0;
+    for (; begin + 8 <= end; begin += 8) {
+      std::memcpy(&word, data + begin, sizeof word);
+      all ^= word;
+    }
+    for (; begin < end; ++begin) {
+      all ^= data[begin];
+    }
+    read_sink.fetch_xor(all, std::memory_order_relaxed);
+  });
+}
+
+void rewrite_on_cpu(const at::Tensor& bytes) {
+  auto* data = bytes.mutable_data_ptr<std::uint8_t>();
+  const std::uint64_t nothing = no_bits.load(std::memory_order_relaxed);
+  for_bytes(bytes.numel(), [data, nothing](std::int64_t begin, std::int64_t end) {
+    for (; begin < end; ++begin) {
+      data[begin] = static_cast<std::uint8_t>(data[begin] | nothing);
+    }
+  });
+}
+
+/// Where a tensor stands among the arguments: the argument, and its place in a list.
+struct Place {
+  std::size_t argument = 0;
+  std::optional<std::size_t> element;
+};
+
+std::optional<Place> find_place(const std::vector<Argument>& arguments, SlotId slot) {
+  const auto is_slot = [slot](const Argument& argument) {
+    const auto* reference = std::get_if<Argument::SlotRef>(&argument.value);
+    return reference != nullptr && reference->id == slot;
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_slot(arguments[i])) {
+      return Place{i, {}};
+    }
+    if (const auto* list = std::get_if<Argument::List>(&arguments[i].value)) {
+      const auto found = std::find_if(list->begin(), list->end(), is_slot);
+      if (found != list->end()) {
+        return Place{i, static_cast<std::size_t>(found - list->begin())};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// A result that is made anew, call by call.
+class FreshResult {
+ public:
+  FreshResult(Slot layout, c10::Device device) : layout_(std::move(layout)), device_(device) {
+    const at::ScalarType dtype = to_scalar_type(layout_.dtype);
+    const std::int64_t extent = extent_elements(layout_);
+    // A rule can speak of the tensor as a whole; what it does not speak of is alike everywhere.
+    const std::int64_t drawn = layout_.value ? extent : std::min(extent, kTileElements);
+    Slot tile = layout_;
+    tile.sizes = {drawn};
+    tile.strides = {1};
+    content_ = make_tensor(tile, c10::kCPU);
+    fill_tensor(content_, layout_.value ? *layout_.value : default_rule(dtype, layout_.sizes),
+                {0, layout_.storage});
+    content_ = bytes_of_content().to(device_);
+  }
+
+  [[nodiscard]] at::Tensor make() const {
+    at::Tensor made = make_tensor(layout_, device_);
+    const std::int64_t tile = content_.numel();
+    if (made.is_meta() || tile == 0) {
+      return made;
+    }
+    const auto item = static_cast<std::int64_t>(made.itemsize());
+    at::Tensor bytes = at::empty({0}, content_.options());
+    const std::int64_t count = extent_elements(layout_) * item;
+    bytes.set_(made.storage(), made.storage_offset() * item, {count}, {1});
+    const std::int64_t tiled = count / tile * tile;
+    if (tiled > 0) {
+      bytes.narrow(0, 0, tiled).view({-1, tile}).copy_(content_.expand({tiled / tile, tile}));
+    }
+    if (tiled < count) {
+      bytes.narrow(0, tiled, count - tiled).copy_(content_.narrow(0, 0, count - tiled));
+    }
+    return made;
+  }
+
+ private:
+  [[nodiscard]] at::Tensor bytes_of_content() const {
+    return content_.numel() == 0 ? at::empty({0}, at::kByte) : bytes_of(content_);
+  }
+
+  Slot layout_;
+  c10::Device device_;
+  at::Tensor content_;  ///< bytes
+};
+
+using Result = std::variant<std::monostate, Place, FreshResult>;
+
+/// One recorded result: a tensor, or a list of them.
+struct ResultEntry {
+  bool is_list = false;
+  std::vector<Result> tensors;
+};
+
+Result plan_result(const Program& program, const Instruction& instruction, const Argument& result,
+                   c10::Device device) {
+  const auto* reference = std::get_if<Argument::SlotRef>(&result.value);
+  if (reference == nullptr) {
+    return {};
+  }
+  if (const std::optional<Place> place = find_place(instruction.args, reference->id)) {
+    return *place;
+  }
+  const Slot& slot = program.slots[reference->id];
+  if (slot.dtype == et_schema::DType::kUndefined || slot.sparse) {
+    return {};
+  }
+  return FreshResult(slot, map_device(program.storages[slot.storage].device, device));
+}
+
+std::vector<ResultEntry> plan_results(const Program& program, const Instruction& instruction,
+                                      c10::Device device) {
+  std::vector<ResultEntry> entries;
+  for (const Argument& result : instruction.results) {
+    ResultEntry entry;
+    if (const auto* list = std::get_if<Argument::List>(&result.value)) {
+      entry.is_list = true;
+      for (const Argument& item : *list) {
+        entry.tensors.push_back(plan_result(program, instruction, item, device));
+      }
+    } else {
+      entry.tensors.push_back(plan_result(program, instruction, result, device));
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// An argument's tensor; undefined where it has none.
+at::Tensor tensor_at(const c10::IValue& argument, std::optional<std::size_t> element) {
+  if (!element) {
+    return argument.isTensor() ? argument.toTensor() : at::Tensor();
+  }
+  if (!argument.isList() || *element >= argument.toListRef().size()) {
+    return {};
+  }
+  return tensor_at(argument.toListRef()[*element], {});
+}
+
+void read_all(const c10::IValue& argument) {
+  if (argument.isTensor()) {
+    read_bytes(argument.toTensor());
+  } else if (argument.isList()) {
+    for (const c10::IValue& item : argument.toListRef()) {
+      read_all(item);
+    }
+  }
+}
+
+at::Tensor write_result(const Result& result, const Stack& stack, std::size_t first) {
+  if (const auto* place = std::get_if<Place>(&result)) {
+    at::Tensor tensor = tensor_at(stack[first + place->argument], place->element);
+    rewrite_bytes(tensor);
+    return tensor;
+  }
+  const auto* fresh = std::get_if<FreshResult>(&result);
+  return fresh != nullptr ? fresh->make() : at::Tensor();
+}
+
+}  // namespace
+
+void read_bytes(const at::Tensor& tensor) {
+  if (tensor.defined() && tensor.is_sparse()) {
+    read_bytes(tensor._values());
+  } else if (has_bytes(tensor)) {
+    const at::Tensor bytes = bytes_of(tensor);
+    if (bytes.is_cpu()) {
+      read_on_cpu(bytes);
+    } else {
+      at::sum(bytes);
+    }
+  }
+}
+
+void rewrite_bytes(const at::Tensor& tensor) {
+  if (tensor.defined() && tensor.is_sparse()) {
+    rewrite_bytes(tensor._values());
+  } else if (has_bytes(tensor)) {
+    at::Tensor bytes = bytes_of(tensor);
+    if (bytes.is_cpu()) {
+      rewrite_on_cpu(bytes);
+    } else {
+      bytes.bitwise_or_(0);
+    }
+  }
+}
+
+std::optional<std::int64_t> recorded_work_ns(const Instruction& instruction,
+                                             c10::DeviceType device) {
+  if (!instruction.timing) {
+    return std::nullopt;
+  }
+  const bool ran_elsewhere = instruction.timing->device_ns > 0 && device == c10::DeviceType::CPU;
+  return ran_elsewhere ? instruction.timing->device_ns : instruction.timing->host_ns;
+}
+
+Equivalent lasting(Equivalent equivalent, std::int64_t duration_ns) {
+  equivalent.call = [call = std::move(equivalent.call), duration_ns](Stack& stack) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(duration_ns);
+    call(stack);
+    while (std::chrono::steady_clock::now() < end) {
+      // The original computed: its core was not free for others.
+    }
+  };
+  return equivalent;
+}
+
+Equivalent make_stub(const Program& program, const Instruction& instruction, c10::Device device,
+                     std::string by) {
+  const std::size_t count = instruction.args.size();
+  auto run = [count, results = plan_results(program, instruction, device)](const Stack& stack,
+                                                                           std::size_t first) {
+    for (std::size_t i = 0; i < count; ++i) {
+      read_all(stack[first + i]);
+    }
+    std::vector<c10::IValue> values;
+    for (const ResultEntry& entry : results) {
+      c10::List<at::Tensor> tensors;
+      for (const Result& result : entry.tensors) {
+        tensors.push_back(write_result(result, stack, first));
+      }
+      values.push_back(entry.is_list ? c10::IValue(tensors) : c10::IValue(tensors.get(0)));
+    }
+    return values;
+  };
+  Equivalent stub{
+      .by = std::move(by), .rung = Rung::kStubbed, .call = on_stack(count, std::move(run))};
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
+  return work_ns ? lasting(std::move(stub), *work_ns) : stub;
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "et_schema/model/program.h"
+#include "replayer/substitutes/equivalents.h"
+
+namespace understudy::replayer {
+
+// A stub holds the place of work that cannot run here. What that means is defined in
+// docs/metrics.md, "Stubs"; everything that is stubbed is made of these.
+
+/// What a stub does that does nothing else of use.
+inline constexpr std::string_view kPlainStub = "its inputs read, its outputs written";
+
+/// A stub of any operator, kernel or label: it reads every tensor among the arguments, writes the
+/// results that are arguments in place, with the values they have, and makes the others, in the
+/// recorded layout, with the values of their rule. The stack holds one entry for each of the
+/// instruction's arguments. `by` says for the report what it does instead. Lasts as recorded.
+[[nodiscard]] Equivalent make_stub(const et_schema::Program& program,
+                                   const et_schema::Instruction& instruction, c10::Device device,
+                                   std::string by);
+
+/// The time that the instruction's own work took in the original: on the device where it had one,
+/// else on the host. On a GPU the host's alone, which is all that a stub can take there. Nothing
+/// without a profile.
+[[nodiscard]] std::optional<std::int64_t> recorded_work_ns(
+    const et_schema::Instruction& instruction, c10::DeviceType device);
+
+/// The same, each call of which keeps its thread busy until `duration_ns` after its start.
+[[nodiscard]] Equivalent lasting(Equivalent equivalent, std::int64_t duration_ns);
+
+/// Reads as many bytes as the tensor has elements for; of a sparse one its values.
+void read_bytes(const at::Tensor& tensor);
+/// Reads and writes them; the values stay.
+void rewrite_bytes(const at::Tensor& tensor);
+
+}  // namespace understudy::replayer

@@ -1,0 +1,183 @@
+#include "replayer/values/values.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "values_device.h"
+#include "values_store.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+/// Beyond this a one-dimensional tensor is taken for a flattened table or flattened parameters.
+constexpr std::int64_t kFlattened = 65536;
+constexpr std::int64_t kLargestKernelSide = 11;
+constexpr double kSmallestDeviation = 1.0 / 64;
+
+ValueRule make_rule(ValueRuleKind kind, double a = 0, double b = 0) {
+  ValueRule rule;
+  rule.kind = kind;
+  rule.a = a;
+  rule.b = b;
+  return rule;
+}
+
+std::int64_t fan_in(at::IntArrayRef sizes) {
+  const auto spatial = sizes.slice(2);
+  const bool kernel = !spatial.empty() && std::all_of(spatial.begin(), spatial.end(), [](auto s) {
+    return s <= kLargestKernelSide;
+  });
+  if (!kernel) {
+    return sizes.back();
+  }
+  std::int64_t product = 1;
+  for (const std::int64_t size : sizes.slice(1)) {
+    product *= std::max<std::int64_t>(size, 1);
+  }
+  return product;
+}
+
+/// The whole numbers that a type without arithmetic of its own is stored as; the type itself where
+/// it has one.
+at::ScalarType stored_as(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kQInt8:
+    case at::ScalarType::Int1:
+    case at::ScalarType::Int2:
+    case at::ScalarType::Int3:
+    case at::ScalarType::Int4:
+    case at::ScalarType::Int5:
+    case at::ScalarType::Int6:
+    case at::ScalarType::Int7:
+      return at::kChar;
+    case at::kQInt32:
+      return at::kInt;
+    case at::ScalarType::Bits16:
+      return at::kUInt16;
+    case at::kQUInt8:
+    case at::kQUInt4x2:
+    case at::kQUInt2x4:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+    case at::ScalarType::Bits8:
+    case at::ScalarType::UInt1:
+    case at::ScalarType::UInt2:
+    case at::ScalarType::UInt3:
+    case at::ScalarType::UInt4:
+    case at::ScalarType::UInt5:
+    case at::ScalarType::UInt6:
+    case at::ScalarType::UInt7:
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return at::kByte;
+    default:
+      return dtype;
+  }
+}
+
+at::Tensor as_numbers(const at::Tensor& tensor) {
+  const at::ScalarType dtype = stored_as(tensor.scalar_type());
+  if (dtype == tensor.scalar_type()) {
+    return tensor;
+  }
+  at::Tensor numbers = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(dtype));
+  return numbers.set_(tensor.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
+}
+
+/// Of types that are stored as whole numbers: any that they can be, so that no branch is always
+/// taken.
+std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
+  constexpr std::int64_t kByteValues = 256;
+  ValueRule rule = make_rule(ValueRuleKind::kIntegers);
+  switch (dtype) {
+    case at::kQInt8:
+    case at::kQInt32:
+      rule.low = -kByteValues / 2;
+      rule.high = kByteValues / 2;
+      return rule;
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return make_rule(ValueRuleKind::kConstant, 0x22);  // two ones
+    case at::kQUInt8:
+    case at::kQUInt4x2:
+    case at::kQUInt2x4:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+    case at::ScalarType::Bits8:
+    case at::ScalarType::Bits16:
+      rule.high = kByteValues;
+      return rule;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The tensor without the dimensions that repeat elements, so that each is written once.
+at::Tensor without_repeats(at::Tensor tensor) {
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) {
+      tensor = tensor.narrow(dim, 0, 1);
+    }
+  }
+  return tensor;
+}
+
+/// Random numbers of a device that depend on the key alone.
+at::Generator generator_of(c10::Device device, ValueKey key) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // the golden ratio's bits spread the streams
+  at::Generator generator = at::globalContext().defaultGenerator(device).clone();
+  generator.set_current_seed(key.seed * kOdd + key.stream);
+  return generator;
+}
+
+}  // namespace
+
+ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
+  if (const std::optional<ValueRule> rule = stored_rule(dtype)) {
+    return *rule;
+  }
+  const bool floating = at::isFloatingType(dtype) || at::isComplexType(dtype);
+  if (dtype == at::kBool || sizes.empty()) {
+    return make_rule(ValueRuleKind::kConstant, 1);
+  }
+  if (!floating) {
+    return make_rule(ValueRuleKind::kZeros);
+  }
+  if (sizes.size() == 1) {
+    return sizes[0] > kFlattened ? make_rule(ValueRuleKind::kNormal, 0, kSmallestDeviation)
+                                 : make_rule(ValueRuleKind::kUniform, 0.5, 1);
+  }
+  const auto inputs = static_cast<double>(std::max<std::int64_t>(fan_in(sizes), 1));
+  return make_rule(ValueRuleKind::kNormal, 0,
+                   std::clamp(1 / std::sqrt(inputs), kSmallestDeviation, 1.0));
+}
+
+void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {
+  if (!tensor.defined() || tensor.numel() == 0 || tensor.layout() != at::kStrided ||
+      tensor.is_meta()) {
+    return;
+  }
+  const at::Tensor once = without_repeats(tensor);
+  if (!once.is_cpu() && fill_on_device(once, rule, generator_of(once.device(), key))) {
+    return;
+  }
+  const at::Tensor target = without_repeats(as_numbers(tensor));
+  const Draws draws(rule, key, target.numel());
+  if (target.is_cpu() && target.is_contiguous()) {
+    store_draws(draws, rule, 0, target.numel(), target.data_ptr(), target.scalar_type());
+    return;
+  }
+  const at::Tensor made = at::empty(target.sizes(), target.options().device(at::kCPU));
+  store_draws(draws, rule, 0, made.numel(), made.data_ptr(), made.scalar_type());
+  target.copy_(made);
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,132 @@
+#include <ATen/ops/_values.h>
+#include <ATen/ops/view_as_real.h>
+#include <c10/core/ScalarType.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "replayer/values/values.h"
+#include "values_device.h"
+
+namespace understudy::replayer {
+namespace {
+
+/// Where the exponent and the fraction of a floating type lie in its bits, as those of an integer.
+template <typename Bits>
+struct Layout {
+  Bits magnitude;  ///< all but the sign
+  Bits infinity;   ///< exponent all ones, fraction 0
+  Bits normal;     ///< smallest normal number
+};
+
+constexpr Layout<std::int16_t> kHalfLayout{0x7FFF, 0x7C00, 0x0400};
+constexpr Layout<std::int16_t> kBFloat16Layout{0x7FFF, 0x7F80, 0x0080};
+constexpr Layout<std::int32_t> kFloatLayout{0x7FFFFFFF, 0x7F800000, 0x00800000};
+constexpr Layout<std::int64_t> kDoubleLayout{0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000,
+                                             0x0010000000000000};
+
+/// Signed integers and no branches, so that the compiler makes vector code of it.
+template <typename Bits>
+ValueHealth scan_bits(const void* data, std::int64_t count, Layout<Bits> layout) {
+  const auto* elements = static_cast<const Bits*>(data);
+  Bits nan = 0;
+  Bits inf = 0;
+  Bits subnormal = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto magnitude = static_cast<Bits>(elements[i] & layout.magnitude);
+    nan = static_cast<Bits>(nan | static_cast<Bits>(magnitude > layout.infinity));
+    inf = static_cast<Bits>(inf | static_cast<Bits>(magnitude == layout.infinity));
+    subnormal = static_cast<Bits>(subnormal | (static_cast<Bits>(magnitude > 0) &
+                                               static_cast<Bits>(magnitude < layout.normal)));
+  }
+  return {.nan = nan != 0, .inf = inf != 0, .subnormal = subnormal != 0};
+}
+
+/// One byte an element: which of the 256 codes occur, then what these mean.
+template <typename T>
+ValueHealth scan_bytes(const void* data, std::int64_t count) {
+  const auto* elements = static_cast<const std::uint8_t*>(data);
+  std::array<bool, 256> seen{};
+  for (std::int64_t i = 0; i < count; ++i) {
+    seen[elements[i]] = true;
+  }
+  ValueHealth health;
+  for (std::size_t code = 0; code < seen.size(); ++code) {
+    if (!seen[code]) {
+      continue;
+    }
+    const auto value = static_cast<float>(T(static_cast<std::uint8_t>(code), T::from_bits()));
+    const auto smallest = static_cast<float>(std::numeric_limits<T>::min());
+    health.nan |= value != value;
+    health.inf |= std::abs(value) == std::numeric_limits<float>::infinity();
+    health.subnormal |= value != 0 && std::abs(value) < smallest;
+  }
+  return health;
+}
+
+ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kHalf:
+      return scan_bits(data, count, kHalfLayout);
+    case at::kBFloat16:
+      return scan_bits(data, count, kBFloat16Layout);
+    case at::kFloat:
+      return scan_bits(data, count, kFloatLayout);
+    case at::kDouble:
+      return scan_bits(data, count, kDoubleLayout);
+    case at::kComplexHalf:
+      return scan_bits(data, 2 * count, kHalfLayout);
+    case at::kComplexFloat:
+      return scan_bits(data, 2 * count, kFloatLayout);
+    case at::kComplexDouble:
+      return scan_bits(data, 2 * count, kDoubleLayout);
+    case at::kFloat8_e5m2:
+      return scan_bytes<c10::Float8_e5m2>(data, count);
+    case at::kFloat8_e4m3fn:
+      return scan_bytes<c10::Float8_e4m3fn>(data, count);
+    case at::kFloat8_e5m2fnuz:
+      return scan_bytes<c10::Float8_e5m2fnuz>(data, count);
+    case at::kFloat8_e4m3fnuz:
+      return scan_bytes<c10::Float8_e4m3fnuz>(data, count);
+    case at::kFloat8_e8m0fnu:
+      return scan_bytes<c10::Float8_e8m0fnu>(data, count);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+ValueHealth scan(const at::Tensor& tensor) {
+  const bool floating = tensor.defined() && (at::isFloatingType(tensor.scalar_type()) ||
+                                             at::isComplexType(tensor.scalar_type()));
+  if (!floating || tensor.is_meta() || tensor._is_zerotensor()) {
+    return {};
+  }
+  if (tensor.is_sparse()) {
+    return scan(tensor._values());
+  }
+  if (tensor.layout() != at::kStrided || tensor.numel() == 0) {
+    return {};
+  }
+  at::Tensor seen = tensor;
+  for (std::int64_t dim = 0; dim < seen.dim(); ++dim) {
+    if (seen.stride(dim) == 0) {
+      seen = seen.narrow(dim, 0, 1);
+    }
+  }
+  if (!seen.is_cpu()) {
+    if (const std::optional<ValueHealth> health = scan_on_device(seen)) {
+      return *health;
+    }
+  }
+  if (!seen.is_cpu() || !seen.is_non_overlapping_and_dense()) {
+    seen = seen.cpu().contiguous();
+  }
+  return scan_dense(seen.data_ptr(), seen.numel(), seen.scalar_type());
+}
+
+}  // namespace understudy::replayer

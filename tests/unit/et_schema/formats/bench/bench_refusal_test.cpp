@@ -1,0 +1,320 @@
+// What read_bench and write_bench must refuse of the zip and the manifest, each with its whole
+// message.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "bench_refusals.h"
+#include "bench_samples.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/zip.h"
+
+namespace understudy::et_schema {
+namespace {
+
+// ---- the zip
+
+TEST(BenchRefusal, NoFile) {
+  try {
+    (void)read_bench("/nowhere/bench.et");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(to_text(error), R"(the file cannot be read
+  file:     /nowhere/bench.et
+  expected: a file that can be read
+  got:      No such file or directory)");
+  }
+}
+
+TEST(BenchRefusal, AFolder) {
+  try {
+    (void)read_bench("/");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(to_text(error), R"(the file cannot be read
+  file:     /
+  expected: a file that can be read
+  got:      Is a directory)");
+  }
+}
+
+TEST(BenchRefusal, NotAZip) {
+  EXPECT_EQ(refusal("{\"schema\": \"1.1.1\", \"nodes\": []}"), R"(not a benchmark of Understudy
+  file:     bench.et
+  expected: a zip whose first member is manifest.json
+  got:      "{"schema": "1.1." …
+  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
+  EXPECT_EQ(refusal(""), R"(not a benchmark of Understudy
+  file:     bench.et
+  expected: a zip whose first member is manifest.json
+  got:      an empty file
+  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
+}
+
+TEST(BenchRefusal, AZipOfSomethingElse) {
+  EXPECT_EQ(refusal(zip_bytes({{"data.pkl", "pickle"}})), R"(not a benchmark of Understudy
+  file:     bench.et
+  expected: a zip whose first member is manifest.json
+  got:      "PK??????????!???" …
+  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
+}
+
+TEST(BenchRefusal, ATruncatedZip) {
+  const std::string bytes = packed(tiny_bench());
+  EXPECT_EQ(refusal(bytes.substr(0, bytes.size() / 2)), R"(the benchmark's zip is damaged
+  file:     bench.et
+  expected: a whole zip file
+  got:      Unrecognized archive format
+  hint:     copy the file again, or make the benchmark again with `generate`)");
+}
+
+TEST(BenchRefusal, EveryTruncation) {
+  const std::string bytes = packed(tiny_bench());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_NE(refusal(bytes.substr(0, size)), "accepted") << size;
+  }
+}
+
+TEST(BenchRefusal, DamagedContent) {
+  std::string bytes = packed(tiny_bench());
+  const std::size_t inside = bytes.find(kProgram) + std::string(kProgram).size() + 60;
+  bytes[inside] = static_cast<char>(bytes[inside] ^ 0x55);
+  EXPECT_NE(refusal(bytes).find("the benchmark's zip is damaged"), std::string::npos)
+      << refusal(bytes);
+}
+
+TEST(BenchRefusal, UnsafeNames) {
+  EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {"../evil", "x"}})),
+            R"(the benchmark holds a member with an unsafe name
+  file:     bench.et
+  expected: a relative name without ".."
+  got:      "../evil"
+  hint:     do not use this file: `generate` does not write such names)");
+  EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {"/etc/evil", "x"}})),
+            R"(the benchmark holds a member with an unsafe name
+  file:     bench.et
+  expected: a relative name without ".."
+  got:      "/etc/evil"
+  hint:     do not use this file: `generate` does not write such names)");
+  EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {"programs/../../evil", "x"}})),
+            R"(the benchmark holds a member with an unsafe name
+  file:     bench.et
+  expected: a relative name without ".."
+  got:      "programs/../../evil"
+  hint:     do not use this file: `generate` does not write such names)");
+  EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {"..\\evil", "x"}})),
+            R"(the benchmark holds a member with an unsafe name
+  file:     bench.et
+  expected: a relative name without ".."
+  got:      "../evil"
+  hint:     do not use this file: `generate` does not write such names)");
+}
+
+TEST(BenchRefusal, ADuplicateMember) {
+  EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {kManifest, "{}"}})),
+            R"(the benchmark holds two members of one name
+  file:     bench.et
+  expected: each name once
+  got:      "manifest.json" twice
+  hint:     make the benchmark again with `generate`)");
+}
+
+TEST(BenchRefusal, AMissingProgram) {
+  EXPECT_EQ(refused_manifest("programs/0.jsonl", "programs/7.jsonl"),
+            R"(the benchmark lacks a member
+  file:     bench.et
+  expected: a member "programs/7.jsonl" in the zip
+  got:      none
+  hint:     make the benchmark again with `generate`)");
+}
+
+TEST(BenchRefusal, Bombs) {
+  ReadLimits limits;
+  limits.max_file_bytes = 1000;
+  const std::string zeros(2000, '0');
+  const std::string bytes = zip_bytes({{kManifest, "{}"}, {"blob", zeros}});
+  EXPECT_EQ(refusal(bytes, limits), R"(the benchmark unpacks to more than is allowed
+  file:     bench.et
+  expected: at most 1000 bytes in one member
+  got:      more in "blob"
+  hint:     do not use this file unless you trust where it is from)");
+  limits.max_file_bytes = 10000;
+  limits.max_total_bytes = 1500;
+  EXPECT_EQ(refusal(bytes, limits), R"(the benchmark unpacks to more than is allowed
+  file:     bench.et
+  expected: at most 1500 bytes in all
+  got:      more
+  hint:     do not use this file unless you trust where it is from)");
+}
+
+TEST(BenchRefusal, ABombByItsRatio) {
+  const std::string bytes =
+      zip_bytes({{kManifest, "{}"}, {"blob", std::string(std::size_t{65} << 20U, '0')}});
+  EXPECT_EQ(refusal(bytes), R"(the benchmark unpacks to more than is allowed
+  file:     bench.et
+  expected: at most 200 times the packed 297757 bytes
+  got:      more
+  hint:     do not use this file unless you trust where it is from)");
+}
+
+TEST(BenchRefusal, ManyRanksOfOneLargeProgram) {
+  ReadLimits limits;
+  limits.max_total_bytes = 20000;
+  EXPECT_EQ(refusal(packed(equal_ranks_bench(4, 20)), limits),
+            R"(the benchmark unpacks to more than is allowed
+  file:     bench.et
+  expected: programs of at most 20000 bytes over all ranks
+  got:      more
+  hint:     do not use this file unless you trust where it is from)");
+}
+
+// ---- the manifest
+
+TEST(BenchRefusal, AManifestThatIsNotJson) {
+  const auto refused_partial = [](const std::string& partial) {
+    return refused_manifest("\"sources\":", "\"partial\":" + partial + ",\"sources\":");
+  };
+  EXPECT_EQ(refused_partial(R"({"world_size":0,"ranks":[0]})"),
+            unreadable("partial.world_size", "1 to 1048576", "0"));
+  EXPECT_EQ(refused_partial(R"({"world_size":2,"ranks":[2]})"),
+            unreadable("partial.ranks", "1 ranks below 2, ascending", "[2]"));
+  EXPECT_EQ(refused_partial(R"({"world_size":4,"ranks":[0,1]})"),
+            unreadable("partial.ranks", "1 ranks below 4, ascending", "[0,1]"));
+  EXPECT_EQ(refused_manifest("{", "["), unreadable("", "JSON", "no JSON from byte 10"));
+}
+
+TEST(BenchRefusal, AnotherFormat) {
+  EXPECT_EQ(refused_manifest("understudy-bench", "understudy-report"),
+            unreadable("format", "\"understudy-bench\"", "\"understudy-report\""));
+  EXPECT_EQ(refused_manifest("\"format\"", "\"form\""), unreadable("format", "this key", "none"));
+}
+
+TEST(BenchRefusal, ANewerVersion) {
+  const Bench bench = tiny_bench();
+  EXPECT_EQ(refusal(packed_with(bench, kManifest,
+                                [](std::string text) {
+                                  text = replaced(text, "\"version\":2", "\"version\":3");
+                                  return replaced(text, "0.1.0", "2.0.0");
+                                })),
+            R"(the benchmark is of a newer format than this program reads
+  file:     bench.et
+  field:    version
+  expected: version 2 or older, which Understudy 0.1.0 reads
+  got:      version 3, written by Understudy 2.0.0
+  hint:     use that version of Understudy or a newer one, or make the benchmark again with this one)");
+  EXPECT_EQ(refused_manifest("\"version\":2", "\"version\":0"),
+            unreadable("version", "1 or more", "0"));
+  EXPECT_EQ(refused_manifest("\"version\":2", "\"version\":\"1\""),
+            unreadable("version", "an integer of 64 bits", "\"1\""));
+}
+
+TEST(BenchRefusal, RanksThatDoNotAddUp) {
+  EXPECT_EQ(refused_manifest("\"world_size\":1", "\"world_size\":2"),
+            unreadable("world_size", "1, the number of ranks listed", "2"));
+  EXPECT_EQ(refused_manifest("\"world_size\":1", "\"world_size\":0"),
+            unreadable("world_size", "1 to 1048576", "0"));
+  EXPECT_EQ(refused_manifest("{\"rank\":0", "{\"rank\":1"), unreadable("ranks[0].rank", "0", "1"));
+}
+
+TEST(BenchRefusal, SourcesThatAreNotOneARank) {
+  EXPECT_EQ(refused_manifest("\"schema\":\"1.1.1\"}",
+                             "\"schema\":\"1.1.1\"},{\"file\":\"\",\"bytes\":0,"
+                             "\"content_hash\":\"0000000000000000\",\"schema\":\"\"}"),
+            unreadable("sources", "1 sources, one a rank", "2"));
+}
+
+TEST(BenchRefusal, AHashThatIsNone) {
+  EXPECT_EQ(refused_manifest("0000000000000011", "000000000000001g"),
+            unreadable("sources[0].content_hash", "16 hexadecimal digits", "\"000000000000001g\""));
+}
+
+TEST(BenchRefusal, AnUnknownLossCounter) {
+  EXPECT_EQ(refused_manifest("\"losses\":{", "\"losses\":{\"lost_socks\":2"),
+            unreadable("ranks[0].losses", "names of loss counters, as docs/formats.md lists them",
+                       "lost_socks"));
+}
+
+TEST(BenchRefusal, AGroupWithARankTwice) {
+  EXPECT_EQ(
+      refused_manifest("\"ranks\":[]", "\"ranks\":[1,0,1]"),
+      unreadable("process_groups[0].ranks", "ranks that are not negative, each once", "[1,0,1]"));
+  EXPECT_EQ(
+      refused_manifest("\"ranks\":[]", "\"ranks\":[-1]"),
+      unreadable("process_groups[0].ranks", "ranks that are not negative, each once", "[-1]"));
+  EXPECT_EQ(refused_manifest("\"size\":1", "\"size\":-1"),
+            unreadable("process_groups[0].size", "a size that is not negative", "-1"));
+}
+
+TEST(BenchRefusal, DifferencesThatDoNotFit) {
+  const auto with = [](const std::string& differences) {
+    return refused_manifest("\"losses\":{}", "\"losses\":{},\"differences\":" + differences);
+  };
+  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[3,1]],\"comms\":[]}"),
+            misfit("nodes", "rising instruction numbers below 3", "3"));
+  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[1,1],[1,2]],\"comms\":[]}"),
+            misfit("nodes", "rising instruction numbers below 3", "1"));
+  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[1]],\"comms\":[]}"),
+            unreadable("ranks[0].differences.nodes[0]", "[instruction, shift]", "[1]"));
+  EXPECT_EQ(with("{\"devices\":[[\"cpu\"]],\"nodes\":[],\"comms\":[]}"),
+            unreadable("ranks[0].differences.devices[0]", "[device, device]", "[\"cpu\"]"));
+  const std::string rest = "\"root_or_peer\":0,\"seq\":null,\"in_splits\":[],\"out_splits\":[]}]}";
+  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[],\"comms\":[{\"instruction\":0,\"group\":0," + rest),
+            misfit("comms", "the number of an instruction that communicates", "0"));
+  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[],\"comms\":[{\"instruction\":2,\"group\":9," + rest),
+            unsound("comm.group", "a number below 1, the number of process groups", "9", "20"));
+}
+
+// ---- writing what could not be read
+
+TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
+  Bench bench = tiny_bench();
+  bench.programs[0].slots[0].storage = 9;
+  const std::string path = "refused.et";
+  try {
+    write_bench(bench, path);
+    FAIL() << "written";
+  } catch (const Error& error) {
+    EXPECT_EQ(to_text(error), R"(the program of a rank does not hold together
+  file:     refused.et
+  rank:     0
+  field:    slot 0, storage
+  expected: a number below 2, the number of storages
+  got:      9
+  hint:     a bug of the generator: report it, with the trace that brings it about)");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
+  Bench bench = tiny_bench();
+  bench.programs[0].instructions[0].name = "aten::\xff";
+  try {
+    write_bench(bench, "refused.et");
+    FAIL() << "written";
+  } catch (const Error& error) {
+    EXPECT_EQ(to_text(error), R"(the benchmark cannot be written
+  file:     refused.et/programs/0.jsonl
+  expected: names and texts in UTF-8
+  got:      other bytes
+  hint:     rename the trace, or the operators and annotations in it)");
+  }
+}
+
+TEST(BenchRefusal, WritingWhereNothingCanBeWritten) {
+  try {
+    write_bench(tiny_bench(), "/nowhere/bench.et");
+    FAIL() << "written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFailed);
+    EXPECT_EQ(to_text(error), R"(the file cannot be written
+  file:     /nowhere/bench.et
+  expected: a place that can be written, with enough room
+  got:      No such file or directory
+  hint:     choose another place for the output)");
+  }
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

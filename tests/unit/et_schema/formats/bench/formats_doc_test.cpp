@@ -1,0 +1,84 @@
+// docs/formats.md says what the code says: its tables are compared with those of the sources.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/comm_names.h"
+#include "et_schema/model/losses.h"
+#include "program_names.h"
+
+namespace understudy::et_schema {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+std::string without_backticks(std::string text) {
+  std::erase(text, '`');
+  return text;
+}
+
+// The rows below the table's header line, as pairs of the first two cells.
+Rows table(const std::string& header) {
+  std::ifstream file(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
+  std::string line;
+  while (std::getline(file, line) && line != header) {
+  }
+  std::getline(file, line);  // the rule below the header
+  Rows rows;
+  while (std::getline(file, line) && line.starts_with("| ")) {
+    const std::size_t second = line.find(" | ", 2);
+    const std::size_t end = std::min(line.find(" | ", second + 3), line.size() - 2);
+    rows.emplace_back(without_backticks(line.substr(2, second - 2)),
+                      line.substr(second + 3, end - second - 3));
+  }
+  return rows;
+}
+
+TEST(FormatsDoc, ListsTheLossCounters) {
+  Rows expected;
+  for (std::size_t i = 0; i < kLossCount; ++i) {
+    const LossInfo& loss = info(static_cast<Loss>(i));
+    expected.emplace_back(loss.name, loss.meaning);
+  }
+  EXPECT_EQ(table("| counter | meaning |"), expected);
+}
+
+TEST(FormatsDoc, MapsC10dNamesAsTheReaderDoes) {
+  const Rows rows = table("| c10d | here |");
+  EXPECT_GE(rows.size(), 28U);
+  for (const auto& [name, recorded] : rows) {
+    const C10dName* known = find_c10d_name("c10d::" + name + "_");
+    ASSERT_NE(known, nullptr) << name;
+    EXPECT_EQ(known->recorded, without_backticks(recorded)) << name;
+    EXPECT_TRUE(kind_of_recorded_name(known->recorded)) << name;
+  }
+}
+
+TEST(FormatsDoc, ListsTheValueRules) {
+  Rows rows = table("| `rule` | content |");
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(ValueRuleKind::kDominant) + 1);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].first, to_string(static_cast<ValueRuleKind>(i)));
+  }
+}
+
+TEST(FormatsDoc, ListsTheKindsOfInstructions) {
+  std::string names;
+  for (const auto& [name, meaning] : table("| kind | what it is |")) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  std::string expected;
+  for (int i = 0; i <= static_cast<int>(InstructionKind::kMarker); ++i) {
+    expected += expected.empty() ? "" : ", ";
+    expected += to_string(static_cast<InstructionKind>(i));
+  }
+  EXPECT_EQ(names, expected);
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

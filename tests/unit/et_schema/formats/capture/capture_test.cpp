@@ -1,0 +1,89 @@
+#include "et_schema/capture/capture.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+const std::string kWhole =
+    R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"files":["rank-0.et.json.gz"],)"
+    R"("step_ns":[40,10,20,30],"observer_ns":{"kineto_event":250.5,"et_node":5000}},)"
+    R"({"rank":1,"files":[],"step_ns":[7,9,8],"observer_ns":null,)"
+    R"("host_probe":{"kind":"torchscript-1 2.11.0","timed_us":[9],"kineto_only_us":[500,400,410],"et_us":[]},)"
+    R"("untouched_tensor_bytes":{"cpu":4096,"cuda:0":12},"kernel_settings":{"sdp.flash":"off"},)"
+    R"("environment":{"torch":"2.11.0","variables":{"NCCL_ALGO":"Ring"}}}]})";
+
+std::string refusal(const std::string& from, const std::string& to) {
+  std::string json = kWhole;
+  json.replace(json.find(from), from.size(), to);
+  try {
+    (void)parse_capture(json, "capture.json");
+  } catch (const Error& error) {
+    return to_text(error);
+  }
+  return "accepted";
+}
+
+TEST(Capture, IsRead) {
+  ASSERT_TRUE(is_capture(kWhole));
+  const Capture capture = parse_capture(kWhole, "capture.json");
+  ASSERT_EQ(capture.ranks.size(), 2U);
+  EXPECT_EQ(capture.ranks[0].files, (std::vector<std::string>{"rank-0.et.json.gz"}));
+  EXPECT_EQ(capture.ranks[0].median_step_ns(), 25);
+  ASSERT_TRUE(capture.ranks[0].observer);
+  EXPECT_EQ(capture.ranks[0].observer->kineto_event_ns, 250.5);
+  EXPECT_EQ(capture.ranks[0].observer->et_node_ns, 5000.0);
+  EXPECT_EQ(capture.ranks[1].median_step_ns(), 8);
+  EXPECT_FALSE(capture.ranks[1].observer);
+  EXPECT_TRUE(capture.ranks[0].untouched_tensor_bytes.empty());
+  EXPECT_EQ(capture.ranks[1].untouched_tensor_bytes,
+            (std::map<std::string, std::uint64_t>{{"cpu", 4096}, {"cuda:0", 12}}));
+  EXPECT_TRUE(capture.ranks[0].kernel_settings.empty());
+  EXPECT_TRUE(capture.ranks[0].variables.empty());
+  EXPECT_EQ(capture.ranks[1].kernel_settings,
+            (std::map<std::string, std::string>{{"sdp.flash", "off"}}));
+  EXPECT_EQ(capture.ranks[1].variables,
+            (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
+  EXPECT_FALSE(CapturedRank().median_step_ns());
+  EXPECT_FALSE(capture.ranks[0].profiled_probe());
+  EXPECT_EQ(capture.ranks[1].profiled_probe(), (HostProbe{"torchscript-1 2.11.0", 410}));
+  EXPECT_FALSE(capture.ranks[1].traced_probe());
+}
+
+TEST(Capture, OfBeforeIdsHasNone) {
+  const Capture capture = parse_capture(kWhole, "capture.json");
+  EXPECT_EQ(capture.id, "");
+  EXPECT_EQ(capture.world_size, 2);
+  EXPECT_FALSE(capture.ranks[0].trace);
+}
+
+TEST(Capture, OtherDocumentsAreNone) {
+  EXPECT_FALSE(is_capture(R"({"traceEvents":[]})"));
+  EXPECT_FALSE(is_capture(""));
+}
+
+TEST(Capture, WhatMustBeRefused) {
+  const std::string start =
+      "the capture's description cannot be read\n  file:     capture.json\n  field:    ";
+  const std::string hint = "\n  hint:     capture again with scripts/capture, or give --no-profile";
+  EXPECT_EQ(refusal("\"rank\":1", "\"rank\":2"),
+            start + "ranks[1].rank\n  expected: 1\n  got:      2" + hint);
+  EXPECT_EQ(
+      refusal("[7,9,8]", "[7,\"9\"]"),
+      start + "ranks[1].step_ns[1]\n  expected: an integer of 64 bits\n  got:      \"9\"" + hint);
+  EXPECT_EQ(refusal("[500,400,410]", "[500,0,410]"),
+            start +
+                "ranks[1].host_probe.kineto_only_us[1]\n  expected: microseconds above 0\n"
+                "  got:      0" +
+                hint);
+  EXPECT_EQ(refusal("4096", "9223372036854775808"),
+            start +
+                "ranks[1].untouched_tensor_bytes.cpu\n  expected: a number of bytes below 2^63\n"
+                "  got:      9223372036854775808" +
+                hint);
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

@@ -1,0 +1,254 @@
+#include "et_schema/kineto/kineto.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/pytorch_et/trace_files.h"
+#include "reader_texts.h"
+
+namespace understudy::et_schema {
+namespace {
+
+using testing_texts::error_of;
+
+Profile parse(const std::string& json) {
+  return parse_kineto(json, "k.json");
+}
+std::string parse_error(const std::string& json) {
+  return error_of([&json] { static_cast<void>(parse(json)); });
+}
+
+constexpr const char* kEvent =
+    R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 2.001, "dur": 1.5, )"
+    R"("args": {"External id": 3, "correlation": 4, "stream": 7, "bytes": 9}})";
+
+/// The event, of another category.
+std::string replaced_category(const std::string& name) {
+  std::string event = kEvent;
+  return event.replace(event.find("kernel"), 6, name);
+}
+
+std::string file_of(const std::string& events, const std::string& rest = {}) {
+  return R"({"schemaVersion": 1, "traceEvents": [)" + events + "]" + rest + "}";
+}
+
+TEST(Kineto, MemoryEventsAreKept) {
+  const Profile profile = parse(file_of(
+      kEvent +
+          std::string(
+              R"(, {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", )"
+              R"("pid": 1, "tid": 1, "ts": 3.5, "args": {"Bytes": 400, "Addr": 4096}})"
+              R"(, {"ph": "i", "name": "[memory]", "ts": 4, "args": {"Bytes": -400, "Addr": 4096}})"
+              R"(, {"ph": "i", "name": "a mark", "ts": 5, "args": {"Bytes": 1, "Addr": 2}})"
+              R"(, {"ph": "i", "name": "[memory]", "ts": 6, "args": {"Bytes": 8}})"),
+      R"(, "baseTimeNanoseconds": 1000)"));
+  ASSERT_EQ(profile.memory.size(), 2U);
+  EXPECT_EQ(profile.memory[0].ts_ns, 4500);
+  EXPECT_EQ(profile.memory[0].address, 4096U);
+  EXPECT_EQ(profile.memory[0].bytes, 400);
+  EXPECT_EQ(profile.memory[1].bytes, -400);
+  EXPECT_EQ(profile.other_events.at("i"), 4U);
+}
+
+TEST(Kineto, FieldsOfAnEvent) {
+  const Profile profile = parse(file_of(
+      kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"
+                           R"("tid": 12, "ts": 1689180448563241, "dur": 595, "args": )"
+                           R"({"Record function id": 8, "Sequence number": 65}})")));
+  ASSERT_EQ(profile.events.size(), 2U);
+  const KinetoEvent& kernel = profile.events[0];
+  EXPECT_EQ(kernel.name, "k");
+  EXPECT_EQ(kernel.category, KinetoCategory::kKernel);
+  EXPECT_EQ(kernel.ts_ns, 2001);
+  EXPECT_EQ(kernel.dur_ns, 1500);
+  EXPECT_EQ(kernel.pid, 0);
+  EXPECT_EQ(kernel.tid, 7);
+  EXPECT_EQ(kernel.external_id, 3);
+  EXPECT_EQ(kernel.correlation, 4);
+  EXPECT_EQ(kernel.stream, 7);
+  EXPECT_EQ(kernel.bytes, 9);
+  EXPECT_EQ(kernel.rf_id, -1);
+  const KinetoEvent& op = profile.events[1];
+  EXPECT_EQ(op.category, KinetoCategory::kCpuOp);
+  EXPECT_EQ(op.ts_ns, 1689180448563241000);
+  EXPECT_EQ(op.dur_ns, 595000);
+  EXPECT_EQ(op.rf_id, 8);
+  EXPECT_EQ(op.sequence, 65);
+  EXPECT_EQ(op.external_id, -1);
+  EXPECT_EQ(profile.schema_version, 1);
+}
+
+KinetoCategory category_of(const std::string& name) {
+  return parse(file_of(replaced_category(name))).events[0].category;
+}
+
+TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
+  for (const char* launch :
+       {"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "xpu_driver", "mtia_runtime",
+        "privateuse1_runtime", "privateuse1_driver", "glow_runtime", "runtime", "driver"}) {
+    EXPECT_EQ(category_of(launch), KinetoCategory::kRuntime) << launch;
+  }
+  EXPECT_EQ(category_of("mtia_ccp_events"), KinetoCategory::kKernel);
+  EXPECT_EQ(category_of("npu_kernel"), KinetoCategory::kKernel);
+  EXPECT_EQ(category_of("gcu_memcpy"), KinetoCategory::kGpuMemcpy);
+  EXPECT_EQ(category_of("gcu_memset"), KinetoCategory::kGpuMemset);
+}
+
+TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
+  const auto unknown = [](const std::string& name) {
+    return parse(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
+  };
+  EXPECT_EQ(unknown("tpu_work"), 1U);
+  EXPECT_EQ(unknown("kernel"), 0U);
+  EXPECT_EQ(unknown("gpu_user_annotation"), 0U);
+  EXPECT_EQ(unknown("cuda_sync"), 0U);
+  EXPECT_EQ(unknown("mtia_insight"), 0U);
+  EXPECT_EQ(parse(file_of(R"({"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
+                          R"("dur": 1, "args": {"External id": 3}})"))
+                .losses[Loss::kUnknownDeviceEvents],
+            0U)
+      << "it names no device";
+}
+
+TEST(Kineto, TimesAreExactFarFromTheBase) {
+  const Profile profile =
+      parse(R"({"baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)"
+            R"({"ph": "X", "name": "a", "ts": 4458676522690.655, "dur": 156.777},)"
+            R"({"ph": "X", "name": "b", "ts": 4458676522690.001, "dur": 0.999}]})");
+  EXPECT_EQ(profile.events[0].ts_ns, 1711964646000000000 + 4458676522690655);
+  EXPECT_EQ(profile.events[0].dur_ns, 156777);
+  EXPECT_EQ(profile.events[1].ts_ns, 1711964646000000000 + 4458676522690001);
+  EXPECT_EQ(profile.events[1].dur_ns, 999);
+}
+
+TEST(Kineto, BaseTimeMayStandBehindTheEventsAndInQuotes) {
+  EXPECT_EQ(parse(file_of(kEvent, R"(, "baseTimeNanoseconds": "1000")")).events[0].ts_ns, 3001);
+}
+
+TEST(Kineto, OtherPhasesAreCounted) {
+  const Profile profile = parse(file_of(
+      kEvent + std::string(R"(, {"ph": "f", "id": 1}, {"ph": "f"}, {"ph": "M"}, {"name": "x"})")));
+  const std::map<std::string, std::uint64_t> expected = {{"", 1}, {"M", 1}, {"f", 2}};
+  EXPECT_EQ(profile.other_events, expected);
+}
+
+TEST(Kineto, IdsInOtherSpellings) {
+  const Profile profile = parse(file_of(
+      R"({"ph": "X", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1,)"
+      R"( "args": {"stream": "0x1f", "external id": "12", "correlation": "none"}})"));
+  const KinetoEvent& event = profile.events[0];
+  EXPECT_EQ(event.pid, -1);
+  EXPECT_EQ(event.tid, -1);
+  EXPECT_EQ(event.stream, 31);
+  EXPECT_EQ(event.external_id, 12);
+  EXPECT_EQ(event.correlation, -1);
+}
+
+TEST(Kineto, DistributedInfoOfPyTorchAndOfKineto) {
+  const Profile profile = parse(
+      file_of(kEvent, R"(, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4,)"
+                      R"( "nccl_version": "2.17.1", "pg_config": [{"pg_name": "0", "pg_desc": "d",)"
+                      R"( "backend_config": "cuda:nccl", "pg_size": 4, "ranks": [0, 1]},)"
+                      R"( {"pg_name": "1", "ranks": "[2, 3]"}]}, "deviceProperties": [{"id": 0,)"
+                      R"( "name": "A100", "totalGlobalMem": 42297524224, "numSms": 108}])"));
+  ASSERT_TRUE(profile.distributed.has_value());
+  EXPECT_EQ(profile.distributed->backend, "nccl");
+  EXPECT_EQ(profile.distributed->rank, 1);
+  EXPECT_EQ(profile.distributed->world_size, 4);
+  EXPECT_EQ(profile.distributed->nccl_version, "2.17.1");
+  ASSERT_EQ(profile.distributed->groups.size(), 2U);
+  EXPECT_EQ(profile.distributed->groups[0].ranks, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(profile.distributed->groups[1].ranks, (std::vector<std::int64_t>{2, 3}));
+  ASSERT_EQ(profile.devices.size(), 1U);
+  EXPECT_EQ(profile.devices[0].name, "A100");
+  EXPECT_EQ(profile.devices[0].memory_bytes, 42297524224);
+  EXPECT_EQ(profile.devices[0].multiprocessors, 108);
+}
+
+TEST(Kineto, DamageIsRepairedAndCounted) {
+  const Profile profile = parse(file_of(
+      R"({"ph": "X", "cat": "kernel", "name": "f<"a">", "pid": 0, "tid": 7, "ts": 1, "dur": 2,)"
+      R"( "args": {"warps per SM": inf, "stream": 7}} )" +
+      std::string(kEvent)));
+  ASSERT_EQ(profile.events.size(), 2U);
+  EXPECT_EQ(profile.events[0].name, "f<\"a\">");
+  EXPECT_EQ(profile.events[0].stream, 7);
+  EXPECT_EQ(profile.losses[Loss::kRepairedNames], 1U);
+  EXPECT_EQ(profile.losses[Loss::kRepairedCommas], 1U);
+}
+
+TEST(Kineto, FileThatIsCutOffIsReadUpToTheCut) {
+  const std::string text = file_of(std::string(kEvent) + "," + kEvent);
+  const Profile profile = parse(text.substr(0, text.size() - 40));
+  EXPECT_EQ(profile.events.size(), 1U);
+  EXPECT_EQ(profile.losses[Loss::kTruncatedFiles], 1U);
+  EXPECT_EQ(profile.losses[Loss::kTruncatedNodes], 1U);
+}
+
+TEST(Kineto, ProfilesOfTheSamples) {
+  std::size_t profiles = 0;
+  read_input_files(std::string(UNDERSTUDY_SAMPLES) + "/gpt_ddp", {}, [&](InputFile&& file) {
+    if (file.name.ends_with("rank-0.kineto.json.gz")) {
+      const Profile profile = parse_kineto(file.data, file.name);
+      EXPECT_GT(profile.events.size(), 1000U);
+      EXPECT_EQ(profile.distributed.value().world_size, 2);
+      EXPECT_TRUE(profile.losses.nonzero().empty());
+      for (const KinetoEvent& event : profile.events) {
+        ASSERT_GE(event.dur_ns, 0);
+      }
+      ++profiles;
+    }
+  });
+  EXPECT_EQ(profiles, 1U);
+}
+
+TEST(KinetoRefusal, WholeMessages) {
+  EXPECT_EQ(parse_error(testing_texts::trace(testing_texts::roots())),
+            "not a Kineto trace: this is an execution trace\n"
+            "  file:     k.json\n"
+            "  field:    nodes\n"
+            "  expected: a list of traceEvents\n"
+            "  got:      a PyTorch execution trace\n"
+            "  hint:     give the profile of the same run");
+  EXPECT_EQ(parse_error("{}"),
+            "not a Kineto trace\n"
+            "  file:     k.json\n"
+            "  field:    traceEvents\n"
+            "  expected: a list of events\n"
+            "  got:      nothing\n"
+            "  hint:     give the chrome trace that torch.profiler.profile wrote");
+  EXPECT_EQ(parse_error(file_of("")),
+            "a profile without events\n"
+            "  file:     k.json\n"
+            "  field:    traceEvents\n"
+            "  expected: at least one event with a duration\n"
+            "  got:      none\n"
+            "  hint:     profile again, with the step inside of the profiler's active window");
+  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": "now"})")),
+            "an event's time cannot be read\n"
+            "  file:     k.json\n"
+            "  field:    ts\n"
+            "  expected: microseconds\n"
+            "  got:      \"now\"");
+  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
+            "an event's time overflows\n"
+            "  file:     k.json\n"
+            "  field:    ts\n"
+            "  expected: nanoseconds below 2^63\n"
+            "  got:      9223372036854775807");
+  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
+                                R"(, "baseTimeNanoseconds": 9000000000000000000)")),
+            "an event's time overflows\n"
+            "  file:     k.json\n"
+            "  field:    ts\n"
+            "  expected: nanoseconds below 2^63 with the base time\n"
+            "  got:      base time 9000000000000000000");
+  EXPECT_EQ(parse_error(file_of("5")),
+            "an event is no object\n"
+            "  file:     k.json\n"
+            "  field:    traceEvents\n"
+            "  expected: {\n"
+            "  got:      5]}");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

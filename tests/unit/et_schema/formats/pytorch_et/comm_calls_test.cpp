@@ -1,0 +1,450 @@
+#include "et_schema/pytorch_et/comm_calls.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "reader_texts.h"
+
+namespace understudy::et_schema {
+namespace {
+
+using namespace testing_texts;  // NOLINT(google-build-using-namespace)
+
+constexpr const char* kTensor = R"([[5, 6, 0, 4, 4, "cuda:0"]])";
+constexpr const char* kTensorType = "GenericList[Tensor(float)]";
+
+/// A record_param_comms as the last of three nodes.
+Trace record(const Arrays& inputs, const Arrays& outputs = {}, const std::string& attributes = {}) {
+  return parse(trace_of({.id = 3,
+                         .parent = 2,
+                         .name = "record_param_comms",
+                         .inputs = inputs,
+                         .outputs = outputs,
+                         .attributes = attributes}));
+}
+
+CommCall only_call(const Trace& trace) {
+  const auto calls = communication_calls(trace);
+  EXPECT_EQ(calls.size(), 1U);
+  return calls.empty() ? CommCall() : calls.begin()->second;
+}
+
+TEST(Comms, Torch20AndItsGroupAddress) {
+  const Trace trace = record(
+      {.values = R"([[5,6,0,4,4,"cuda:0"], 149, 94594108284448, 3, "all_to_allv", [1,3], [2,2]])",
+       .shapes = "[[4],[],[],[],[],[[],[]],[[],[]]]",
+       .types =
+           R"json(["Tensor(int)","Int","Int","Int","String","GenericList[Int,Int]","GenericList[Int,Int]"])json"},
+      {.values = R"([[7,8,0,4,4,"cuda:0"]])",
+       .shapes = "[[4]]",
+       .types = R"json(["Tensor(int)"])json"});
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.kind, CommKind::kAllToAllV);
+  EXPECT_EQ(call.name, "all_to_allv");
+  EXPECT_EQ(call.seq, 149);
+  EXPECT_EQ(call.is_p2p, false);
+  EXPECT_EQ(call.pg_name, "94594108284448");
+  EXPECT_EQ(call.rank, 3);
+  EXPECT_EQ(call.in_splits, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(call.out_splits, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(call.group_size, 0);
+  ASSERT_EQ(call.inputs.size(), 1U);
+  EXPECT_EQ(call.inputs[0]->tensor_id, 5);
+  ASSERT_EQ(call.outputs.size(), 1U);
+  EXPECT_EQ(call.outputs[0]->tensor_id, 7);
+  EXPECT_FALSE(call.from_c10d);
+}
+
+TEST(Comms, Schema102NamesTheGroupByTheBackendOfItsInitNode) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node(
+      {.id = 3,
+       .parent = 2,
+       .name = "## process_group:init ##",
+       .inputs = {.values = R"(["[{\"pg_name\": \"7\", \"backend_id\": 99, \"ranks\": [0, 1]}]"])",
+                  .shapes = "[[]]",
+                  .types = R"(["String"])"}}));
+  nodes.push_back(node(
+      {.id = 4,
+       .parent = 2,
+       .name = "record_param_comms",
+       .inputs = {.values = fmt::format(R"([{}, 12, 99, 0, "all_gather", [], [], 2])", kTensor),
+                  .shapes = "[[[4]],[],[],[],[],[],[],[]]",
+                  .types = fmt::format(R"(["{}","Int","Int","Int","String","GenericList[]",)"
+                                       R"("GenericList[]","Int"])",
+                                       kTensorType)}}));
+  const Trace trace = parse(testing_texts::trace(nodes));
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.pg_name, "7");
+  EXPECT_EQ(call.group_size, 2);
+  EXPECT_EQ(call.kind, CommKind::kAllGather);
+  ASSERT_EQ(trace.process_groups.size(), 1U);
+  EXPECT_EQ(trace.process_groups[0].name, "7");
+  EXPECT_EQ(trace.process_groups[0].ranks, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(trace.process_groups[0].size, 2);
+}
+
+TEST(Comms, Torch211WithSequencePair) {
+  const CommCall call = only_call(record(
+      {.values =
+           fmt::format(R"([{}, [33, true], ["3", "tp"], 1, "send", [], [], 4, 2, 8])", kTensor),
+       .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
+       .types = fmt::format(R"(["{}","Tuple[Int,Bool]","Tuple[String,String]","Int","String",)"
+                            R"("GenericList[]","GenericList[]","Int","Int","Int"])",
+                            kTensorType)}));
+  EXPECT_EQ(call.kind, CommKind::kSend);
+  EXPECT_EQ(call.seq, 33);
+  EXPECT_EQ(call.is_p2p, true);
+  EXPECT_EQ(call.pg_name, "3");
+  EXPECT_EQ(call.pg_desc, "tp");
+  EXPECT_EQ(call.rank, 1);
+  EXPECT_EQ(call.global_rank_start, 4);
+  EXPECT_EQ(call.global_rank_stride, 2);
+  EXPECT_EQ(call.group_size, 8);
+  EXPECT_EQ(call.is_async, std::nullopt);
+}
+
+TEST(Comms, Torch212SaysWhetherItIsAsynchronous) {
+  const CommCall call = only_call(record(
+      {.values = fmt::format(
+           R"([{}, [1, false], ["0", ""], 0, "allreduce", [], [], 0, 1, 2, true])", kTensor),
+       .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[],[]]",
+       .types = fmt::format(R"(["{}","Tuple[Int,Bool]","Tuple[String,String]","Int","String",)"
+                            R"("GenericList[]","GenericList[]","Int","Int","Int","Bool"])",
+                            kTensorType)}));
+  EXPECT_EQ(call.is_async, true);
+  EXPECT_EQ(call.group_size, 2);
+}
+
+TEST(Comms, WaitLacksTheTensors) {
+  const CommCall newer = only_call(record(
+      {.values = R"([33, ["", ""], 0, "wait", [], [], -1, -1, 1])",
+       .shapes = "[[],[[],[]],[],[],[],[],[],[],[]]",
+       .types = R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]",)"
+                R"("Int","Int","Int"])"}));
+  EXPECT_EQ(newer.kind, CommKind::kWait);
+  EXPECT_EQ(newer.seq, 33);
+  EXPECT_EQ(newer.pg_name, "");
+  EXPECT_TRUE(newer.inputs.empty());
+  const CommCall older = only_call(
+      record({.values = R"([147, 0, 0, "wait", [], []])",
+              .shapes = "[[],[],[],[],[],[]]",
+              .types = R"(["Int","Int","Int","String","GenericList[]","GenericList[]"])"}));
+  EXPECT_EQ(older.seq, 147);
+  EXPECT_EQ(older.pg_name, "");
+  EXPECT_EQ(older.is_p2p, std::nullopt);
+  const CommCall pair = only_call(record(
+      {.values = R"([[33, true], ["", ""], 0, "wait", [], [], -1, -1, 1])",
+       .shapes = "[[[],[]],[[],[]],[],[],[],[],[],[],[]]",
+       .types = R"(["Tuple[Int,Bool]","Tuple[String,String]","Int","String","GenericList[]",)"
+                R"("GenericList[]","Int","Int","Int"])"}));
+  EXPECT_EQ(pair.seq, 33);
+  EXPECT_EQ(pair.is_p2p, true);
+}
+
+TEST(Comms, AWaitTensorNamesItsTensor) {
+  const Trace trace = parse(trace_of({.id = 3,
+                                      .parent = 2,
+                                      .name = "_c10d_functional::wait_tensor",
+                                      .inputs = {.values = R"([[1,2,0,4,4,"cpu"]])",
+                                                 .shapes = "[[4]]",
+                                                 .types = R"json(["Tensor(float)"])json"},
+                                      .schema = "x"}));
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.kind, CommKind::kWait);
+  EXPECT_EQ(call.inputs.at(0)->tensor_id, 1);
+  EXPECT_TRUE(call.outputs.empty());
+}
+
+TEST(Comms, AttributesFillInWhatTheInputsLack) {
+  const CommCall call =
+      only_call(record({}, {},
+                       R"(, {"name": "collective_name", "type": "string", "value": "barrier"})"
+                       R"(, {"name": "pg_name", "type": "string", "value": "9"})"
+                       R"(, {"name": "pg_size", "type": "uint64", "value": 4})"));
+  EXPECT_EQ(call.kind, CommKind::kBarrier);
+  EXPECT_EQ(call.pg_name, "9");
+  EXPECT_EQ(call.group_size, 4);
+}
+
+TEST(Comms, Torch113HasTheNameInTheLabelAround) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node({.id = 3, .parent = 2, .name = "nccl:all_reduce"}));
+  nodes.push_back(node({.id = 4, .parent = 3, .name = "record_param_comms"}));
+  const Trace trace = parse(testing_texts::trace(nodes));
+  EXPECT_EQ(only_call(trace).name, "allreduce");
+}
+
+TEST(Comms, AsynchronousFlagOfTheC10dParent) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node({.id = 3,
+                        .parent = 2,
+                        .name = "c10d::broadcast_",
+                        .inputs = {.values = "[true]", .shapes = "[[]]", .types = R"(["Bool"])"},
+                        .schema = "c10d::broadcast_(Tensor[] tensors, bool asyncOp) -> ()"}));
+  nodes.push_back(node({.id = 4,
+                        .parent = 3,
+                        .name = "record_param_comms",
+                        .inputs = {.values = R"([1, ["", ""], 0, "barrier", [], []])",
+                                   .shapes = "[[],[[],[]],[],[],[],[]]",
+                                   .types = R"(["Int","Tuple[String,String]","Int","String",)"
+                                            R"("GenericList[]","GenericList[]"])"}}));
+  const Trace trace = parse(testing_texts::trace(nodes));
+  // The c10d node is not counted again.
+  EXPECT_EQ(only_call(trace).is_async, true);
+}
+
+struct GlooCase {
+  const char* c10d;
+  const char* recorded;
+  CommKind kind;
+};
+
+void PrintTo(const GlooCase& name, std::ostream* stream) {
+  *stream << name.c10d;
+}
+
+class GlooName : public testing::TestWithParam<GlooCase> {};
+
+TEST_P(GlooName, MapsToTheRecordedVocabulary) {
+  const std::string name = std::string(GetParam().c10d);
+  const Trace trace = parse(trace_of(
+      {.id = 3,
+       .parent = 2,
+       .name = name,
+       .inputs = {.values = R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])",
+                  .shapes = "[[[4]],[[4]],[]]",
+                  .types = R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]","Int"])"},
+       .schema = name + "(…)"}));
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.name, GetParam().recorded);
+  EXPECT_EQ(call.kind, GetParam().kind);
+  EXPECT_TRUE(call.from_c10d);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Comms, GlooName,
+    testing::Values(GlooCase{"c10d::allreduce_", "allreduce", CommKind::kAllReduce},
+                    GlooCase{"c10d::broadcast_", "broadcast", CommKind::kBroadcast},
+                    GlooCase{"c10d::reduce_", "reduce", CommKind::kReduce},
+                    GlooCase{"c10d::allgather_", "all_gather", CommKind::kAllGather},
+                    GlooCase{"c10d::_allgather_base_", "_allgather_base", CommKind::kAllGatherBase},
+                    GlooCase{"c10d::reduce_scatter_", "reduce_scatter", CommKind::kReduceScatter},
+                    GlooCase{"c10d::_reduce_scatter_base_", "_reduce_scatter_base",
+                             CommKind::kReduceScatterBase},
+                    GlooCase{"c10d::gather_", "gather", CommKind::kGather},
+                    GlooCase{"c10d::scatter_", "scatter", CommKind::kScatter},
+                    GlooCase{"c10d::alltoall_", "all_to_all", CommKind::kAllToAll},
+                    GlooCase{"c10d::alltoall_base_", "all_to_all", CommKind::kAllToAll},
+                    GlooCase{"c10d::send", "send", CommKind::kSend},
+                    GlooCase{"c10d::recv_", "recv", CommKind::kRecv},
+                    GlooCase{"c10d::barrier", "barrier", CommKind::kBarrier},
+                    GlooCase{"_c10d_functional::wait_tensor", "wait", CommKind::kWait},
+                    GlooCase{"_c10d_functional::all_gather_into_tensor", "_allgather_base",
+                             CommKind::kAllGatherBase},
+                    GlooCase{"_c10d_functional::reduce_scatter_tensor_out", "_reduce_scatter_base",
+                             CommKind::kReduceScatterBase}));
+
+TEST(Comms, GlooTensorsRootAndPeer) {
+  const auto call_of = [](const std::string& name) {
+    return parse(trace_of(
+        {.id = 3,
+         .parent = 2,
+         .name = name,
+         .inputs = {.values = R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])",
+                    .shapes = "[[[4]],[[4]],[]]",
+                    .types =
+                        R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]","Int"])"},
+         .schema = "x"}));
+  };
+  const Trace gather = call_of("c10d::gather_");
+  const CommCall gathered = only_call(gather);
+  EXPECT_EQ(gathered.outputs.at(0)->tensor_id, 1);
+  EXPECT_EQ(gathered.inputs.at(0)->tensor_id, 3);
+  EXPECT_EQ(gathered.rank, 5);
+  const Trace send = call_of("c10d::send");
+  const CommCall sent = only_call(send);
+  EXPECT_EQ(sent.inputs.at(0)->tensor_id, 1);
+  EXPECT_EQ(sent.rank, 5);
+  EXPECT_EQ(sent.is_p2p, true);
+}
+
+TEST(Comms, GlooSplitsMakeItAnAllToAllV) {
+  const Trace trace = parse(trace_of(
+      {.id = 3,
+       .parent = 2,
+       .name = "c10d::alltoall_base_",
+       .inputs = {.values = R"([[1,2,0,4,4,"cpu"], [3,4,0,4,4,"cpu"], [1,3], [2,2]])",
+                  .shapes = "[[4],[4],[[],[]],[[],[]]]",
+                  .types = R"json(["Tensor(float)","Tensor(float)","GenericList[Int,Int]",)json"
+                           R"("GenericList[Int,Int]"])"},
+       .schema = "x"}));
+  const CommCall call = only_call(trace);
+  EXPECT_EQ(call.kind, CommKind::kAllToAllV);
+  EXPECT_EQ(call.name, "all_to_allv");
+  EXPECT_EQ(call.out_splits, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(call.in_splits, (std::vector<std::int64_t>{2, 2}));
+}
+
+TEST(Comms, GlooCallsBelowOneAnotherAreStillTwo) {
+  // Gloo's other thread makes the observer take the wrong parent.
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node({.id = 3, .parent = 2, .name = "c10d::barrier", .schema = "x"}));
+  nodes.push_back(node({.id = 4, .parent = 3, .name = "c10d::barrier", .schema = "x"}));
+  nodes.push_back(
+      node({.id = 5, .parent = 2, .name = "_c10d_functional::all_reduce", .schema = "x"}));
+  nodes.push_back(node({.id = 6, .parent = 5, .name = "c10d::allreduce_", .schema = "x"}));
+  const Trace trace = parse(testing_texts::trace(nodes));
+  const std::map<std::string, std::uint64_t> expected = {{"allreduce", 1}, {"barrier", 2}};
+  EXPECT_EQ(count_collectives(communication_calls(trace)), expected);
+}
+
+TEST(Comms, InitIsACallButNoCollective) {
+  const Trace trace = record(
+      {.values = R"([1, ["", ""], 0, "init", [], []])",
+       .shapes = "[[],[[],[]],[],[],[],[]]",
+       .types =
+           R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]"])"});
+  const auto calls = communication_calls(trace);
+  EXPECT_EQ(calls.size(), 1U);
+  EXPECT_TRUE(count_collectives(calls).empty());
+}
+
+TEST(Comms, CanonicalNames) {
+  EXPECT_EQ(to_string(CommKind::kAllReduce), "allreduce");
+  EXPECT_EQ(to_string(CommKind::kAllGatherBase), "_allgather_base");
+  EXPECT_EQ(to_string(CommKind::kAllToAllV), "all_to_allv");
+  EXPECT_EQ(to_string(CommKind::kInit), "init");
+}
+
+TEST(CommsRefusal, UnknownNames) {
+  const Trace recorded = record(
+      {.values = R"([1, ["", ""], 0, "teleport", [], []])",
+       .shapes = "[[],[[],[]],[],[],[],[]]",
+       .types =
+           R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]"])"});
+  EXPECT_EQ(error_of([&recorded] { static_cast<void>(communication_calls(recorded)); }),
+            "a collective cannot be read\n"
+            "  file:     t.json\n"
+            "  rank:     0\n"
+            "  node:     3\n"
+            "  field:    inputs\n"
+            "  expected: a collective's name such as \"allreduce\"\n"
+            "  got:      \"teleport\"");
+  const Trace c10d =
+      parse(trace_of({.id = 3, .parent = 2, .name = "c10d::teleport_", .schema = "x"}));
+  EXPECT_EQ(error_of([&c10d] { static_cast<void>(communication_calls(c10d)); }),
+            "a communication operator that is not known\n"
+            "  file:     t.json\n"
+            "  rank:     0\n"
+            "  node:     3\n"
+            "  field:    name\n"
+            "  expected: an operator of the table in docs/formats.md\n"
+            "  got:      c10d::teleport_");
+}
+
+TEST(CommsRefusal, TooFewInputs) {
+  const Trace trace = record(
+      {.values = R"([0, "allreduce"])", .shapes = "[[],[]]", .types = R"(["Int","String"])"});
+  EXPECT_EQ(error_of([&trace] { static_cast<void>(communication_calls(trace)); }),
+            "a collective cannot be read\n"
+            "  file:     t.json\n"
+            "  rank:     0\n"
+            "  node:     3\n"
+            "  field:    inputs\n"
+            "  expected: [tensors,] seq, group, rank before the name\n"
+            "  got:      1 inputs before \"allreduce\"");
+}
+
+TEST(CommsRefusal, SplitsThatNoTensorHas) {
+  const auto refused = [](const std::string& splits, const std::string& types) {
+    const Trace trace =
+        record({.values = R"([1, ["", ""], 0, "all_to_allv", [)" + splits + "], []]",
+                .shapes = "[[],[[],[]],[],[],[[],[]],[]]",
+                .types = R"(["Int","Tuple[String,String]","Int","String","GenericList[)" + types +
+                         R"(]","GenericList[]"])"});
+    return error_of([&trace] { static_cast<void>(communication_calls(trace)); });
+  };
+  const std::string start =
+      "a collective cannot be read\n"
+      "  file:     t.json\n"
+      "  rank:     0\n"
+      "  node:     3\n"
+      "  field:    inputs\n"
+      "  expected: splits of 0 or more, with a sum below 2^63\n";
+  EXPECT_EQ(refused("2, -3", "Int,Int"), start + "  got:      -3");
+  EXPECT_EQ(refused("9223372036854775807, 1", "Int,Int"), start + "  got:      1");
+}
+
+/// A trace with one process-group node that holds this JSON, quotes escaped.
+Trace with_groups(const std::string& json) {
+  std::string escaped;
+  for (const char c : json) {
+    escaped += c == '"' ? "\\\"" : std::string(1, c);
+  }
+  return parse(trace_of(
+      {.id = 3,
+       .parent = 2,
+       .name = "## process_group:init ##",
+       .inputs = {.values = "[\"" + escaped + "\"]", .shapes = "[[]]", .types = R"(["String"])"}}));
+}
+
+TEST(ProcessGroups, OfTheNewestTorch) {
+  const Trace trace = with_groups(
+      R"([{"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "ranks": [], "group_size": 8},)"
+      R"( {"pg_name": "tp", "pg_desc": "d", "backend_config": "cpu:gloo", "ranks": [4, 6]}])");
+  ASSERT_EQ(trace.process_groups.size(), 2U);
+  EXPECT_EQ(trace.process_groups[0], (ProcessGroup{.name = "0",
+                                                   .description = "default_pg",
+                                                   .backend = "cuda:nccl",
+                                                   .ranks = {},
+                                                   .size = 8}));
+  EXPECT_EQ(trace.process_groups[1].ranks, (std::vector<std::int64_t>{4, 6}));
+  EXPECT_EQ(trace.process_groups[1].size, 2);
+}
+
+TEST(ProcessGroups, OfTorch20HaveAddressesAndAMapOfRanks) {
+  const Trace trace =
+      with_groups(R"([{"pg_id": 140, "backend_id": 7, "ranks": {"5": 1, "3": 0}}])");
+  ASSERT_EQ(trace.process_groups.size(), 1U);
+  EXPECT_EQ(trace.process_groups[0].name, "140");
+  EXPECT_EQ(trace.process_groups[0].ranks, (std::vector<std::int64_t>{3, 5}));
+}
+
+TEST(ProcessGroups, ListThatTheObserverCutIsReadUpToTheCut) {
+  const Trace trace = with_groups(R"([{"pg_name": "0", "ranks": []}, {"pg_name": "1", "ran)");
+  ASSERT_EQ(trace.process_groups.size(), 1U);
+  EXPECT_EQ(trace.losses[Loss::kCutProcessGroups], 1U);
+}
+
+TEST(ProcessGroups, OfOneNameTheLaterStays) {
+  const Trace trace =
+      with_groups(R"([{"pg_name": "0", "ranks": [0]}, {"pg_name": "0", "ranks": [1]}])");
+  ASSERT_EQ(trace.process_groups.size(), 1U);
+  EXPECT_EQ(trace.process_groups[0].ranks, (std::vector<std::int64_t>{1}));
+}
+
+TEST(ProcessGroupsRefusal, WholeMessage) {
+  const std::string start =
+      "the process groups cannot be read\n"
+      "  file:     t.json\n"
+      "  node:     3\n"
+      "  field:    inputs.values\n";
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups("groups")); }),
+            start + "  expected: a JSON list of groups\n  got:      groups");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [-1]}])")); }),
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      -1");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [1048576]}])")); }),
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      1048576");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"ranks": [3, 3]}])")); }),
+            start + "  expected: ranks from 0 to 1048575, each once\n  got:      [3,3]");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups(R"([{"group_size": 1048577}])")); }),
+            start + "  expected: a group_size from 0 to 1048576\n  got:      1048577");
+  EXPECT_EQ(error_of([] { static_cast<void>(with_groups("[5]")); }),
+            start + "  expected: an object for each group\n  got:      5");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

@@ -1,0 +1,233 @@
+#include "et_schema/pytorch_et/trace_files.h"
+
+#include <gtest/gtest.h>
+
+#include "reader_texts.h"
+
+namespace understudy::et_schema {
+namespace {
+
+using namespace testing_texts;  // NOLINT(google-build-using-namespace)
+
+std::string small_trace() {
+  return trace(roots());
+}
+
+std::string read_error(const std::vector<std::string>& paths) {
+  return error_of([&paths] { static_cast<void>(read_traces(paths)); });
+}
+
+std::string unpack_error(const std::string& bytes, const ReadLimits& limits = {}) {
+  return error_of([&] { read_input_bytes(bytes, "a.zip", limits, [](InputFile&&) {}); });
+}
+
+TEST(TraceFiles, PlainAndGzipped) {
+  const TemporaryFolder folder;
+  const std::string plain = folder.write("a.json", small_trace());
+  const std::string packed =
+      folder.write("a.json.gz", pack(ArchiveKind::kGzip, {{"a", small_trace()}}));
+  const std::vector<Trace> traces = read_traces({plain});
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].file, plain);
+  EXPECT_EQ(traces[0].rank, 0);
+  EXPECT_EQ(read_traces({packed})[0].content_hash, traces[0].content_hash);
+  EXPECT_EQ(read_traces({packed})[0].file, packed);
+}
+
+TEST(TraceFiles, ArchivesOfRanksInAnyOrder) {
+  const TemporaryFolder folder;
+  for (const ArchiveKind kind : {ArchiveKind::kTar, ArchiveKind::kTarGz, ArchiveKind::kZip}) {
+    const std::string path = folder.write(
+        "set", pack(kind, {{"d/et_1.json", small_trace()},
+                           {"d/README.md", "no JSON"},
+                           {"d/et_0.json", pack(ArchiveKind::kGzip, {{"x", small_trace()}})}}));
+    const std::vector<Trace> traces = read_traces({path});
+    ASSERT_EQ(traces.size(), 2U);
+    EXPECT_EQ(traces[0].file, path + "/d/et_0.json");
+    EXPECT_EQ(traces[0].rank, 0);
+    EXPECT_EQ(traces[1].file, path + "/d/et_1.json");
+    EXPECT_EQ(traces[1].rank, 1);
+  }
+}
+
+TEST(TraceFiles, FolderOfACaptureHoldsMoreThanTraces) {
+  const TemporaryFolder folder;
+  folder.write("rank-0.et.json.gz", pack(ArchiveKind::kGzip, {{"x", small_trace()}}));
+  folder.write("rank-1.et.json.gz", pack(ArchiveKind::kGzip, {{"x", small_trace()}}));
+  folder.write("rank-0.kineto.json.gz",
+               pack(ArchiveKind::kGzip, {{"x", R"({"schemaVersion": 1, "traceEvents": []})"}}));
+  folder.write("capture.json", R"({"schema": "1.1.1", "nodes": 2})");
+  folder.write("notes.txt", "text");
+  folder.write(".hidden.json", small_trace());
+  folder.write("below/rank-2.json", small_trace());
+  const TraceSet set = read_trace_set({folder.path()});
+  ASSERT_EQ(set.traces.size(), 2U);
+  EXPECT_EQ(set.traces[1].rank, 1);
+  EXPECT_EQ(set.kineto, std::vector<std::string>{folder.path() + "/rank-0.kineto.json.gz"});
+  EXPECT_EQ(set.others, std::vector<std::string>{folder.path() + "/capture.json"});
+}
+
+TEST(TraceFiles, APackedFileAnswersForItselfAlone) {
+  const TemporaryFolder folder;
+  folder.write("rank-0.json", small_trace() + std::string(std::size_t{80} << 20U, ' '));
+  folder.write("rank-1.json.gz", pack(ArchiveKind::kGzip, {{"x", small_trace()}}));
+  EXPECT_EQ(read_traces({folder.path()}).size(), 2U);
+}
+
+TEST(TraceFiles, SeveralPaths) {
+  const TemporaryFolder folder;
+  const std::string one = folder.write("rank1.json", small_trace());
+  const std::string zero = folder.write("rank0.json", small_trace());
+  const std::vector<Trace> traces = read_traces({one, zero});
+  ASSERT_EQ(traces.size(), 2U);
+  EXPECT_EQ(traces[0].file, zero);
+}
+
+TEST(TraceFiles, OneFileAloneIsRankZero) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_traces({folder.write("rank-3.json", small_trace())})[0].rank, 0);
+}
+
+TEST(TraceFilesRefusal, NoSuchFile) {
+  EXPECT_EQ(read_error({"/no/such.json"}),
+            "a file that cannot be read\n"
+            "  file:     /no/such.json\n"
+            "  expected: a file or folder that can be read\n"
+            "  got:      no such file or folder");
+}
+
+TEST(TraceFilesRefusal, FolderWithoutTraces) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_error({folder.path()}),
+            "no trace is there\n"
+            "  file:     " +
+                folder.path() +
+                "\n"
+                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
+                "  got:      none");
+  const std::string kineto = folder.write("a.json", R"({"traceEvents": []})");
+  folder.write("b.json", R"({"traceEvents": []})");
+  EXPECT_EQ(read_error({folder.path()}),
+            "no trace is there\n"
+            "  file:     " +
+                folder.path() +
+                "\n"
+                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
+                "  got:      Kineto files: " +
+                kineto + " and 1 more");
+}
+
+TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
+  EXPECT_EQ(read_error({path}),
+            "no trace is there\n"
+            "  file:     " +
+                path +
+                "\n"
+                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
+                "  got:      a benchmark (bench.et)\n"
+                "  hint:     replay takes it; traces are what it was made from");
+}
+
+TEST(TraceFilesRefusal, MissingRank) {
+  const TemporaryFolder folder;
+  folder.write("rank-0.json", small_trace());
+  const std::string two = folder.write("rank-2.json", small_trace());
+  EXPECT_EQ(read_error({folder.path()}),
+            "rank 1 is missing\n"
+            "  file:     " +
+                two +
+                "\n"
+                "  expected: ranks 0 to 1, for 2 files\n"
+                "  got:      rank 2 after 1 of them\n"
+                "  hint:     give the files of all ranks, or one file alone");
+}
+
+TEST(TraceFilesRefusal, TwoFilesForOneRank) {
+  const TemporaryFolder folder;
+  const std::string first = folder.write("rank-0.a.json", small_trace());
+  const std::string second = folder.write("rank-0.b.json", small_trace());
+  EXPECT_EQ(read_error({first, second}),
+            "two files for one rank\n"
+            "  file:     " +
+                second +
+                "\n"
+                "  rank:     0\n"
+                "  expected: one file for each rank\n"
+                "  got:      this file and " +
+                first +
+                "\n"
+                "  hint:     give one of them only");
+}
+
+TEST(TraceFilesRefusal, TruncatedGzip) {
+  const TemporaryFolder folder;
+  std::string packed = pack(ArchiveKind::kGzip, {{"a", small_trace()}});
+  packed.resize(packed.size() / 2);
+  const std::string path = folder.write("a.json.gz", packed);
+  EXPECT_EQ(read_error({path}),
+            "a packed file is damaged\n"
+            "  file:     " +
+                path +
+                "\n"
+                "  expected: a whole gzip, tar or zip file\n"
+                "  got:      truncated gzip input\n"
+                "  hint:     copy or download it again");
+}
+
+TEST(TraceFilesRefusal, MemberNamesThatLeadOut) {
+  for (const char* name : {"../rank-0.json", "/etc/rank-0.json", "a/../../b.json", ".."}) {
+    EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{name, small_trace()}})),
+              std::string("an archive member with an unsafe name\n"
+                          "  file:     a.zip\n"
+                          "  field:    member name\n"
+                          "  expected: a relative name without \"..\"\n"
+                          "  got:      ") +
+                  name +
+                  "\n  hint:     do not use this archive unless you know where it comes from");
+  }
+  EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{"a..b/c...json", small_trace()}})), "no error");
+}
+
+TEST(TraceFilesRefusal, Bombs) {
+  const std::string big = "{" + std::string(std::size_t{80} << 20U, ' ');
+  const std::string rest =
+      "\n  hint:     unpack it yourself if you trust it, and give the plain files";
+  const std::string ratio = unpack_error(pack(ArchiveKind::kGzip, {{"a", big}}));
+  EXPECT_TRUE(
+      ratio.starts_with("an input that unpacks to too much\n"
+                        "  file:     a.zip\n"
+                        "  expected: at most 200 times its packed size\n"
+                        "  got:      "))
+      << ratio;
+  const std::string small = "{" + std::string(1000, ' ');
+  EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{"a.json", small}}), {.max_file_bytes = 1000}),
+            "an input that unpacks to too much\n"
+            "  file:     a.zip/a.json\n"
+            "  expected: at most 1000 bytes a file\n"
+            "  got:      more" +
+                rest);
+  EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{"a.json", small}, {"b.json", small}}),
+                         {.max_total_bytes = 2000}),
+            "an input that unpacks to too much\n"
+            "  file:     a.zip/b.json\n"
+            "  expected: at most 2000 bytes in all\n"
+            "  got:      more" +
+                rest);
+}
+
+TEST(TraceFilesRefusal, BracketsAreRefusedByTheirStart) {
+  // The limit on unpacked bytes would be the next to speak: only the start is looked at.
+  const std::string brackets = pack(ArchiveKind::kGzip, {{"a", std::string(1 << 22, '[')}});
+  EXPECT_EQ(unpack_error(brackets, {.max_file_bytes = 1000}),
+            "brackets nested too deep\n"
+            "  file:     a.zip\n"
+            "  field:    nodes\n"
+            "  expected: at most 64 brackets inside each other\n"
+            "  got:      more");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

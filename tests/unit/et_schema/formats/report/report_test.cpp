@@ -1,0 +1,397 @@
+// Statistics, merging over ranks and the JSON of a report; what of it must be refused.
+
+#include "et_schema/model/report.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "et_schema/report/report_json.h"
+#include "et_schema/support/error.h"
+#include "report_samples.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::string refusal(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return to_text(error);
+  }
+  return "accepted";
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Percentile, InterpolatesBetweenClosestRanks) {
+  EXPECT_EQ(percentile({}, 0.5), std::nullopt);
+  EXPECT_EQ(percentile({7}, 0.0), 7);
+  EXPECT_EQ(percentile({7}, 1.0), 7);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 0.0), 1);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 1.0), 4);
+  EXPECT_DOUBLE_EQ(*percentile({0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}, 0.99), 99);
+}
+
+TEST(IterationStats, KeepsTheOrderOfSamples) {
+  const IterationStats stats = iteration_stats({3, 1, 2});
+  EXPECT_EQ(stats.samples, (std::vector<double>{3, 1, 2}));
+  EXPECT_EQ(stats.min, 1);
+  EXPECT_EQ(stats.median, 2);
+  EXPECT_DOUBLE_EQ(*stats.p10, 1.2);
+  EXPECT_DOUBLE_EQ(*stats.p90, 2.8);
+  EXPECT_DOUBLE_EQ(*stats.p99, 2.98);
+}
+
+TEST(IterationStats, HasNoFiguresWithoutSamples) {
+  const IterationStats stats = iteration_stats({});
+  EXPECT_FALSE(stats.min || stats.median || stats.p10 || stats.p90 || stats.p99);
+}
+
+TEST(IterationStats, LeavesOutWhatIsNotFinite) {
+  const IterationStats stats = iteration_stats({kNan, 4, kInf, 2});
+  EXPECT_EQ(stats.min, 2);
+  EXPECT_EQ(stats.median, 3);
+  EXPECT_EQ(stats.samples.size(), 4U);
+}
+
+class ReportRankCounts : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Report, ReportRankCounts, testing::Values(1, 2, 3, 4, 8));
+
+TEST_P(ReportRankCounts, MergeSumsCountsAndTakesTheSlowestAndLargestRank) {
+  const int ranks = GetParam();
+  const auto number = static_cast<std::uint64_t>(ranks);
+  const Report report = sample_report(ranks);
+  const RankReport& total = report.total;
+  EXPECT_EQ(report.world_size, ranks);
+  EXPECT_EQ(report.ranks.size(), number);
+  // Rank r's samples are 10.5 (r+1), 10 (r+1), 12 / (r+1).
+  EXPECT_EQ(total.iteration_ms.samples, (std::vector<double>{10.5 * ranks, 10.0 * ranks, 12}));
+  EXPECT_EQ(total.iteration_ms.median, ranks == 1 ? 10.5 : 10.0 * ranks);
+  EXPECT_EQ(total.coverage.selected, 652 * number);
+  EXPECT_EQ(total.coverage.replayed, 650 * number);
+  EXPECT_EQ(total.coverage.exact, 640 * number);
+  EXPECT_DOUBLE_EQ(*total.coverage.count, 650.0 / 652.0);
+  EXPECT_EQ(total.coverage.time, std::nullopt);
+  EXPECT_EQ(total.coverage.substituted,
+            (std::vector<NamedCount>{
+                {"aten::cudnn_batch_norm", 10 * number, "aten::native_batch_norm"}}));
+  EXPECT_EQ(total.output_mismatches, 1U);
+  EXPECT_EQ(total.mismatches.size(), 1U);
+  EXPECT_EQ(total.outputs_checked, 1204 * number);
+  EXPECT_EQ(total.values.inf, number * (number - 1) / 2);
+  EXPECT_EQ(total.values.subnormal, 3 * number);
+  EXPECT_EQ(total.memory.peak_bytes, 1610612736U + number - 1);
+  EXPECT_EQ(total.memory.live_peak_bytes, 1048576U);
+  EXPECT_EQ(total.host_overhead_ns_per_operator, 120.25 + ranks - 1);
+  EXPECT_EQ(total.losses.at("aliases"), 5 * number);
+  EXPECT_EQ(total.losses.at("orphan_nodes"), number * (number + 1) / 2);
+  EXPECT_EQ(total.operators.front().name, "aten::mm");
+  EXPECT_EQ(total.operators.front().count, 12 * number);
+  EXPECT_EQ(total.operators.front().ms, 6.25 + ranks - 1);
+  EXPECT_EQ(total.collectives.front().count, 3 * number);
+  EXPECT_EQ(total.collectives.front().median_us, 250.5 * ranks);
+  EXPECT_EQ(total.first_iteration_ms, 95.25 + ranks - 1);
+}
+
+TEST_P(ReportRankCounts, ReportsAreReadAsTheyWereWritten) {
+  const std::string json = to_json(sample_report(GetParam()));
+  EXPECT_EQ(to_json(parse_report(json, "report.json")), json);
+}
+
+TEST(Merge, SortsRanksAndRowsByCount) {
+  RankReport a = sample_rank_report(1);
+  RankReport b = sample_rank_report(0);
+  a.coverage.dropped = {{"x", 1, "r"}, {"y", 5, "r"}};
+  b.coverage.dropped = {{"x", 2, "r"}, {"x", 4, "other"}};
+  const Report report = merge({a, b}, {}, {});
+  EXPECT_EQ(report.ranks[0].rank, 0);
+  EXPECT_EQ(report.total.coverage.dropped,
+            (std::vector<NamedCount>{{"y", 5, "r"}, {"x", 4, "other"}, {"x", 3, "r"}}));
+}
+
+TEST(Merge, KnowsCoverageOnlyWhereThereIsSome) {
+  RankReport none;
+  EXPECT_EQ(merge({none}, {}, {}).total.coverage.count, std::nullopt);
+  RankReport known;
+  known.coverage.time = 0.75;
+  RankReport better;
+  better.coverage.time = 0.9;
+  EXPECT_EQ(merge({known, better}, {}, {}).total.coverage.time, 0.75);
+  EXPECT_EQ(merge({known, none}, {}, {}).total.coverage.time, std::nullopt);
+  EXPECT_EQ(merge({none, known}, {}, {}).total.coverage.time, std::nullopt);
+}
+
+TEST(Merge, TakesTheHighestShareOfTimeThatWasNotReplayedAsRecorded) {
+  RankReport none;
+  RankReport known;
+  known.coverage.substituted_time = 0.25;
+  known.coverage.dropped_time = 0;
+  RankReport worse;
+  worse.coverage.substituted_time = 0.125;
+  worse.coverage.dropped_time = 0.5;
+  const Report report = merge({known, worse}, {}, {});
+  EXPECT_EQ(report.total.coverage.substituted_time, 0.25);
+  EXPECT_EQ(report.total.coverage.dropped_time, 0.5);
+  EXPECT_EQ(merge({known, none}, {}, {}).total.coverage.dropped_time, std::nullopt);
+  const Report read = parse_report(to_json(report), "report.json");
+  EXPECT_EQ(read.ranks[1].coverage.substituted_time, 0.125);
+  EXPECT_EQ(read.ranks[1].coverage.dropped_time, 0.5);
+}
+
+TEST(Merge, MakesOneRowOfCollectivesWithUnevenParts) {
+  RankReport a;
+  a.collectives = {{"all_to_allv", "world", 1, 100, 2, 10.0, 1.0, 0.5},
+                   {"allreduce", "world", 1, 100, 2, 10.0, 1.0, 1.0}};
+  RankReport b;
+  b.rank = 1;
+  b.collectives = {{"all_to_allv", "world", 1, 300, 2, 30.0, 3.0, 1.5},
+                   {"allreduce", "world", 1, 200, 2, 10.0, 1.0, 1.0}};
+  const std::vector<CollectiveTime> merged = merge({a, b}, {}, {}).total.collectives;
+  ASSERT_EQ(merged.size(), 3U);
+  EXPECT_EQ(merged[0].name, "all_to_allv");
+  EXPECT_EQ(merged[0].count, 2U);
+  EXPECT_EQ(merged[0].bytes, 300U);
+  EXPECT_EQ(merged[0].median_us, 30.0);
+  EXPECT_EQ(merged[0].busbw_gb_per_s, 1.5);
+  EXPECT_EQ(merged[1].bytes, 100U);
+  EXPECT_EQ(merged[2].bytes, 200U);
+}
+
+TEST(Merge, CountsIterationsThatAllRanksMade) {
+  RankReport longer;
+  longer.iteration_ms = iteration_stats({1, 2, 3});
+  RankReport shorter;
+  shorter.iteration_ms = iteration_stats({5, 1});
+  EXPECT_EQ(merge({longer, shorter}, {}, {}).total.iteration_ms.samples,
+            (std::vector<double>{5, 2}));
+}
+
+TEST(ReportJson, IsTheGoldenFile) {
+  const std::filesystem::path golden =
+      std::filesystem::path(UNDERSTUDY_TEST_DATA) / "report_2_ranks.json";
+  EXPECT_EQ(to_json(sample_report(2)), contents(golden))
+      << "if the format was meant to change, see the rule of versions in docs/formats.md";
+}
+
+TEST(ReportJson, HasTheKeysOfTheContract) {
+  const auto json = nlohmann::json::parse(to_json(sample_report(2)));
+  EXPECT_EQ(json["format"], "understudy-report");
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["world_size"], 2);
+  for (const nlohmann::json& part : {json, json["ranks"][1]}) {
+    for (const char* key : {"min", "median", "p10", "p90", "p99"}) {
+      EXPECT_TRUE(part["iteration_ms"][key].is_number()) << key;
+    }
+    EXPECT_TRUE(part["iteration_ms"]["median_low"].is_null());  // of three samples
+    EXPECT_EQ(part["iteration_ms"]["samples"].size(), 3U);
+    const nlohmann::json& coverage = part["coverage"];
+    EXPECT_TRUE(coverage["count"].is_number());
+    EXPECT_TRUE(coverage["time"].is_null());
+    for (const char* key : {"selected", "replayed", "exact"}) {
+      EXPECT_TRUE(coverage[key].is_number_unsigned()) << key;
+    }
+    for (const auto& [list, note] :
+         {std::pair("substituted", "by"), std::pair("stubbed", "by"),
+          std::pair("dropped", "reason"), std::pair("not_applicable", "reason"),
+          std::pair("pinned_outputs", "reason")}) {
+      EXPECT_TRUE(coverage[list][0]["name"].is_string()) << list;
+      EXPECT_TRUE(coverage[list][0]["count"].is_number_unsigned()) << list;
+      EXPECT_TRUE(coverage[list][0][note].is_string()) << list;
+    }
+    for (const char* key : {"output_mismatches", "outputs_checked"}) {
+      EXPECT_TRUE(part[key].is_number_unsigned()) << key;
+    }
+    for (const char* key : {"nan", "inf", "subnormal", "recorded_inf"}) {
+      EXPECT_TRUE(part["values"][key].is_number_unsigned()) << key;
+    }
+    EXPECT_EQ(part["memory"].size(), 3U);
+    EXPECT_TRUE(part["complete"].is_boolean());
+    EXPECT_TRUE(part["measurement"]["restores"].is_number_unsigned());
+    EXPECT_TRUE(part["host_overhead_ns_per_operator"].is_number());
+    EXPECT_TRUE(part["losses"]["aliases"].is_number_unsigned());
+  }
+  EXPECT_EQ(json["ranks"][1]["rank"], 1);
+  EXPECT_EQ(json["environment"]["versions"]["torch"], "2.11.0");
+}
+
+TEST(ReportJson, WritesNullForWhatIsNotFinite) {
+  RankReport rank;
+  rank.iteration_ms = iteration_stats({kInf});
+  rank.host_overhead_ns_per_operator = kNan;
+  rank.coverage.count = kInf;
+  rank.operators = {{"aten::mm", "matmul", 1, kNan}};
+  rank.collectives = {{"send", "world", 1, 4, 2, kInf, kNan, -kInf}};
+  const std::string json = to_json(merge({rank}, {}, {}));
+  EXPECT_EQ(to_json(parse_report(json, "report.json")), json);
+  const auto parsed = nlohmann::json::parse(json)["ranks"][0];
+  EXPECT_TRUE(parsed["iteration_ms"]["samples"][0].is_null());
+  EXPECT_TRUE(parsed["iteration_ms"]["min"].is_null());
+  EXPECT_TRUE(parsed["host_overhead_ns_per_operator"].is_null());
+  EXPECT_TRUE(parsed["coverage"]["count"].is_null());
+  EXPECT_TRUE(parsed["operators"][0]["ms"].is_null());
+  EXPECT_TRUE(parsed["collectives"][0]["busbw_gb_per_s"].is_null());
+}
+
+TEST(ReportJson, ReplacesBytesThatAreNotUtf8) {
+  Environment environment;
+  environment.cpu_model = "CPU \xff";
+  const std::string json = to_json(merge({RankReport()}, {}, environment));
+  EXPECT_EQ(parse_report(json, "report.json").environment.cpu_model, "CPU \xef\xbf\xbd");
+}
+
+TEST(RankReportJson, IsReadAsItWasWrittenOnOneLine) {
+  const std::string json = to_json(sample_rank_report(3));
+  EXPECT_EQ(json.find('\n'), std::string::npos);
+  const RankReport read = parse_rank_report(json, "rank 3");
+  EXPECT_EQ(read.rank, 3);
+  EXPECT_EQ(to_json(read), json);
+}
+
+// ---- refusals
+
+std::string refused_report(const std::function<void(nlohmann::json&)>& change) {
+  auto json = nlohmann::json::parse(to_json(sample_report(2)));
+  change(json);
+  return refusal([&json] { (void)parse_report(json.dump(), "report.json"); });
+}
+
+TEST(ReportRefusal, NotJson) {
+  EXPECT_EQ(refusal([] { (void)parse_report("{\"format\":", "report.json"); }),
+            R"(the report cannot be read
+  file:     report.json
+  expected: JSON
+  got:      no JSON from byte 11
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refusal([] { (void)parse_report("", "report.json"); }), R"(the report cannot be read
+  file:     report.json
+  expected: JSON
+  got:      an empty file
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, NestedTooDeep) {
+  EXPECT_EQ(refusal([] { (void)parse_report(std::string(100000, '['), "report.json"); }),
+            R"(the report cannot be read
+  file:     report.json
+  expected: values nested at most 64 deep
+  got:      deeper ones
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, AnotherFormat) {
+  EXPECT_EQ(refused_report([](auto& json) { json["format"] = "understudy-bench"; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    format
+  expected: "understudy-report"
+  got:      "understudy-bench"
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) {
+              json = {{"traceEvents", 1}};
+            }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    format
+  expected: this key
+  got:      none
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json = nlohmann::json::array(); }),
+            R"(the report cannot be read
+  file:     report.json
+  expected: an object
+  got:      []
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, ANewerVersion) {
+  EXPECT_EQ(refused_report([](auto& json) {
+              json["version"] = 2;
+              json["environment"]["tool_version"] = "3.1.0";
+            }),
+            R"(the report is of a newer format than this program reads
+  file:     report.json
+  field:    version
+  expected: version 1 or older, which Understudy 0.1.0 reads
+  got:      version 2, written by Understudy 3.1.0
+  hint:     use that version of Understudy or a newer one, or make the report again with this one)");
+  EXPECT_EQ(refused_report([](auto& json) {
+              json["version"] = 2;
+              json.erase("environment");
+            }),
+            R"(the report is of a newer format than this program reads
+  file:     report.json
+  field:    version
+  expected: version 1 or older, which Understudy 0.1.0 reads
+  got:      version 2, written by Understudy of an unknown version
+  hint:     use that version of Understudy or a newer one, or make the report again with this one)");
+  EXPECT_EQ(refused_report([](auto& json) { json["version"] = 0; }), R"(the report cannot be read
+  file:     report.json
+  field:    version
+  expected: 1 or more
+  got:      0
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, AMissingField) {
+  EXPECT_EQ(refused_report([](auto& json) { json["ranks"][1]["memory"].erase("peak_bytes"); }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    ranks[1].memory.peak_bytes
+  expected: this key
+  got:      none
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, AFieldOfAnotherType) {
+  EXPECT_EQ(refused_report([](auto& json) { json["outputs_checked"] = -1; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    outputs_checked
+  expected: a non-negative integer of 64 bits
+  got:      -1
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json["iteration_ms"]["samples"][1] = "fast"; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    iteration_ms.samples[1]
+  expected: a number or null
+  got:      "fast"
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json["ranks"][0]["rank"] = 1e10; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    ranks[0].rank
+  expected: an integer of 64 bits
+  got:      10000000000.0
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, AWorldSizeThatIsNotTheNumberOfRanks) {
+  EXPECT_EQ(refused_report([](auto& json) { json["world_size"] = 3; }), R"(the report cannot be read
+  file:     report.json
+  field:    world_size
+  expected: 2, the number of ranks listed
+  got:      3
+  hint:     make the report again with `replay --report`)");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

@@ -1,0 +1,26 @@
+#include "et_schema/model/op_class.h"
+
+#include <gtest/gtest.h>
+
+namespace understudy::et_schema {
+namespace {
+
+TEST(OpClass, IsToldByTheName) {
+  EXPECT_EQ(op_class("aten::mm"), "matmul");
+  EXPECT_EQ(op_class("aten::linear"), "matmul");
+  EXPECT_EQ(op_class("aten::cudnn_convolution"), "convolution");
+  EXPECT_EQ(op_class("aten::convolution_backward"), "convolution");
+  EXPECT_EQ(op_class("aten::native_batch_norm"), "normalization");
+  EXPECT_EQ(op_class("aten::_scaled_dot_product_flash_attention_for_cpu"), "attention");
+  EXPECT_EQ(op_class("aten::_foreach_add_.List"), "optimizer");
+  EXPECT_EQ(op_class("aten::t"), "view");
+  EXPECT_EQ(op_class("aten::tanh"), "elementwise");
+  EXPECT_EQ(op_class("aten::add.Tensor"), "elementwise");
+  EXPECT_EQ(op_class("aten::addmm"), "matmul");
+  EXPECT_EQ(op_class("aten::sum.dim_IntList"), "reduction");
+  EXPECT_EQ(op_class("fbgemm::split_embedding_codegen_lookup_adagrad_function"), "embedding");
+  EXPECT_EQ(op_class("all_to_allv"), "communication");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema

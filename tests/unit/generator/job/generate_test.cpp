@@ -1,0 +1,386 @@
+// Selection, identity and lowering on traces of a few nodes, each with one thing that can go wrong.
+
+#include "generator/job/generate.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::InstructionKind;
+using et_schema::NodeIndex;
+using et_schema::Program;
+using Names = std::vector<std::string>;
+
+constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
+constexpr const char* kClamp = "aten::clamp_min(Tensor self, Scalar min) -> Tensor";
+constexpr const char* kAdd =
+    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+constexpr const char* kMulInPlace =
+    "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+constexpr const char* kClone =
+    "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
+constexpr const char* kDropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";
+constexpr const char* kNativeDropout =
+    "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)";
+
+et_schema::SlotId slot(const Argument& argument) {
+  return std::get<Argument::SlotRef>(argument.value).id;
+}
+
+TEST(Generate, TakesTheHighestOperatorAndCarriesItsChildrenAsBody) {
+  TraceBuilder builder;
+  const auto relu =
+      builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(relu, "aten::clamp_min", kClamp, {tensor(10, 11, {4}), integer(0)},
+              {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), Names{"aten::relu"});
+  EXPECT_EQ(names(program.instructions[0].body), Names{"aten::clamp_min"});
+  EXPECT_EQ(program.selection.operators, 1U);
+  EXPECT_EQ(program.slots.size(), 2U);
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[0])].external);
+  EXPECT_FALSE(program.slots[slot(program.instructions[0].results[0])].external);
+}
+
+TEST(Generate, AWaitTensorJoinsTheCommunicationThatWorksOnItsTensor) {
+  constexpr const char* kAllReduce =
+      "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor";
+  constexpr const char* kWait = "_c10d_functional::wait_tensor(Tensor tensor) -> Tensor";
+  TraceBuilder builder;
+  const TestValue sum = tensor(12, 13, {4});
+  builder.add(2, "_c10d_functional::all_reduce", kAllReduce, {tensor(10, 11, {4})}, {sum});
+  builder.add(2, "_c10d_functional::wait_tensor", kWait, {sum}, {sum});
+  builder.add(2, "_c10d_functional::wait_tensor", kWait, {tensor(20, 21, {4})}, {});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"allreduce", "wait", "wait"}));
+  const Argument& output = std::get<Argument::List>(program.instructions[0].args[1].value).front();
+  EXPECT_EQ(program.instructions[1].args, std::vector<Argument>{output});
+  EXPECT_FALSE(program.instructions[1].comm->names_group);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnmatchedWaits], 1U) << "nothing works on the other's";
+}
+
+TEST(Generate, OpensAnOperatorWhoseInnerTensorIsReadLater) {
+  TraceBuilder builder;
+  const auto dropout =
+      builder.add(2, "aten::dropout", kDropout, {tensor(10, 11, {4}), integer(0), integer(1)},
+                  {tensor(12, 13, {4})});
+  builder.add(dropout, "aten::native_dropout", kNativeDropout,
+              {tensor(10, 11, {4}), integer(0), integer(1)},
+              {tensor(12, 13, {4}), tensor(14, 15, {4})});
+  builder.add(2, "aten::add", kAdd, {tensor(12, 13, {4}), tensor(20, 15, {4}), integer(1)},
+              {tensor(16, 17, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::native_dropout", "aten::add.Tensor"}));
+  ASSERT_EQ(program.selection.opened.size(), 1U);
+  EXPECT_EQ(program.selection.opened[0],
+            (et_schema::Opened{"aten::dropout", 1, "a tensor made inside of it is used outside"}));
+  // The saved mask comes back under another tensor id: the same slot all the same.
+  EXPECT_EQ(slot(program.instructions[1].args[1]), slot(program.instructions[0].results[1]));
+}
+
+TEST(Generate, ReplaysAnOpenedOperatorThatComputesByItselfAfterItsChildren) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(8, 9, {4})}, {tensor(10, 11, {4})});
+  const auto mul = builder.add(2, "aten::mul_", kMulInPlace,
+                               {tensor(10, 11, {4}), tensor(20, 21, {4})}, {tensor(10, 11, {4})});
+  builder.add(mul, "aten::clone", kClone, {tensor(10, 11, {4}), none()}, {tensor(12, 13, {4})});
+  builder.add(2, "aten::add", kAdd, {tensor(10, 11, {4}), tensor(22, 13, {4}), integer(1)},
+              {tensor(16, 17, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions),
+            (Names{"aten::relu", "aten::clone", "aten::mul_.Tensor", "aten::add.Tensor"}));
+  EXPECT_TRUE(program.instructions[2].body.empty());
+  EXPECT_EQ(program.selection.operators, 4U);
+}
+
+TEST(Generate, OpensAnOperatorThatHoldsItsOwnName) {
+  TraceBuilder builder;
+  const auto outer =
+      builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(outer, "aten::relu", kRelu, {tensor(14, 15, {4})}, {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(program.instructions.size(), 1U);
+  EXPECT_EQ(program.instructions[0].node_id, outer + 1);
+}
+
+TEST(Generate, TakesAReusedAddressWithAnotherLayoutForAnotherTensor) {
+  TraceBuilder builder;
+  const auto relu =
+      builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(relu, "aten::clamp_min", kClamp, {tensor(10, 11, {4}), integer(0)},
+              {tensor(30, 31, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(32, 31, {2})}, {tensor(34, 35, {2})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::relu"}));
+  EXPECT_EQ(program.losses[et_schema::Loss::kReusedAddresses], 1U);
+  EXPECT_TRUE(program.slots[slot(program.instructions[1].args[0])].external);
+}
+
+TEST(Generate, RebuildsAViewThatNoOperatorMade) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {8})}, {tensor(12, 13, {8})});
+  builder.add(2, "aten::relu", kRelu, {tensor(14, 13, {4}, "float", 4)}, {tensor(16, 17, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "as_strided", "aten::relu"}));
+  EXPECT_EQ(program.instructions[1].kind, InstructionKind::kAlias);
+  EXPECT_EQ(slot(program.instructions[1].args[0]), slot(program.instructions[0].results[0]));
+  EXPECT_EQ(slot(program.instructions[1].results[0]), slot(program.instructions[2].args[0]));
+  EXPECT_EQ(program.losses[et_schema::Loss::kAliases], 1U);
+}
+
+TEST(Generate, KeepsTheSlotOfAnInPlaceResult) {
+  TraceBuilder builder;
+  builder.add(2, "aten::mul_", kMulInPlace, {tensor(10, 11, {4}), tensor(20, 21, {4})},
+              {tensor(10, 11, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(slot(program.instructions[0].args[0]), slot(program.instructions[0].results[0]));
+  EXPECT_EQ(program.slots.size(), 2U);
+}
+
+TEST(Generate, TellsZeroByteTensorsApartByTensorId) {
+  TraceBuilder builder;
+  builder.add(2, "aten::add", kAdd, {tensor(10, 5, {0}), tensor(12, 5, {0}), integer(1)},
+              {tensor(14, 5, {0})});
+  const Program program = builder.program();
+  EXPECT_EQ(program.slots.size(), 3U);
+  EXPECT_EQ(program.storages.size(), 3U);
+}
+
+TEST(Generate, MarksAPythonScalarAsWrappedNumber) {
+  TraceBuilder builder;
+  builder.add(2, "aten::add", kAdd, {tensor(10, 11, {4}), tensor(12, 13, {}, "double"), integer(1)},
+              {tensor(14, 15, {4})});
+  builder.add(2, "aten::add", kAdd,
+              {tensor(20, 21, {4}, "double"), tensor(22, 23, {}, "double"), integer(1)},
+              {tensor(24, 25, {4}, "double")});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[1])].wrapped_number);
+  EXPECT_FALSE(program.slots[slot(program.instructions[1].args[1])].wrapped_number);
+}
+
+TEST(Generate, FollowsALabelThatDidWorkWithItsGradient) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  const auto label =
+      builder.add(2, "torch::autograd::CppNode<Lookup>", "", {tensor(12, 13, {4})}, {});
+  builder.add(label, "aten::empty", "aten::empty.memory_format(SymInt[] size) -> Tensor",
+              {list({integer(4)})}, {tensor(20, 21, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions),
+            (Names{"aten::relu", "aten::empty.memory_format", "torch::autograd::CppNode<Lookup>"}));
+  EXPECT_EQ(program.selection.operators, 2U);
+  EXPECT_EQ(program.selection.labels, 1U);
+  const auto& gradient = std::get<Argument::List>(program.instructions[2].args[0].value);
+  EXPECT_EQ(slot(gradient.at(0)), slot(program.instructions[0].results[0]));
+  const auto& allocated = std::get<Argument::List>(program.instructions[2].args[2].value);
+  EXPECT_EQ(slot(allocated.at(0)), slot(program.instructions[1].results[0]));
+}
+
+TEST(Generate, DoesNotTakeABackwardWithOperatorsForALabelThatDidWork) {
+  TraceBuilder builder;
+  const auto label = builder.add(2, "MyFunctionBackward", "", {tensor(12, 13, {4})}, {});
+  builder.add(label, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(14, 15, {4})});
+  EXPECT_EQ(builder.program().selection.labels, 0U);
+}
+
+// ---- compiled graphs
+
+constexpr const char* kGraph = "## Call CompiledFxGraph fabc ##";
+constexpr const char* kCppKernel = R"(,{"name":"kernel_backend","type":"string","value":"cpp"})";
+
+TestValue text(const std::string& value) {
+  return {'"' + value + '"', "[]", "String", "[]"};
+}
+
+TEST(Generate, TakesACompiledGraphWithoutKernelsForDroppedWork) {
+  TraceBuilder builder;
+  const auto region = builder.add(2, "Torch-Compiled Region: 0/0", "", {}, {});
+  const auto graph = builder.add(region, kGraph, "", {}, {});
+  builder.add(graph, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", kGraph}));
+  EXPECT_EQ(program.selection.labels, 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+}
+
+TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
+  TraceBuilder builder;
+  const auto graph = builder.add(2, kGraph, "", {}, {});
+  builder.add(graph, "cpp_fused_gelu_0", "",
+              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
+              kCppKernel);
+  const auto other = builder.add(2, kGraph, "", {}, {});
+  builder.add(other, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(14, 15, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"cpp_fused_gelu_0", "aten::relu"}));
+  EXPECT_EQ(program.instructions[0].kind, et_schema::InstructionKind::kKernel);
+  EXPECT_EQ(slot(program.instructions[0].args[1]), slot(program.instructions[1].args[0]));
+  EXPECT_EQ(std::get<std::string>(program.instructions[0].args[2].value), "r w");
+  EXPECT_EQ(program.selection.labels, 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 0U);
+}
+
+/// A Python function's backward with a gradient in, between two operators of the backward pass.
+TraceBuilder handing_on(const TestValue& taken) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "ReduceInForwardBackward", "", {tensor(12, 13, {4})}, {});
+  builder.add(2, "aten::relu", kRelu, {taken}, {tensor(20, 21, {4})});
+  return builder;
+}
+
+/// With times: the label is the step's second node, and took so long by itself.
+Program linked(const TraceBuilder& builder, std::int64_t self_ns, std::int64_t device_ns = 0) {
+  std::vector<et_schema::Trace> traces;
+  traces.push_back(builder.trace());
+  Link link;
+  link.nodes.resize(traces[0].nodes.size());
+  for (NodeIndex node = 0; node < traces[0].nodes.size(); ++node) {
+    if (traces[0].nodes[node].name == "ReduceInForwardBackward") {
+      link.nodes[node] = NodeTimes{1000, self_ns, self_ns, device_ns};
+    }
+  }
+  std::vector<Link> links;
+  links.push_back(std::move(link));
+  return generate(traces, {}, links).programs[0];
+}
+
+TEST(Generate, ABackwardThatHandsItsGradientOnDidNoWork) {
+  const Program program = linked(handing_on(tensor(12, 13, {4})), 40'000);
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::relu"}));
+  EXPECT_EQ(program.selection.labels, 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+}
+
+TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
+  // Fresh memory; the same memory as another shape; nothing takes it.
+  for (const TestValue& taken : {tensor(30, 31, {4}), tensor(12, 13, {2}), tensor(40, 41, {8})}) {
+    const Program program = linked(handing_on(taken), 40'000);
+    EXPECT_EQ(program.selection.labels, 1U);
+    EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 0U);
+  }
+}
+
+TEST(Generate, ABackwardThatTookLongDidWork) {
+  const TraceBuilder builder = handing_on(tensor(12, 13, {4}));
+  EXPECT_EQ(linked(builder, 400'000).selection.labels, 1U) << "in place, out of sight";
+  EXPECT_EQ(linked(builder, 40'000, 5'000).selection.labels, 1U) << "on a device";
+  EXPECT_EQ(builder.program().selection.labels, 1U) << "of unknown time";
+}
+
+TEST(Generate, ABackwardWhoseGradientsMemoryIsBegunAnewDidWork) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "ReduceInForwardBackward", "", {tensor(12, 13, {4})}, {});
+  builder.add(2, "aten::relu", kRelu, {tensor(16, 17, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(20, 21, {4})});
+  EXPECT_EQ(linked(builder, 40'000).selection.labels, 1U);
+}
+
+TraceBuilder three_steps() {
+  TraceBuilder builder;
+  for (int step = 4; step < 7; ++step) {
+    const auto mark = builder.add(2, "ProfilerStep#" + std::to_string(step), "", {}, {});
+    for (int i = 3; i < step; ++i) {
+      builder.add(mark, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+    }
+  }
+  return builder;
+}
+
+TEST(Generate, TakesTheFirstCompleteStepUnlessToldOtherwise) {
+  const TraceBuilder builder = three_steps();
+  EXPECT_EQ(builder.program().selection.step, "ProfilerStep#4");
+  EXPECT_EQ(builder.program().selection.operators, 1U);
+  EXPECT_EQ(builder.program().losses[et_schema::Loss::kNodesOutsideStep], 5U);
+  EXPECT_EQ(builder.program({.step = "5"}).selection.operators, 2U);
+  EXPECT_EQ(builder.program({.step = "all"}).selection.operators, 6U);
+  EXPECT_EQ(builder.program({.step = "6"}).selection.step,
+            "ProfilerStep#6 (its end is not in the trace)");
+}
+
+template <typename Call>
+std::string message_of(Call&& call) {
+  try {
+    call();
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error);
+  }
+  return "no error";
+}
+
+TEST(Generate, RefusesAStepThatTheTraceLacks) {
+  EXPECT_EQ(message_of([] { static_cast<void>(three_steps().program({.step = "9"})); }),
+            "the trace has no such step\n"
+            "  file:     test.json\n"
+            "  rank:     0\n"
+            "  field:    --step\n"
+            "  expected: all, 4, 5, 6\n"
+            "  got:      9\n"
+            "  hint:     leave --step out to take the first complete step");
+}
+
+TEST(Generate, RefusesASubgraphThatNoNodeNames) {
+  EXPECT_EQ(
+      message_of([] { static_cast<void>(three_steps().program({.subgraphs = {"Optimizer"}})); }),
+      "no node has such a name\n"
+      "  file:     test.json\n"
+      "  rank:     0\n"
+      "  field:    --subgraph\n"
+      "  expected: a part of a node's name\n"
+      "  got:      Optimizer\n"
+      "  hint:     inspect --tree TRACE shows the names");
+}
+
+TEST(Generate, WhatALoaderHandsOverIsMadeBeforeTheRun) {
+  TraceBuilder builder;
+  const TestValue storage{"\"<Storage>\"", "[]", "Storage", "[]"};
+  builder.add(2, "aten::set_",
+              "aten::set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt "
+              "storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)",
+              {tensor(6, 7, {0}), storage, integer(0), list({integer(4)}), list({integer(1)})},
+              {tensor(6, 9, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(6, 9, {4})}, {tensor(10, 11, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), Names{"aten::relu"});
+  EXPECT_EQ(program.selection.operators, 1U);
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[0])].external);
+  EXPECT_EQ(program.losses[et_schema::Loss::kPlaceholderValues], 1U);
+}
+
+TEST(Generate, AStorageThatAnOperatorHandsItselfIsItsOwn) {
+  TraceBuilder builder;
+  const TestValue storage{"\"<Storage>\"", "[]", "Storage", "[]"};
+  const auto clone =
+      builder.add(2, "aten::clone", kClone, {tensor(10, 11, {4}), none()}, {tensor(6, 9, {4})});
+  builder.add(clone, "aten::set_",
+              "aten::set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)",
+              {tensor(6, 7, {0}), storage}, {tensor(6, 9, {4})});
+  builder.add(2, "aten::relu", kRelu, {tensor(6, 9, {4})}, {tensor(12, 13, {4})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::clone", "aten::relu"}));
+  EXPECT_FALSE(program.slots[slot(program.instructions[1].args[0])].external);
+}
+
+TEST(Generate, FiltersByNameAndCountsWhatItLeavesOut) {
+  TraceBuilder builder;
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});
+  builder.add(2, "aten::add", kAdd, {tensor(12, 13, {4}), tensor(12, 13, {4}), integer(1)},
+              {tensor(16, 17, {4})});
+  const Program program = builder.program({.exclude = "relu"});
+  EXPECT_EQ(names(program.instructions), Names{"aten::add.Tensor"});
+  EXPECT_EQ(program.losses[et_schema::Loss::kFilteredOperators], 1U);
+  EXPECT_EQ(program.selection.filters, Names{"--exclude relu"});
+  // What the operator that was left out would have made is made before the run.
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[0])].external);
+}
+
+}  // namespace
+}  // namespace understudy::generator::test

@@ -1,0 +1,211 @@
+// Linking real pairs of trace and profile: how much joins, which device events find the operator
+// that launched them, and which parents are repaired.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "device.h"
+#include "et_schema/kineto/profile_files.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/error.h"
+#include "generator/link/link.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::JoinKind;
+using et_schema::Loss;
+using et_schema::Profile;
+using et_schema::Trace;
+
+const std::string kSamples = UNDERSTUDY_SAMPLES;
+const std::string kProfiles = UNDERSTUDY_PROFILES;
+
+Trace one_trace(const std::string& path) {
+  return std::move(et_schema::read_traces({path}).front());
+}
+
+Profile one_profile(const std::string& path) {
+  Profile profile;
+  et_schema::read_profiles({path}, 1, [&](int, Profile&& read) { profile = std::move(read); });
+  return profile;
+}
+
+Link link_files(const std::string& trace, const std::string& profile,
+                const LinkOptions& options = {}) {
+  return link(one_trace(trace), one_profile(profile), options);
+}
+
+TEST(LinkSamples, EveryNodeOfResnetJoinsTheProfileOfAnotherRun) {
+  const std::string profile = kProfiles + "/resnet_2gpu_kineto_rank0.json.gz";
+  const Link whole =
+      link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.0.3.json.gz", profile,
+                 {.step = "all", .unprofiled_step_ns = {}, .observer_ns_per_event = {}});
+  EXPECT_EQ(whole.profile.join, JoinKind::kRecordFunctionId);
+  EXPECT_EQ(whole.profile.nodes_with_rf_id, 14388U);
+  EXPECT_EQ(whole.profile.nodes_joined, 14388U);
+  EXPECT_EQ(whole.profile.events, 14388U);
+  EXPECT_EQ(whole.profile.device_events_linked, 3774U);
+  EXPECT_TRUE(whole.losses.nonzero().empty());
+  const Link step = link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.0.3.json.gz", profile);
+  EXPECT_EQ(step.profile.nodes_joined, 4796U);
+  EXPECT_EQ(step.profile.join, JoinKind::kRecordFunctionId);
+}
+
+TEST(LinkSamples, IdsThatAreShiftedByAConstant) {
+  // The 1.1.1 trace starts with a list of process groups: its ids are one higher.
+  const Link whole =
+      link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz",
+                 kProfiles + "/resnet_2gpu_kineto_rank0.json.gz",
+                 {.step = "all", .unprofiled_step_ns = {}, .observer_ns_per_event = {}});
+  EXPECT_EQ(whole.profile.join, JoinKind::kRecordFunctionId);
+  EXPECT_EQ(whole.profile.nodes_joined, 14388U);
+  EXPECT_EQ(whole.profile.nodes_with_rf_id, 14388U);
+}
+
+TEST(LinkSamples, EveryRankOfDlrmJoinsByOrderPerThread) {
+  const std::vector<Trace> traces =
+      et_schema::read_traces({kSamples + "/dlrm_8gpu/dlrm_pytorch_et.tar.gz"});
+  std::set<int> seen;
+  et_schema::read_profiles(
+      {kSamples + "/dlrm_8gpu/dlrm_kineto.tar.gz"}, 8, [&](int rank, Profile&& profile) {
+        SCOPED_TRACE(rank);
+        seen.insert(rank);
+        const Trace& trace = traces.at(static_cast<std::size_t>(rank));
+        const Link linked = link(trace, profile);
+        EXPECT_EQ(linked.profile.join, JoinKind::kOrder);
+        std::map<std::uint64_t, std::size_t> by_thread;
+        for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+          by_thread[trace.nodes[i].tid] += linked.nodes[i] ? 1U : 0U;
+        }
+        std::multiset<std::size_t> joined;
+        for (const auto& [tid, count] : by_thread) {
+          joined.insert(count);
+        }
+        joined.erase(0);
+        EXPECT_EQ(joined, (std::multiset<std::size_t>{684, 988}));
+        const std::uint64_t before_the_profile = rank == 1 || rank == 3 ? 64 : 0;
+        EXPECT_EQ(linked.losses[Loss::kUnlinkedDeviceEvents], before_the_profile);
+        EXPECT_EQ(linked.profile.lost.empty(), before_the_profile == 0);
+        for (const et_schema::LostDeviceEvents& lost : linked.profile.lost) {
+          EXPECT_EQ(lost.reason, "its launch is not in the profile");
+        }
+        EXPECT_EQ(linked.losses[Loss::kUnjoinedNodes], 0U);
+        EXPECT_EQ(linked.losses[Loss::kUnjoinedEvents], 0U);
+      });
+  EXPECT_EQ(seen.size(), 8U);
+}
+
+TEST(LinkSamples, FortyIterationsJoinOne) {
+  const Link linked =
+      link_files(kSamples + "/linear/linear_et.json.gz", kProfiles + "/linear_kineto.json.gz");
+  EXPECT_EQ(linked.profile.steps, 38U);
+  EXPECT_EQ(linked.losses[et_schema::Loss::kStepsOfAnotherWay], 2U);
+  EXPECT_EQ(linked.profile.nodes_joined, 928U);
+  EXPECT_EQ(linked.profile.nodes_with_rf_id, 928U);
+  EXPECT_EQ(linked.profile.device_events, 10356U);
+  EXPECT_EQ(linked.profile.device_events_linked, 10356U);
+  const double device_share = static_cast<double>(linked.profile.operators_device_ns) * 40 /
+                              370'983'000.0;  // all device time of the profile
+  EXPECT_NEAR(device_share, 1, 0.02);
+}
+
+TEST(LinkSamples, ExternalIdsOfDeviceEventsLieInOldProfiles) {
+  const Profile profile = one_profile(kProfiles + "/linear_kineto.json.gz");
+  NameTable names;
+  const HostEvents host = host_events(profile, names);
+  std::map<std::int64_t, HostIndex> by_external_id;
+  for (HostIndex i = 0; i < host.events.size(); ++i) {
+    if (host.events[i].is_operator) {
+      by_external_id[profile.events[host.events[i].source].external_id] = i;
+    }
+  }
+  std::size_t hits = 0;
+  std::size_t right = 0;
+  const DeviceEvents device = link_device_events(profile, host);
+  for (const DeviceEvent& event : device.linked) {
+    const auto hit = by_external_id.find(profile.events[event.source].external_id);
+    hits += hit != by_external_id.end() ? 1U : 0U;
+    right += hit != by_external_id.end() && hit->second == event.operator_ ? 1U : 0U;
+  }
+  EXPECT_EQ(device.linked.size(), 10356U);
+  EXPECT_EQ(hits, 3814U);
+  EXPECT_EQ(right, 0U);
+}
+
+TEST(LinkSamples, AMicroBenchmarkOfOneOperator) {
+  const Link linked = link_files(kProfiles + "/benchmark_simple_add_et.json.gz",
+                                 kProfiles + "/benchmark_simple_add_trace.json.gz");
+  EXPECT_EQ(linked.profile.nodes_joined, 36U);
+  EXPECT_EQ(linked.profile.nodes_with_rf_id, 36U);
+  EXPECT_EQ(linked.profile.device_events_linked, 4U);
+}
+
+class LinkCapture : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, LinkCapture,
+                         testing::Values("mlp", "resnet18", "dlrm_dense", "dlrm_sparse",
+                                         "gpt_adamw_foreach", "gpt_adamw_fused", "speech_encoder",
+                                         "gpt_ddp", "gpt_ddp_gloo", "compiled",
+                                         "compiled_optimizer"));
+
+TEST_P(LinkCapture, JoinsWhole) {
+  const std::string folder = kSamples + "/" + GetParam();
+  et_schema::TraceSet set = et_schema::read_trace_set({folder});
+  const auto captures = et_schema::find_captures({folder}, set);
+  ASSERT_TRUE(captures);
+  ASSERT_EQ(captures->size(), set.traces.size());
+  for (std::size_t rank = 0; rank < captures->size(); ++rank) {
+    const et_schema::RankCapture& capture = (*captures)[rank];
+    repair_parents(set.traces[rank], et_schema::read_profile({folder}, capture.with_trace));
+    for (const std::string& file : {capture.alone, capture.with_trace}) {
+      SCOPED_TRACE(file);
+      ASSERT_FALSE(file.empty());
+      const Link linked = link(set.traces[rank], et_schema::read_profile({folder}, file));
+      EXPECT_EQ(linked.profile.join,
+                file == capture.alone ? JoinKind::kOrder : JoinKind::kRecordFunctionId);
+      EXPECT_EQ(linked.profile.nodes_joined, linked.profile.nodes_with_rf_id);
+      EXPECT_TRUE(linked.losses.nonzero().empty());
+      EXPECT_GT(linked.profile.operators_ns, linked.profile.step_ns / 2);
+      EXPECT_LE(linked.profile.operators_ns, linked.profile.step_ns);
+    }
+  }
+}
+
+TEST_P(LinkCapture, RepairsTheParentsThatGlooLeaves) {
+  const std::string folder = kSamples + "/" + GetParam();
+  et_schema::TraceSet set = et_schema::read_trace_set({folder});
+  const auto captures = et_schema::find_captures({folder}, set);
+  ASSERT_TRUE(captures);
+  const bool is_gloo = std::string(GetParam()) == "gpt_ddp_gloo";
+  for (std::size_t rank = 0; rank < captures->size(); ++rank) {
+    Trace& trace = set.traces[rank];
+    const Profile profile = et_schema::read_profile({folder}, (*captures)[rank].with_trace);
+    const std::uint64_t wrong = !is_gloo ? 0 : rank == 0 ? 158 : 160;
+    EXPECT_EQ(repair_parents(trace, profile), wrong);
+    EXPECT_EQ(trace.losses[Loss::kRepairedParents], wrong);
+    EXPECT_EQ(repair_parents(trace, profile), 0U) << "repaired once, it is right";
+  }
+}
+
+TEST(LinkSamples, AProfileOfAnotherProgram) {
+  try {
+    (void)link_files(kSamples + "/mlp/rank-0.et.json.gz",
+                     kSamples + "/gpt_ddp/rank-0.kineto_only.json.gz");
+    ADD_FAILURE() << "linked";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(
+        to_text(error),
+        "a profile of another program\n  file:     " + kSamples +
+            "/gpt_ddp/rank-0.kineto_only.json.gz\n  rank:     0\n  node:     4"
+            "\n  expected: Optimizer.zero_grad#SGD.zero_grad, in the place where the trace has "
+            "it\n  got:      140 of 261 nodes and 140 of 4212 events with equal names in equal "
+            "order\n  hint:     give the profile of the program that the trace is of, or "
+            "--no-profile to go without times");
+  }
+}
+
+}  // namespace
+}  // namespace understudy::generator

@@ -1,0 +1,499 @@
+// The parts of linking by themselves: names, nesting, the time that recording took, device events,
+// and the times of instructions.
+
+#include "generator/link/link.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "clock.h"
+#include "device.h"
+#include "et_schema/support/error.h"
+#include "generator/link/host.h"
+#include "generator/link/names.h"
+#include "trace_builder.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoCategory;
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
+KinetoEvent event(const char* name, std::int64_t start, std::int64_t length,
+                  KinetoCategory category = KinetoCategory::kCpuOp) {
+  KinetoEvent event;
+  event.name = name;
+  event.category = category;
+  event.ts_ns = start;
+  event.dur_ns = length;
+  event.pid = 1;
+  event.tid = 1;
+  return event;
+}
+
+Profile profile_of(std::vector<KinetoEvent> events) {
+  Profile profile;
+  profile.file = "kineto.json";
+  profile.events = std::move(events);
+  return profile;
+}
+
+// ---- names
+
+TEST(LinkNames, AreComparedAsKinetoWritesThem) {
+  EXPECT_EQ(as_profiled("a\\b\nc"), "a/bc");
+  EXPECT_EQ(as_profiled("größer"), "unknown");
+  EXPECT_EQ(as_profiled("tab\there"), "unknown");
+  EXPECT_EQ(as_profiled("ProfilerStep#12"), "ProfilerStep#");
+  NameTable names;
+  const NameId first = names.number("aten::add");
+  EXPECT_NE(names.number("aten::mul"), first);
+  EXPECT_EQ(names.number_interned("aten::add"), first);
+  EXPECT_EQ(names.number("ProfilerStep#1"), names.number("ProfilerStep#2"));
+  EXPECT_EQ(names.size(), 3U);
+}
+
+// ---- host events
+
+TEST(LinkHost, NestsEventsByTheirIntervals) {
+  NameTable names;
+  const HostEvents host = host_events(
+      profile_of({event("inner", 20, 10), event("outer", 10, 50), event("next", 60, 5)}), names);
+  ASSERT_EQ(host.events.size(), 3U);
+  EXPECT_EQ(host.events[0].start_ns, 0) << "times count from the first event's";
+  EXPECT_EQ(host.events[1].start_ns, 10);
+  EXPECT_EQ(host.events[1].parent, 0U);
+  EXPECT_EQ(host.events[2].parent, kNoEvent);
+}
+
+// ---- the cost of recording
+
+/// 40 operators of 1000 ns, each with one child of 600 ns: 300 ns before it, 100 ns after it.
+std::vector<KinetoEvent> parents_and_children() {
+  std::vector<KinetoEvent> events;
+  for (int i = 0; i < 40; ++i) {
+    events.push_back(event("aten::linear", i * 2000, 1000));
+    events.push_back(event("aten::addmm", i * 2000 + 300, 600));
+  }
+  return events;
+}
+
+TEST(LinkClock, TheCostIsWhatLiesAroundTheCheapestEvents) {
+  NameTable names;
+  const HostEvents host = host_events(profile_of(parents_and_children()), names);
+  const EventCost alone = find_event_cost(host, false, {});
+  EXPECT_EQ(alone.before_ns, 300);
+  EXPECT_EQ(alone.inside_ns, 0);
+  EXPECT_EQ(alone.after_ns, 100);
+  EXPECT_EQ(alone.source, "the cheapest events of the profile");
+  EXPECT_EQ(find_event_cost(host, true, {}).inside_ns, 600);
+  const EventCost measured = find_event_cost(host, false, 200);
+  EXPECT_EQ(measured.before_ns, 150);
+  EXPECT_EQ(measured.after_ns, 50);
+  EXPECT_EQ(measured.source, "measured at the capture");
+}
+
+TEST(LinkClock, TooFewEventsSayNothing) {
+  NameTable names;
+  const HostEvents host = host_events(profile_of({event("a", 0, 100), event("b", 10, 20)}), names);
+  EXPECT_EQ(find_event_cost(host, true, {}).total_ns(), 0);
+  EXPECT_EQ(find_event_cost(host, true, 70.0).before_ns, 70);
+}
+
+TEST(LinkClock, TakesTheCostOutOfWhatIsAroundAnEvent) {
+  NameTable names;
+  HostEvents host = host_events(profile_of(parents_and_children()), names);
+  take_out({250, 0, 50, ""}, host);
+  for (int i = 0; i < 40; ++i) {
+    const HostEvent& outer = host.events[static_cast<std::size_t>(2 * i)];
+    const HostEvent& inner = host.events[static_cast<std::size_t>(2 * i + 1)];
+    EXPECT_EQ(inner.end_ns - inner.start_ns, 600);
+    EXPECT_EQ(outer.end_ns - outer.start_ns, 700) << "300 ns for its child";
+    EXPECT_EQ(outer.start_ns, i * 1400) << "600 ns for each pair before, of which none before 0";
+  }
+}
+
+TEST(LinkClock, NeverTakesMoreThanThereIs) {
+  NameTable names;
+  HostEvents host = host_events(profile_of(parents_and_children()), names);
+  take_out({5000, 5000, 5000, ""}, host);
+  for (std::size_t i = 0; i < host.events.size(); ++i) {
+    EXPECT_EQ(host.events[i].start_ns, 0);
+    EXPECT_EQ(host.events[i].end_ns, 0);
+  }
+}
+
+TEST(LinkClock, AnOperatorOnAnotherThreadDelaysThoseThatWaitForIt) {
+  std::vector<KinetoEvent> events = {event("backward", 0, 10000)};
+  events.push_back(event("aten::mul", 2000, 1000));
+  events.back().tid = 2;
+  NameTable names;
+  HostEvents host = host_events(profile_of(std::move(events)), names);
+  take_out({400, 0, 100, ""}, host);
+  EXPECT_EQ(host.events[0].end_ns - host.events[0].start_ns, 9500);
+  EXPECT_EQ(host.events[1].end_ns - host.events[1].start_ns, 1000);
+}
+
+// ---- device events
+
+KinetoEvent device_event(const char* name, std::int64_t correlation, std::int64_t external_id) {
+  KinetoEvent kernel = event(name, 900, 40, KinetoCategory::kKernel);
+  kernel.pid = 0;
+  kernel.tid = 7;
+  kernel.correlation = correlation;
+  kernel.external_id = external_id;
+  return kernel;
+}
+
+KinetoEvent launch(std::int64_t start, std::int64_t correlation) {
+  KinetoEvent call = event("cudaLaunchKernel", start, 5, KinetoCategory::kRuntime);
+  call.correlation = correlation;
+  return call;
+}
+
+TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
+  std::vector<KinetoEvent> events = {
+      event("aten::linear", 0, 100),
+      event("aten::addmm", 10, 50),
+      event("nccl:all_reduce", 12, 40, KinetoCategory::kUserAnnotation),
+      launch(20, 5),
+      launch(70, 6),
+      launch(300, 8)};
+  events[0].external_id = 5;  // what the kernel's "External id" falsely points to
+  events.push_back(device_event("in addmm", 5, 5));
+  events.push_back(device_event("in linear", 6, 6));
+  events.push_back(device_event("never launched", 7, 7));
+  events.push_back(device_event("in none", 8, 8));
+  events.push_back(device_event("uncorrelated", -1, -1));
+  const Profile profile = profile_of(std::move(events));
+  NameTable names;
+  const HostEvents host = host_events(profile, names);
+  const DeviceEvents device = link_device_events(profile, host);
+  EXPECT_EQ(device.total, 5U);
+  ASSERT_EQ(device.linked.size(), 2U);
+  EXPECT_EQ(profile.events[host.events[device.linked[0].operator_].source].name, "aten::addmm");
+  EXPECT_EQ(profile.events[host.events[device.linked[1].operator_].source].name, "aten::linear");
+  const std::vector<et_schema::LostDeviceEvents> lost = {
+      {"in none", "no operator was open where it was launched", 1, 40},
+      {"never launched", "its launch is not in the profile", 1, 40},
+      {"uncorrelated", "it has no correlation", 1, 40}};
+  EXPECT_EQ(device.lost, lost);
+}
+
+// ---- times of nodes and instructions
+
+const char* const kReluSchema = "aten::relu(Tensor self) -> Tensor";
+
+/// A label around two operators; the first has one below it.
+test::TraceBuilder small_trace() {
+  test::TraceBuilder builder;
+  const std::uint64_t label = builder.add(2, "forward", "", {}, {});
+  const auto x = test::tensor(1, 11, {4});
+  const std::uint64_t relu =
+      builder.add(label, "aten::relu", kReluSchema, {x}, {test::tensor(2, 12, {4})});
+  builder.add(relu, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
+              {x, test::integer(0)}, {test::tensor(2, 12, {4})});
+  builder.add(label, "aten::relu", kReluSchema, {test::tensor(2, 12, {4})},
+              {test::tensor(3, 13, {4})});
+  return builder;
+}
+
+std::vector<KinetoEvent> small_step(std::int64_t begin, std::int64_t gap) {
+  return {event("ProfilerStep#4", begin, 2000 + gap, KinetoCategory::kUserAnnotation),
+          event("forward", begin + 100, 1500 + gap, KinetoCategory::kUserAnnotation),
+          event("aten::relu", begin + 200, 500), event("aten::clamp_min", begin + 300, 300),
+          event("aten::relu", begin + 800 + gap, 400)};
+}
+
+TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
+  std::vector<KinetoEvent> events;
+  for (const std::int64_t gap : {10, 70, 20}) {
+    for (const KinetoEvent& step_event : small_step(10000 * gap, gap)) {
+      events.push_back(step_event);
+    }
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.profile.join, et_schema::JoinKind::kOrder);
+  EXPECT_EQ(linked.profile.steps, 3U);
+  EXPECT_EQ(linked.profile.step_ns, 2020);
+  EXPECT_EQ(linked.profile.events, 12U);
+  EXPECT_EQ(linked.profile.nodes_joined, 4U);
+  EXPECT_EQ(linked.profile.operators_ns, 900);
+  const auto& second = linked.nodes.at(trace.nodes.size() - 1);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->start_ns, 820);
+  EXPECT_EQ(second->host_ns, 400);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->self_ns, 200);
+}
+
+// ---- compiled regions
+
+constexpr const char* kRegion = "Torch-Compiled Region: 0/0";
+
+et_schema::Trace trace_with(const std::vector<std::string>& labels) {
+  test::TraceBuilder builder;
+  for (const std::string& label : labels) {
+    builder.add(2, label, "", {}, {});
+  }
+  return builder.trace();
+}
+
+TEST(CompareRegions, CountsNamesThatOnlyOneSideHas) {
+  const Profile profile = profile_of({event(kRegion, 0, 10), event(kRegion, 20, 10),
+                                      event("## Call CompiledFxGraph fa ##", 1, 5)});
+  EXPECT_EQ(compare_regions(trace_with({kRegion, "## Call CompiledFxGraph fa ##"}), profile), 0U);
+  EXPECT_EQ(compare_regions(trace_with({kRegion, "## Call CompiledFxGraph fb ##"}), profile), 2U);
+  EXPECT_EQ(compare_regions(trace_with({"forward"}), profile_of({event("forward", 0, 1)})), 0U);
+}
+
+TEST(CompareRegions, RefusesAProfileOfACompiledStepForAnEagerTraceAndTheOtherWayRound) {
+  const auto refusal = [](const et_schema::Trace& trace, const Profile& profile) -> std::string {
+    try {
+      return std::to_string(compare_regions(trace, profile));
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+      return error.context().expected + "; got " + error.context().got;
+    }
+  };
+  EXPECT_EQ(refusal(trace_with({"forward"}), profile_of({event(kRegion, 0, 10)})),
+            "as in the trace's step: none; got 1, the first \"Torch-Compiled Region: 0/0\"");
+  EXPECT_EQ(refusal(trace_with({kRegion}), profile_of({event("forward", 0, 10)})),
+            "as in the trace's step: 1, the first \"Torch-Compiled Region: 0/0\"; got none");
+}
+
+/// The small trace's step as a profile shows it: when its operators begin, and how long the first
+/// takes.
+void add_step(std::vector<KinetoEvent>& events, std::int64_t length, std::int64_t first,
+              std::int64_t first_length, std::int64_t second) {
+  const std::int64_t begin = 10000 * static_cast<std::int64_t>(events.size());
+  events.push_back(event("ProfilerStep#4", begin, length, KinetoCategory::kUserAnnotation));
+  events.push_back(event("forward", begin + 100, length - 200, KinetoCategory::kUserAnnotation));
+  events.push_back(event("aten::relu", begin + first, first_length));
+  events.push_back(event("aten::clamp_min", begin + first + 100, 300));
+  events.push_back(event("aten::relu", begin + second, 400));
+}
+
+TEST(LinkTimes, StartsFitTheDurations) {
+  // The first operator is slow in two steps, the gap behind it in two others.
+  std::vector<KinetoEvent> events;
+  for (const auto& [slow, gap] : {std::pair{100, 0}, {100, 50}, {0, 50}}) {
+    add_step(events, 2000, 200, 500 + slow, 700 + slow + gap);
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  const auto& first = linked.nodes.at(trace.nodes.size() - 3);
+  const auto& second = linked.nodes.at(trace.nodes.size() - 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->start_ns + first->host_ns, 800);
+  EXPECT_EQ(second->start_ns, 800);  // from start to start 600, 650 and 550: the median
+}
+
+TEST(LinkTimes, WhatWaitsNowHereNowThereMakesTheStepAsLongAsTheMedianOne) {
+  // 900 in each step: before the operators, between them or behind them. No median shows any.
+  std::vector<KinetoEvent> events;
+  for (const auto& [before, between] : {std::pair{900, 0}, {0, 900}, {0, 0}}) {
+    add_step(events, 2900, 200 + before, 500, 700 + before + between);
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  const auto& first = linked.nodes.at(trace.nodes.size() - 3);
+  const auto& second = linked.nodes.at(trace.nodes.size() - 1);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->start_ns, 200 + 300);
+  EXPECT_EQ(second->start_ns, 700 + 600);
+  EXPECT_EQ(linked.profile.step_ns, 2900);
+}
+
+TEST(LinkTimes, PageFaultsAreMeansOverTheSteps) {
+  std::vector<KinetoEvent> events;
+  std::int64_t begin = 0;
+  for (const std::int64_t faults : {0, 90, 0}) {
+    for (KinetoEvent step_event : small_step(begin, 0)) {
+      step_event.page_faults = faults;
+      events.push_back(step_event);
+    }
+    begin += 10000;
+  }
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->page_faults, 30);
+}
+
+TEST(LinkTimes, PageFaultsAreKnownWhereTheyWereCounted) {
+  std::vector<KinetoEvent> events = small_step(5000, 0);
+  events[2].page_faults = 70;
+  events[3].page_faults = 50;
+  const et_schema::Trace trace = small_trace().trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->page_faults, 70);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 2)->page_faults, 50);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->page_faults, std::nullopt);
+}
+
+TEST(LinkTimes, GoToTheInstructions) {
+  std::vector<et_schema::Trace> traces;
+  traces.push_back(small_trace().trace());
+  std::vector<Link> links;
+  links.push_back(link(traces[0], profile_of(small_step(5000, 0))));
+  const et_schema::Program program = std::move(generate(traces, {}, links).programs.front());
+  ASSERT_EQ(test::names(program.instructions),
+            (std::vector<std::string>{"aten::relu", "aten::relu"}));
+  EXPECT_EQ(program.instructions[0].timing, (et_schema::Timing{200, 500, 200, 0, 0, {}}));
+  EXPECT_EQ(program.instructions[1].timing, (et_schema::Timing{800, 400, 100, 0, 0, {}}));
+  EXPECT_FALSE(program.instructions[0].body.at(0).timing);
+  ASSERT_TRUE(program.profile);
+  EXPECT_EQ(program.profile->step_ns, 2000);
+}
+
+TEST(LinkTimes, ACopyFromPinnedMemoryTellsThatItsSourceIsPinned) {
+  for (const bool pinned : {true, false}) {
+    std::vector<et_schema::Trace> traces;
+    traces.push_back(small_trace().trace());
+    std::vector<KinetoEvent> events = small_step(5000, 0);
+    events.push_back(launch(5350, 5));
+    events.push_back(device_event(
+        pinned ? "Memcpy HtoD (Pinned -> Device)" : "Memcpy HtoD (Pageable -> Device)", 5, 5));
+    std::vector<Link> links;
+    links.push_back(link(traces[0], profile_of(std::move(events))));
+    const et_schema::Program program = std::move(generate(traces, {}, links).programs.front());
+    const auto& input = program.instructions[0].args[0].value;
+    const auto slot = std::get<et_schema::Argument::SlotRef>(input).id;
+    EXPECT_EQ(program.storages[program.slots[slot].storage].pinned, pinned);
+    const auto& result = program.instructions[0].results[0].value;
+    const auto made = std::get<et_schema::Argument::SlotRef>(result).id;
+    EXPECT_FALSE(program.storages[program.slots[made].storage].pinned);
+  }
+}
+
+TEST(LinkTimes, NodesAndEventsThatDoNotJoinAreCounted) {
+  std::vector<KinetoEvent> events;
+  test::TraceBuilder builder;
+  for (int i = 0; i < 30; ++i) {
+    const auto x = test::tensor(i, 100 + i, {4});
+    builder.add(2, "aten::relu", kReluSchema, {x}, {test::tensor(i + 1, 101 + i, {4})});
+    events.push_back(event("aten::relu", 100 * i, 50));
+  }
+  builder.add(2, "aten::only_in_the_trace", "", {}, {});
+  events.push_back(event("aten::only_in_the_profile", 5000, 50));
+  events.push_back(event("aten::only_in_the_profile", 5100, 50));
+  const et_schema::Trace trace = builder.trace();
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.losses[et_schema::Loss::kUnjoinedNodes], 1U);
+  EXPECT_EQ(linked.losses[et_schema::Loss::kUnjoinedEvents], 2U);
+  EXPECT_EQ(linked.profile.nodes_joined, 30U);
+}
+
+TEST(LinkTimes, AStepOnADeviceWithoutDeviceEventsIsCounted) {
+  for (const char* device : {"cpu", "meta", "cuda:0", "xpu:0", "mtia:1"}) {
+    test::TestValue x = test::tensor(1, 11, {4});
+    x.value.replace(x.value.find("cpu"), 3, device);
+    std::vector<KinetoEvent> events;
+    test::TraceBuilder builder;
+    for (int i = 0; i < 3; ++i) {
+      builder.add(2, "aten::relu", kReluSchema, {x}, {x});
+      events.push_back(event("aten::relu", 100 * i, 50));
+    }
+    const bool is_on_device =
+        std::string_view(device) != "cpu" && std::string_view(device) != "meta";
+    const et_schema::Trace trace = builder.trace();
+    EXPECT_EQ(link(trace, profile_of(events)).losses[et_schema::Loss::kNoDeviceEvents],
+              is_on_device ? 1U : 0U)
+        << device;
+    events.push_back(event("a kernel", 20, 5, KinetoCategory::kKernel));
+    EXPECT_EQ(link(trace, profile_of(events)).losses[et_schema::Loss::kNoDeviceEvents], 0U);
+  }
+}
+
+// ---- whatever a profile holds
+
+/// Events with damaged times, names, threads and numbers.
+std::vector<KinetoEvent> damaged(std::vector<KinetoEvent> events, std::mt19937_64& engine) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> numbers = {kMost, -kMost, 0, -1, 1, 5, 1000, 1000000};
+  const auto number = [&] { return numbers[engine() % numbers.size()]; };
+  for (KinetoEvent& event : events) {
+    switch (engine() % 12) {
+      case 0:
+        event.ts_ns = number();
+        break;
+      case 1:
+        event.dur_ns = number();
+        break;
+      case 2:
+        event.tid = number();
+        break;
+      case 3:
+        event.rf_id = number();
+        break;
+      case 4:
+        event.correlation = number();
+        break;
+      case 5:
+        event.category = static_cast<KinetoCategory>(engine() % 11);
+        break;
+      case 6:
+        event = events[engine() % events.size()];
+        break;
+      default:
+        break;
+    }
+  }
+  std::shuffle(events.begin(), events.end(), engine);
+  events.resize(events.size() - engine() % 3);
+  return events;
+}
+
+TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
+  std::mt19937_64 engine(5);
+  std::size_t linked_profiles = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<et_schema::Trace> traces;
+    traces.push_back(small_trace().trace());
+    std::vector<KinetoEvent> events = small_step(100, 0);
+    for (const KinetoEvent& step_event : small_step(5000, 7)) {
+      events.push_back(step_event);
+    }
+    for (std::size_t i = 0; i < events.size() && round % 2 == 0; ++i) {
+      events[i].rf_id = static_cast<std::int64_t>(i % 5) + 2;
+    }
+    events.push_back(launch(250, 3));
+    events.push_back(device_event("kernel", 3, 3));
+    events.push_back(event("cudaStreamSynchronize", 720, 30, KinetoCategory::kRuntime));
+    events.push_back(event("cudaDeviceSynchronize", 6800, 30, KinetoCategory::kRuntime));
+    const Profile profile = profile_of(damaged(std::move(events), engine));
+    repair_parents(traces[0], profile);
+    std::vector<Link> links;
+    try {
+      links.push_back(link(traces[0], profile));
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.summary(), "a profile of another program");
+      continue;
+    }
+    ++linked_profiles;
+    const et_schema::Bench bench = generate(traces, {}, links);
+    for (const et_schema::Instruction& instruction : bench.programs[0].instructions) {
+      if (instruction.timing) {
+        EXPECT_GE(instruction.timing->start_ns, 0);
+        EXPECT_GE(instruction.timing->host_ns, 0);
+        EXPECT_GE(instruction.timing->gap_ns, 0);
+        EXPECT_GE(instruction.timing->device_ns, 0);
+        EXPECT_LE(instruction.timing->start_ns, 2 * kLatestNs);
+      }
+    }
+    for (const et_schema::DeviceWait& wait : bench.programs[0].profile->device_waits) {
+      EXPECT_GE(wait.start_ns, 0);
+      EXPECT_GE(wait.host_ns, 0);
+      EXPECT_LE(wait.start_ns, kLatestNs);
+      EXPECT_LE(wait.host_ns, kLatestNs);
+    }
+  }
+  EXPECT_GT(linked_profiles, 100U);
+}
+
+}  // namespace
+}  // namespace understudy::generator

@@ -1,0 +1,199 @@
+// What was recorded of index values reaches the tensors that they come from.
+
+#include "generator/values/index_uses.h"
+
+#include <gtest/gtest.h>
+
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::Reuse;
+using et_schema::Slot;
+using et_schema::Trace;
+using et_schema::ValueRuleKind;
+
+constexpr const char* kEmbedding =
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+    "scale_grad_by_freq=False, bool sparse=False) -> Tensor";
+constexpr const char* kSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
+constexpr const char* kGather =
+    "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
+
+const Reuse kReuse = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, false};
+
+std::uint64_t embed(TraceBuilder& builder, const TestValue& indices) {
+  const std::uint64_t node =
+      builder.add(2, "aten::embedding", kEmbedding,
+                  {tensor(30, 31, {50, 8}), indices, integer(-1), integer(0), integer(0)},
+                  {tensor(32, 33, {6, 8})});
+  // What an operator calls the recorder does not see.
+  builder.add(node, "aten::index_select", kSelect, {tensor(30, 31, {50, 8}), integer(0), indices},
+              {tensor(32, 33, {6, 8})});
+  return node;
+}
+
+Trace with_uses(const TraceBuilder& builder, std::map<std::string, std::uint64_t> calls,
+                std::vector<et_schema::IndexUse> uses) {
+  Trace trace = builder.trace();
+  trace.index_uses.calls = std::move(calls);
+  trace.index_uses.uses = std::move(uses);
+  return trace;
+}
+
+Program compile(Trace trace) {
+  std::vector<Trace> traces;
+  traces.push_back(std::move(trace));
+  return generate(traces, {}).programs.front();
+}
+
+const Slot& argument(const Program& program, std::size_t instruction, std::size_t index) {
+  return program
+      .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
+}
+
+TEST(IndexUses, ReachTheTensorThatHoldsTheIndices) {
+  TraceBuilder builder;
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  embed(builder, tensor(20, 21, {6}, "long int"));
+  const Program program = compile(
+      with_uses(builder, {{"aten::embedding", 2}}, {{"aten::embedding", 1, 1, {6}, kReuse}}));
+  const Slot& indices = argument(program, 1, 1);
+  ASSERT_TRUE(indices.value.has_value());
+  EXPECT_EQ(indices.value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(indices.value->reuse, kReuse);
+  EXPECT_EQ(indices.value->high, 50);
+  EXPECT_EQ(indices.value->why, "captured reuse");
+  EXPECT_EQ(argument(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
+}
+
+TEST(IndexUses, CallsOfOtherNumberAreJoinedBySizes) {
+  TraceBuilder builder;
+  embed(builder, tensor(10, 11, {4}, "long int"));
+  embed(builder, tensor(20, 21, {6}, "long int"));
+  const Program program = compile(with_uses(builder, {{"aten::embedding", 3}},
+                                            {{"aten::embedding", 0, 1, {6}, kReuse},
+                                             {"aten::embedding", 1, 1, {6}, kReuse},
+                                             {"aten::gather", 0, 1, {6}, kReuse}}));
+  EXPECT_EQ(argument(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(argument(program, 1, 1).value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 2U);
+}
+
+TEST(IndexUses, AFunctionalFormStandsForAnInPlaceOne) {
+  TraceBuilder builder;
+  builder.add(2, "aten::index_fill_",
+              "aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) "
+              "-> Tensor(a!)",
+              {tensor(30, 31, {50, 4}), integer(0), tensor(10, 11, {6}, "long int"), integer(1)},
+              {tensor(30, 31, {50, 4})});
+  const Program program = compile(
+      with_uses(builder, {{"aten::index_fill", 1}}, {{"aten::index_fill", 0, 1, {6}, kReuse}}));
+  EXPECT_EQ(argument(program, 0, 2).value->reuse, kReuse);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
+}
+
+TEST(IndexUses, TheRecorderSeesTheCallBelowOneOnWrappers) {
+  TraceBuilder builder;
+  const TestValue index = tensor(10, 11, {6, 2}, "long int");
+  const std::uint64_t wrapped =
+      builder.add(2, "aten::gather", kGather,
+                  {without_storage(40, {9}, {1}), integer(0), without_storage(41, {2}, {1})},
+                  {without_storage(42, {2}, {1})});
+  builder.add(wrapped, "aten::gather", kGather, {tensor(30, 31, {6, 9}), integer(1), index},
+              {tensor(32, 33, {6, 2})});
+  const Program program =
+      compile(with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kReuse}}));
+  EXPECT_EQ(argument(program, 0, 2).value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
+}
+
+TEST(IndexUses, AnExpandedIndexHasItsDrawsOnce) {
+  // [3, 1] expanded to [3, 4]: each draw stands in four elements of the call, in one of memory.
+  TraceBuilder builder;
+  TestValue expanded = tensor(10, 11, {3, 4}, "long int");
+  expanded.strides = "[1,0]";
+  builder.add(2, "aten::gather", kGather,
+              {tensor(30, 31, {5, 4}), integer(0), expanded, integer(0)}, {tensor(32, 33, {3, 4})});
+  const Reuse recorded = {{{0, 5, {{1, 3}}}}, 4, false};
+  const Program program = compile(
+      with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {3, 4}, recorded}}));
+  bool found = false;
+  for (const Slot& slot : program.slots) {
+    if (slot.value && slot.value->kind == ValueRuleKind::kReuse) {
+      found = true;
+      EXPECT_EQ(slot.sizes, (std::vector<std::int64_t>{3}));
+      EXPECT_EQ(slot.value->reuse.run, 1);
+      EXPECT_EQ(program.storages[slot.storage].bytes, 3 * 8);
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
+constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
+
+TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
+  TraceBuilder builder;
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(10, 11, {8, 4})}, {tensor(12, 13, {8, 4})});
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(12, 13, {8, 4})}, {tensor(14, 15, {8, 4})});
+  Trace trace = with_uses(builder, {{"aten::sqrt", 2}}, {});
+  trace.index_uses.zeros = {{"aten::sqrt", 0, 0, {8, 4}, 0.25}, {"aten::sqrt", 1, 0, {8, 4}, 0.5}};
+  const Program program = compile(std::move(trace));
+  const auto zeros_of = [&](std::size_t instruction) {
+    return program.storages[argument(program, instruction, 0).storage].zeros;
+  };
+  EXPECT_EQ(zeros_of(0), 0.25);
+  EXPECT_EQ(zeros_of(1), 0);  // the step computes it
+}
+
+constexpr const char* kSparseMm = "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor";
+constexpr const char* kSparseAddmm =
+    "aten::_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) "
+    "-> Tensor";
+
+/// The trace has another batch than the recorder saw: fewer columns.
+Program sparse_product(std::vector<et_schema::SparseUse> sparse) {
+  TraceBuilder builder;
+  const TestValue matrix = without_storage(40, {9, 6}, {0, 0});
+  const std::uint64_t node = builder.add(
+      2, "aten::_sparse_mm", kSparseMm, {matrix, tensor(30, 31, {6, 2})}, {tensor(32, 33, {9, 2})});
+  builder.add(node, "aten::_sparse_addmm", kSparseAddmm,
+              {tensor(34, 35, {9, 2}), matrix, tensor(30, 31, {6, 2}), integer(0), integer(1)},
+              {tensor(32, 33, {9, 2})});
+  Trace trace = with_uses(builder, {{"aten::_sparse_addmm", 1}}, {});
+  trace.index_uses.sparse = std::move(sparse);
+  return compile(std::move(trace));
+}
+
+TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
+  const Reuse rows = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, true};
+  const Reuse columns = {{{0, 7, {{1, 6}}}}, 1, false};
+  const Program program = sparse_product({{{"aten::_sparse_addmm", 0, 1, {9, 7}},
+                                           et_schema::SparseLayout::kCsr,
+                                           6,
+                                           true,
+                                           {rows, columns}}});
+  const std::optional<et_schema::SparseContent>& content = argument(program, 0, 0).content;
+  ASSERT_TRUE(content);
+  EXPECT_EQ(content->layout, et_schema::SparseLayout::kCsr);
+  EXPECT_EQ(content->elements, 6);
+  EXPECT_TRUE(content->coalesced);
+  ASSERT_EQ(content->indices.size(), 2U);
+  EXPECT_EQ(content->indices[0].reuse, rows);
+  EXPECT_EQ(content->indices[1].high, 6);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 0U);
+}
+
+TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
+  const Program program = sparse_product({});
+  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
+  EXPECT_EQ(argument(program, 0, 0).content->indices.front().why, "assumed number of elements");
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+}
+
+}  // namespace
+}  // namespace understudy::generator::test

@@ -1,0 +1,247 @@
+// Every row of the table of value rules: the operator is compiled from a trace of its own, and the
+// rule of its argument compared with data/value_table.txt. The schemas are PyTorch's (2.11),
+// torchvision's and fbgemm's own; arguments are made by their types.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "et_schema/model/schema_text.h"
+#include "trace_builder.h"
+#include "value_rules.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::ValueRule;
+using et_schema::ValueRuleKind;
+
+std::vector<std::string> lines_of(const std::string& name) {
+  std::ifstream file(name.starts_with('/') ? name
+                                           : std::string(UNDERSTUDY_GENERATOR_DATA) + "/" + name);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// The types of a schema's arguments, in order: "Tensor(a!)[]", "float", ….
+std::vector<std::string> argument_types(const std::string& schema) {
+  std::vector<std::string> types;
+  std::size_t position = schema.find('(') + 1;
+  for (const std::string_view name : et_schema::argument_names(schema)) {
+    const std::size_t at = schema.find(fmt::format(" {}", name), position);
+    std::string type = schema.substr(position, at - position);
+    type = type.substr(type.find_last_of(' ') + 1);
+    types.push_back(type);
+    position = schema.find_first_of(",)", at);
+    position = position == std::string::npos ? at : position + 1;
+  }
+  return types;
+}
+
+/// The first schema of the operator, or of its in-place form, that takes a tensor for the argument.
+std::string schema_of(const ArgumentRule& row) {
+  static const std::vector<std::string> kSchemas = lines_of("value_table_schemas.txt");
+  for (const std::string& schema : kSchemas) {
+    const std::string_view op = without_overload(et_schema::operator_name(schema));
+    const int index = et_schema::argument_index(schema, row.argument);
+    if ((op == row.op || op == std::string(row.op) + "_") && index >= 0 &&
+        argument_types(schema)[static_cast<std::size_t>(index)].starts_with("Tensor")) {
+      return schema;
+    }
+  }
+  return {};
+}
+
+enum class Numbers { kFloat, kInteger, kBool };
+
+Numbers numbers_of(Meaning meaning) {
+  if (meaning <= Meaning::kTableColumns) {
+    return Numbers::kInteger;
+  }
+  return meaning <= Meaning::kKeepMask ? Numbers::kBool : Numbers::kFloat;
+}
+
+class Call {
+ public:
+  Call(const ArgumentRule& row, std::string schema) : row_(row), schema_(std::move(schema)) {}
+
+  Program compile() {
+    const auto names = et_schema::argument_names(schema_);
+    const auto types = argument_types(schema_);
+    std::vector<TestValue> inputs;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      inputs.push_back(make(std::string(names[i]), types[i]));
+    }
+    TraceBuilder builder;
+    builder.add(2, std::string(without_overload(et_schema::operator_name(schema_))), schema_,
+                inputs, make_results());
+    return builder.program();
+  }
+
+ private:
+  std::vector<TestValue> make_results() {
+    const bool has_two = schema_.find("-> (Tensor, Tensor") != std::string::npos;
+    std::vector<TestValue> results = {make_tensor("")};
+    if (has_two) {
+      results.push_back(make_tensor(""));
+    }
+    return results;
+  }
+
+  TestValue make_tensor(const std::string& name) {
+    const bool asked = name == row_.argument;
+    const Numbers numbers = asked ? numbers_of(row_.meaning) : Numbers::kFloat;
+    next_ += 2;
+    return tensor(next_, next_ + 1, {6, 6, 6},
+                  numbers == Numbers::kInteger ? "long int"
+                  : numbers == Numbers::kBool  ? "bool"
+                                               : "float");
+  }
+
+  TestValue make(const std::string& name, const std::string& type) {
+    const bool is_list = type.ends_with("]") || type.ends_with("]?");
+    if (type.starts_with("Tensor")) {
+      return is_list ? list({make_tensor(name), make_tensor(name)}) : make_tensor(name);
+    }
+    if (is_list) {
+      return list({integer(6), integer(6), integer(6)});
+    }
+    if (type.starts_with("float") || type.starts_with("Scalar")) {
+      return {"2.5", "[]", "Double", "[]"};
+    }
+    if (type.starts_with("int") || type.starts_with("SymInt")) {
+      return integer(name == "dim" ? 0 : 6);
+    }
+    if (type.starts_with("bool")) {
+      return {"false", "[]", "Bool", "[]"};
+    }
+    return none();
+  }
+
+  const ArgumentRule& row_;
+  std::string schema_;
+  std::int64_t next_ = 100;
+};
+
+std::string text_of(const ValueRule& rule) {
+  switch (rule.kind) {
+    case ValueRuleKind::kConstant:
+      return fmt::format("constant {}", rule.a);
+    case ValueRuleKind::kUniform:
+      return fmt::format("uniform {} to {}", rule.a, rule.b);
+    case ValueRuleKind::kNormal:
+      return fmt::format("normal, deviation {}", rule.b);
+    case ValueRuleKind::kIntegers:
+      return fmt::format("integers {} to {}", rule.low, rule.high);
+    case ValueRuleKind::kOffsets:
+      return fmt::format("offsets to {}{}", rule.high, rule.include_last ? ", the last too" : "");
+    case ValueRuleKind::kLengths: {
+      std::string text = "lengths";
+      for (std::size_t i = 0; i < rule.segments.size() && i < 3; ++i) {
+        text += fmt::format(" {} of {}", rule.segments[i].count, rule.segments[i].sum);
+      }
+      return text + (rule.segments.size() > 3 ? " …" : "");
+    }
+    case ValueRuleKind::kArange:
+      return fmt::format("from {} by {}", rule.low, rule.high);
+    case ValueRuleKind::kBernoulli:
+      return fmt::format("true with {:.3}", rule.a);
+    case ValueRuleKind::kMask:
+      return fmt::format("{} true", rule.high);
+    case ValueRuleKind::kTargets:
+      return fmt::format("classes below {}, or {} with {}", rule.high, rule.low, rule.a);
+    case ValueRuleKind::kDominant:
+      return fmt::format("dominant, {} rows", rule.high);
+    case ValueRuleKind::kZeros:
+    case ValueRuleKind::kReuse:
+      break;
+  }
+  return "another rule";
+}
+
+/// The rule that the program asks for on behalf of the row, as text.
+std::string asked_by(const Program& program, const ArgumentRule& row) {
+  const std::string why = fmt::format("{}.{}", row.op, row.argument);
+  std::set<std::string> asked;
+  for (const et_schema::Slot& slot : program.slots) {
+    if (slot.external && slot.value && slot.value->why == why) {
+      asked.insert(text_of(*slot.value));
+    }
+  }
+  return asked.size() == 1 ? *asked.begin() : fmt::format("{} rules", asked.size());
+}
+
+std::string name_of(const ArgumentRule& row) {
+  return fmt::format("{}.{}", row.op, row.argument);
+}
+
+class ValueTable : public ::testing::TestWithParam<ArgumentRule> {};
+
+TEST_P(ValueTable, TheArgumentGetsItsRule) {
+  static const std::map<std::string, std::string> kExpected = [] {
+    std::map<std::string, std::string> expected;
+    for (const std::string& line : lines_of("value_table.txt")) {
+      const std::size_t colon = line.find(": ");
+      expected.emplace(line.substr(0, colon), line.substr(colon + 2));
+    }
+    return expected;
+  }();
+  const std::string schema = schema_of(GetParam());
+  ASSERT_FALSE(schema.empty()) << "no schema of " << name_of(GetParam());
+  const std::string got = asked_by(Call(GetParam(), schema).compile(), GetParam());
+  const auto expected = kExpected.find(name_of(GetParam()));
+  EXPECT_EQ(expected == kExpected.end() ? "" : expected->second, got)
+      << name_of(GetParam()) << ": " << got;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ValueTable, ::testing::ValuesIn(all_argument_rules()),
+                         [](const auto& row) {
+                           std::string name = name_of(row.param);
+                           std::ranges::replace_if(
+                               name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+TEST(ValueTable, HasOneRowForAnArgument) {
+  std::set<std::string> seen;
+  for (const ArgumentRule& row : all_argument_rules()) {
+    EXPECT_TRUE(seen.insert(name_of(row)).second) << name_of(row);
+    EXPECT_FALSE(row.op.ends_with("_")) << row.op << " has the rows of its other form";
+  }
+  EXPECT_EQ(lines_of("value_table.txt").size(), seen.size());
+}
+
+TEST(ValueTable, IsWhatTheDocumentationLists) {
+  std::map<std::string, std::string> expected;
+  for (const ArgumentRule& row : all_argument_rules()) {
+    std::string& listed = expected[std::string(to_string(row.meaning))];
+    listed += fmt::format("{}`{}`", listed.empty() ? "" : ", ", name_of(row));
+  }
+  std::map<std::string, std::string> documented;
+  for (const std::string& line : lines_of(UNDERSTUDY_VALUES_DOC)) {
+    const std::size_t end = line.find(" | ");
+    const std::size_t arguments = line.rfind(" | ");
+    if (line.starts_with("| ") && arguments > end && line[arguments + 3] == '`') {
+      documented[line.substr(2, end - 2)] = line.substr(arguments + 3, line.size() - arguments - 5);
+    }
+  }
+  EXPECT_EQ(documented, expected);
+}
+
+TEST(ValueTable, AnInPlaceFormHasTheSameRows) {
+  EXPECT_EQ(argument_rules("aten::log_").data(), argument_rules("aten::log").data());
+  EXPECT_TRUE(argument_rules("aten::no_such_operator_").empty());
+}
+
+}  // namespace
+}  // namespace understudy::generator::test

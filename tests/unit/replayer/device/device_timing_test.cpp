@@ -1,0 +1,224 @@
+// The timer of a device on its twin, the CPU, and the streams of a step: where each is issued and
+// what it waits for.
+
+#include "replayer/device/device_timing.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_device.h"
+#include "fixture.h"
+#include "gpu_observation.h"
+#include "replayer/run/run_error.h"
+#include "streams.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+using Steps = std::vector<std::uint32_t>;
+using Texts = std::vector<std::string>;
+
+TEST(DeviceTimer, TimesSpansOfAPass) {
+  DeviceTimer timer(c10::Device(c10::kCPU), 3);
+  timer.begin(0);
+  timer.end(0);
+  timer.begin(2);
+  timer.end(2);
+  const auto times_ms = timer.collect();
+  ASSERT_EQ(times_ms.size(), 3U);
+  EXPECT_TRUE(times_ms[0].has_value());
+  EXPECT_FALSE(times_ms[1].has_value());
+  EXPECT_TRUE(times_ms[2].has_value());
+  EXPECT_FALSE(timer.collect()[0].has_value());
+}
+
+TEST(DeviceTimer, EventsAreMadeBeforeThePass) {
+  FakeDevice::reset();
+  DeviceTimer timer(FakeDevice::device(), 2);
+  EXPECT_EQ(FakeDevice::log(), (Texts{"event", "event", "event", "event", "synchronize"}));
+  FakeDevice::reset();
+  timer.begin(1);
+  timer.end(1);
+  EXPECT_EQ(FakeDevice::log(), (Texts{"record", "record"}));
+  const auto times_ms = timer.collect();
+  EXPECT_FALSE(times_ms[0].has_value());
+  EXPECT_EQ(times_ms[1], FakeDevice::kElapsedMs);
+}
+
+class DevicePassTest : public ReplayerTest {};
+
+TEST_F(DevicePassTest, TimesOperatorsByName) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  keep(y, sink(DType::kFloat32, {4}));
+  const TrialResult& result = try_out();
+  DeviceTimeHook hook(result.program, FakeDevice::device());
+  for (int pass = 0; pass < 3; ++pass) {
+    machine_->run(result_.program, hook);
+    hook.end_pass();
+  }
+  std::vector<et_schema::OperatorTime> operators = {{"aten::relu", "elementwise", 1, 0.5},
+                                                    {"aten::mm", "matmul", 1, 0.5}};
+  hook.report(operators);
+  EXPECT_EQ(operators[0].device_ms, FakeDevice::kElapsedMs);
+  EXPECT_FALSE(operators[1].device_ms.has_value());
+}
+
+/// An operator that the device finds fault with once it has run.
+class LostDeviceTest : public ReplayerTest {
+ protected:
+  std::string failure_on_device() {
+    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+    const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+    builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+    const Program& program = builder_.program();
+    decisions_ = std::make_unique<Decisions>(
+        program, Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
+    machine_ = std::make_unique<Machine>(program, *backend_);
+    externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
+    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
+                FakeDevice::device());
+    try {
+      static_cast<void>(trial.run());
+    } catch (const et_schema::Error& error) {
+      return et_schema::to_text(error);
+    }
+    return "no error";
+  }
+};
+
+TEST_F(LostDeviceTest, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
+  FakeDevice::reset();
+  FakeDevice::fail_synchronizations(1);
+  EXPECT_EQ(failure_on_device(),
+            "aten::relu failed\n"
+            "  node:     101\n"
+            "  field:    aten::relu(float32[4] strides [1])\n"
+            "  expected: aten::relu(Tensor self) -> Tensor\n"
+            "  got:      an illegal memory access\n"
+            "  hint:     --continue-on-error replays the rest and counts the operator as dropped; "
+            "--op-library loads custom operators; --leaves replays what was recorded below each "
+            "operator.");
+}
+
+TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
+  FakeDevice::reset();
+  FakeDevice::fail_synchronizations(1000);
+  EXPECT_EQ(
+      failure_on_device(),
+      "privateuseone:0 was lost in aten::relu\n"
+      "  node:     101\n"
+      "  field:    aten::relu(float32[4] strides [1])\n"
+      "  expected: privateuseone:0 still answers after it\n"
+      "  got:      an illegal memory access\n"
+      "  hint:     No operator can run on the device after such an error. Look for an index "
+      "outside of a table (another --seed draws others), for memory that something else took, "
+      "and in the system's log for errors of the device (Xid of NVIDIA's driver).");
+  FakeDevice::reset();
+}
+
+TEST(FinishIteration, SaysWhichDeviceFailed) {
+  FakeDevice::reset();
+  finish_iteration(FakeDevice::device());
+  FakeDevice::fail_synchronizations(1);
+  try {
+    finish_iteration(FakeDevice::device());
+    FAIL() << "no error";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "privateuseone:0 failed in an iteration\n"
+              "  expected: the operators that passed the first, checked iteration to pass again\n"
+              "  got:      an illegal memory access\n"
+              "  hint:     CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens.");
+  }
+  FakeDevice::reset();
+}
+
+TEST(Window, HoldsIterationsForTwoSecondsAndMore) {
+  EXPECT_EQ(window_iterations(5), 440U);
+  EXPECT_EQ(window_iterations(3000), 1U);
+  EXPECT_EQ(window_iterations(0), 2'200'000U);
+}
+
+TEST_F(DevicePassTest, OfTheCpuNothingIsObserved) {
+  GpuObservation observation{c10::Device(c10::kCPU)};
+  observation.begin();
+  observation.note_iteration();
+  EXPECT_FALSE(observation.reads_health());
+  observation.begin_window();
+  observation.end_window(3);
+  std::optional<et_schema::GpuUse> use;
+  observation.report(use);
+  EXPECT_FALSE(use.has_value());
+}
+
+class StreamPlanTest : public ReplayerTest {
+ protected:
+  SlotId tensor() { return builder_.intermediate(DType::kFloat32, {4}); }
+  void add(const char* schema, std::vector<Argument> args, SlotId result,
+           std::optional<std::int64_t> stream) {
+    et_schema::Timing timing;
+    timing.stream = stream;
+    builder_.add_op(schema, std::move(args), {ref(result)}).timing = timing;
+  }
+  StreamPlan plan() { return plan_streams(builder_.program(), try_out().program); }
+
+  SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+};
+
+TEST_F(StreamPlanTest, OneStreamNeedsNoPlan) {
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  add(kRelu, {ref(x_)}, tensor(), std::nullopt);
+  EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(StreamPlanTest, AReaderWaitsForTheWriterOnAnotherStream) {
+  const SlotId a = tensor();
+  const SlotId b = tensor();
+  const SlotId c = tensor();
+  add(kRelu, {ref(x_)}, a, 7);
+  add(kRelu, {ref(a)}, b, 20);
+  add(kMul, {ref(a), ref(b)}, c, 7);
+  keep(c, sink(DType::kFloat32, {4}));
+  const StreamPlan plan = this->plan();
+  EXPECT_EQ(plan.streams, 2U);
+  ASSERT_EQ(plan.steps.size(), 4U);
+  EXPECT_EQ(plan.steps[0].stream, 0U);  // most steps are there
+  EXPECT_EQ(plan.steps[1].stream, 1U);
+  EXPECT_EQ(plan.steps[1].waits_for, Steps{0});
+  EXPECT_EQ(plan.steps[2].stream, 0U);
+  EXPECT_EQ(plan.steps[2].waits_for, Steps{1});
+  EXPECT_EQ(plan.steps[3].stream, 0U);  // without one of its own: where the step before was
+  EXPECT_TRUE(plan.steps[3].waits_for.empty());
+  EXPECT_TRUE(plan.steps[0].is_waited_for);
+  EXPECT_FALSE(plan.steps[2].is_waited_for);
+  EXPECT_FALSE(plan.steps[0].uses_foreign_memory);
+  EXPECT_TRUE(plan.steps[1].uses_foreign_memory);   // a, made on the first stream
+  EXPECT_TRUE(plan.steps[2].uses_foreign_memory);   // b
+  EXPECT_FALSE(plan.steps[3].uses_foreign_memory);  // c is at home, and the sink is never freed
+}
+
+TEST_F(StreamPlanTest, ReadersOfOneTensorDoNotWaitForEachOther) {
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  add(kRelu, {ref(x_)}, tensor(), 20);
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  for (const StreamStep& step : plan().steps) {
+    EXPECT_TRUE(step.waits_for.empty());
+  }
+}
+
+TEST_F(StreamPlanTest, AWriterWaitsForReadersOnOtherStreams) {
+  const SlotId other = builder_.external(DType::kFloat32, {4}, constant(1));
+  add(kRelu, {ref(x_)}, tensor(), 20);
+  add(kRelu, {ref(x_)}, tensor(), 20);
+  add(kRelu, {ref(other)}, tensor(), 7);
+  builder_.add_op(kAddInPlace, {ref(x_), ref(other), number(1)}, {ref(x_)}).timing =
+      builder_.program().instructions[2].timing;
+  add(kRelu, {ref(other)}, tensor(), 7);
+  const StreamPlan plan = this->plan();
+  EXPECT_EQ(plan.steps[3].stream, 0U);
+  EXPECT_EQ(plan.steps[3].waits_for, Steps{1});  // the later of the two: it is behind the other
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing

@@ -1,0 +1,121 @@
+// Which GPU is a rank's, and what of a program moves to it.
+
+#include "replayer/device/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+#include "program_builder.h"
+#include "replayer/device/device.h"
+#include "replayer/dispatch/layout.h"
+#include "replayer/memory/memory_limit.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+using et_schema::Device;
+using et_schema::DeviceType;
+
+const c10::Device kCpu(c10::kCPU);
+const c10::Device kGpu(c10::kCUDA, 1);
+constexpr Device kRecordedGpu{DeviceType::kCuda, 3};
+
+TEST(ChooseGpu, IsThatOfTheRanksNumberOnItsHost) {
+  EXPECT_EQ(choose_gpu(std::nullopt, 8), 0);
+  EXPECT_EQ(choose_gpu(0, 8), 0);
+  EXPECT_EQ(choose_gpu(5, 8), 5);
+  EXPECT_EQ(choose_gpu(5, 1), 0);  // each rank was given one of its own
+  EXPECT_EQ(choose_gpu(8, 8), std::nullopt);
+  EXPECT_EQ(choose_gpu(2, 2), std::nullopt);
+  EXPECT_EQ(choose_gpu(std::nullopt, 0), std::nullopt);
+}
+
+class PlacementTest : public ::testing::Test {
+ protected:
+  PlacementTest() {
+    builder_.add_op(kMul, {ref(x_), ref(two_)}, {ref(y_)});
+    builder_.slot(two_).wrapped_number = true;
+    builder_.add_op(
+        "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+        {numbers({4}), none(), none(), none(), none()}, {ref(z_)});
+    builder_.add_op(
+        "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+        "(Tensor, Tensor)",
+        {ref(x_), ref(lengths_), flag(false)}, {ref(y_), ref(z_)});
+    for (et_schema::Storage& storage : builder_.program().storages) {
+      storage.device = {DeviceType::kCpu, -1};
+    }
+  }
+  c10::Device place_of(const Program& program, SlotId slot) {
+    return map_device(program.storages[program.slots[slot].storage].device, kGpu);
+  }
+  std::string refusal(std::optional<Place> asked) {
+    try {
+      static_cast<void>(choose_place(builder_.program(), kGpu, asked));
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
+      return et_schema::to_text(error);
+    }
+    return "no error";
+  }
+
+  ProgramBuilder builder_;
+  SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+  SlotId two_ = builder_.external(DType::kFloat64, {}, constant(2));
+  SlotId lengths_ = builder_.external(DType::kInt64, {4}, constant(1));
+  SlotId y_ = builder_.intermediate(DType::kFloat32, {4});
+  SlotId z_ = builder_.intermediate(DType::kFloat32, {4});
+};
+
+TEST_F(PlacementTest, ABenchmarkOfACpuMovesToTheGpu) {
+  EXPECT_EQ(choose_place(builder_.program(), kGpu, std::nullopt), Place::kDevice);
+  EXPECT_EQ(choose_place(builder_.program(), kCpu, std::nullopt), Place::kRecorded);
+  EXPECT_EQ(choose_place(builder_.program(), kCpu, Place::kDevice), Place::kRecorded);
+  EXPECT_EQ(refusal(Place::kRecorded),
+            "nothing of the benchmark would run on cuda:1\n"
+            "  field:    --place\n"
+            "  expected: device, for a benchmark that was recorded on a CPU\n"
+            "  got:      recorded\n"
+            "  hint:     Leave --place out to move its tensors to the GPU, or replay with --device "
+            "cpu.");
+}
+
+TEST_F(PlacementTest, OneOfAGpuStaysWhereItWasUnlessAsked) {
+  builder_.program().storages[builder_.slot(x_).storage].device = kRecordedGpu;
+  EXPECT_EQ(choose_place(builder_.program(), kGpu, std::nullopt), Place::kRecorded);
+  EXPECT_EQ(choose_place(builder_.program(), kGpu, Place::kDevice), Place::kDevice);
+  EXPECT_EQ(refusal(Place::kRecorded), "no error");
+}
+
+TEST_F(PlacementTest, NumbersAndLengthsStayOnTheHost) {
+  const Program moved = move_to_device(builder_.program());
+  EXPECT_EQ(place_of(moved, x_), kGpu);
+  EXPECT_EQ(place_of(moved, y_), kGpu);
+  EXPECT_EQ(place_of(moved, two_), kCpu);
+  EXPECT_EQ(place_of(moved, lengths_), kCpu);
+  const auto* device = std::get_if<Argument::DeviceRef>(&moved.instructions[1].args[3].value);
+  ASSERT_NE(device, nullptr);  // a factory makes its tensor where its readers are
+  EXPECT_EQ(map_device(device->device, kGpu), kGpu);
+}
+
+TEST_F(PlacementTest, NamesAreReadAndWritten) {
+  for (const Place place : {Place::kRecorded, Place::kDevice}) {
+    EXPECT_EQ(parse_place(to_string(place)), place);
+  }
+  EXPECT_EQ(parse_place("gpu"), std::nullopt);
+}
+
+TEST_F(PlacementTest, MemoryCountsAgainstTheDeviceItLiesOn) {
+  Program program = builder_.program();
+  program.storages[program.slots[x_].storage].device = kRecordedGpu;
+  program.storages[program.slots[y_].storage].device = kRecordedGpu;
+  const std::uint64_t on_gpu = needed_bytes_on(program, kGpu, kGpu);
+  const std::uint64_t on_cpu = needed_bytes_on(program, kCpu, kGpu);
+  EXPECT_EQ(on_gpu, 32U);           // x and y
+  EXPECT_EQ(on_cpu, 8 + 32 + 16U);  // the number, the lengths, and z at the peak
+  EXPECT_EQ(needed_bytes_on(program, kCpu, kCpu), needed_bytes(program, kCpu));
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/error.h"
+#include "generator/job/generate.h"
+#include "replayer/job/replay.h"
+
+namespace understudy::replayer {
+namespace {
+
+void expect_whole(const std::string& name) {
+  const std::string file = std::string(UNDERSTUDY_CAPTURES) + "/" + name + ".json.gz";
+  const et_schema::Bench bench = generator::generate(et_schema::read_traces({file}), {});
+  const auto backend = backends::make_single_backend({});
+  ReplayOptions options;
+  options.threads = 1;
+  options.iterations = 20;
+  RankRun run;
+  try {
+    run = replay_rank(bench, 0, *backend, options);
+  } catch (const et_schema::Error& error) {
+    FAIL() << et_schema::to_text(error);
+  }
+  EXPECT_EQ(run.report.coverage.count, 1.0);
+  EXPECT_GT(run.report.coverage.selected, 0U);
+  EXPECT_EQ(run.report.output_mismatches, 0U);
+  EXPECT_EQ(run.report.values.nan, 0U);
+  EXPECT_EQ(run.report.values.inf, 0U);
+  EXPECT_EQ(run.report.values.subnormal, 0U);
+  EXPECT_EQ(run.report.iteration_ms.samples.size(), 20U);
+}
+
+/// Small traces of what is hard about replay, captured on the CPU: see tests/captures/README.md.
+class Captures : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Captures, AreReplayedWhole) {
+  expect_whole(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Captures,
+    ::testing::Values("adam_variants", "autocast", "batch_norm", "checkpointing", "contrastive",
+                      "conv_variants", "data_dependent", "detection", "diffusion", "dropout",
+                      "fft_complex", "graph", "gru", "ignore_index", "index_ops",
+                      "label_with_quote", "lstm", "mixture_of_experts", "nested_jagged", "offsets",
+                      "packed_sequences", "per_example", "sdpa", "second_order", "sparse_grad",
+                      "speech_ctc", "translation", "wrapped_number"),
+    [](const auto& capture) { return std::string(capture.param); });
+
+/// All captures of a folder, by name without the folder.
+std::vector<std::string> captures_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(UNDERSTUDY_CAPTURES) + "/" + folder)) {
+    names.push_back(entry.path().stem().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Each way to ask for an embedding bag: see tests/captures/embedding_bags.py.
+class EmbeddingBags : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EmbeddingBags, AreReplayedWhole) {
+  expect_whole("embedding_bag/" + GetParam());
+}
+
+TEST(EmbeddingBag, AllCombinationsAreThere) {
+  EXPECT_EQ(captures_in("embedding_bag").size(), 28U + 5U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EmbeddingBags, ::testing::ValuesIn(captures_in("embedding_bag")),
+                         [](const auto& capture) { return capture.param; });
+
+}  // namespace
+}  // namespace understudy::replayer

@@ -1,0 +1,153 @@
+// What a measurement does between and around its iterations; no test looks at a time.
+
+#include "replayer/measure/measure.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <vector>
+
+#include "fixture.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+constexpr const char* kMulInPlace =
+    "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+
+class MeasureTest : public ReplayerTest {
+ protected:
+  MeasureTest() {
+    options_.warmup = 1;
+    options_.iterations = 40;
+    options_.passes = 6;
+    options_.monitor.stop_signal = &signal_;
+    options_.monitor.progress = [this](const PhaseProgress& at) {
+      seen_.push_back(at);
+      on_progress_(at);
+    };
+  }
+
+  /// x ← x · factor, each iteration.
+  void multiply(double factor, double start = 1) {
+    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(start));
+    const SlotId y = builder_.external(DType::kFloat32, {4}, constant(factor));
+    builder_.add_op(kMulInPlace, {ref(x), ref(y)}, {ref(x)});
+    try_out();
+  }
+  et_schema::RankReport measure() {
+    et_schema::RankReport report;
+    Measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_, options_)
+        .run(report);
+    return report;
+  }
+  /// Sends the signal when that many are done in the phase.
+  void stop_at(Phase phase, std::size_t done, int signal = SIGINT) {
+    on_progress_ = [this, phase, done, signal](const PhaseProgress& at) {
+      if (at.phase == phase && at.done == done) {
+        signal_ = signal;
+      }
+    };
+  }
+
+  MeasureOptions options_;
+  std::atomic<int> signal_ = 0;
+  std::vector<PhaseProgress> seen_;
+  std::function<void(const PhaseProgress&)> on_progress_ = [](const PhaseProgress&) {};
+};
+
+TEST_F(MeasureTest, TellsItsPhasesInOrder) {
+  multiply(1);
+  const et_schema::RankReport report = measure();
+  EXPECT_TRUE(report.complete);
+  EXPECT_EQ(report.measurement.ended_by, "iterations");
+  EXPECT_EQ(report.measurement.timing_passes, 6U);
+  std::vector<Phase> phases;
+  for (const PhaseProgress& at : seen_) {
+    if (phases.empty() || phases.back() != at.phase) {
+      phases.push_back(at.phase);
+    }
+  }
+  EXPECT_EQ(phases, (std::vector<Phase>{Phase::kValues, Phase::kWarmUp, Phase::kIterations,
+                                        Phase::kTimingPasses}));
+  EXPECT_EQ(seen_.back().done, 5U);
+  EXPECT_EQ(seen_.back().total, 6U);
+}
+
+TEST_F(MeasureTest, ASignalEndsTheIterationsAndKeepsThoseThatWereMade) {
+  multiply(1);
+  stop_at(Phase::kIterations, 5);
+  const et_schema::RankReport report = measure();
+  EXPECT_FALSE(report.complete);
+  EXPECT_EQ(report.measurement.ended_by, "SIGINT");
+  EXPECT_EQ(report.iteration_ms.samples.size(), 5U);
+  EXPECT_EQ(report.iteration_yardstick_samples_ms.size(), 5U);
+  EXPECT_EQ(report.measurement.timing_passes, 0U);
+  EXPECT_TRUE(report.operators.empty());
+}
+
+TEST_F(MeasureTest, ASignalBeforeTheFirstIterationLeavesNone) {
+  multiply(1);
+  stop_at(Phase::kIterations, 0, SIGTERM);
+  const et_schema::RankReport report = measure();
+  EXPECT_FALSE(report.complete);
+  EXPECT_EQ(report.measurement.ended_by, "SIGTERM");
+  EXPECT_TRUE(report.iteration_ms.samples.empty());
+}
+
+TEST_F(MeasureTest, ASignalInTheTimingPassesKeepsWholePasses) {
+  multiply(1);
+  stop_at(Phase::kTimingPasses, 4);
+  const et_schema::RankReport report = measure();
+  EXPECT_FALSE(report.complete);
+  EXPECT_EQ(report.iteration_ms.samples.size(), 40U);
+  EXPECT_EQ(report.measurement.timing_passes, 4U);
+  EXPECT_EQ(report.yardstick_samples_ms.size(), 4U);
+  EXPECT_EQ(report.gap_samples_ms.size(), 4U);
+  ASSERT_EQ(report.operators.size(), 1U);
+  EXPECT_EQ(report.operators[0].samples_ms.size(), 4U);
+}
+
+TEST_F(MeasureTest, ASignalDuringWarmUpWaitsForTheIterations) {
+  multiply(1);
+  stop_at(Phase::kWarmUp, 0);
+  EXPECT_EQ(measure().iteration_ms.samples.size(), 0U);
+}
+
+TEST_F(MeasureTest, HealthyValuesAreRestoredEverySixteenIterations) {
+  multiply(1);
+  const et_schema::MeasurementUse use = measure().measurement;
+  EXPECT_EQ(use.restore_every, 16U);
+  // 1 warm-up, 40 iterations with 7 scans among them, 6 passes and 3 bare ones: 57 in all.
+  EXPECT_EQ(use.restores, 3U);
+  EXPECT_EQ(use.restore_reason,
+            "values stay healthy for 16 iterations, and longer is not looked at");
+}
+
+TEST_F(MeasureTest, ValuesThatOverflowAreRestoredBeforeTheyDo) {
+  multiply(1e10);  // 1e40 after four
+  const et_schema::RankReport report = measure();
+  EXPECT_EQ(report.measurement.restore_every, 3U);
+  EXPECT_EQ(report.measurement.restore_reason,
+            "NaN, infinite or subnormal numbers after 4 iterations");
+  EXPECT_EQ(report.values.inf, 0U);
+}
+
+TEST_F(MeasureTest, WithoutRestoresTheyDriftAndTheReportSaysSince) {
+  multiply(1e10);
+  options_.restores = false;
+  const et_schema::RankReport report = measure();
+  EXPECT_EQ(report.measurement.restores, 0U);
+  EXPECT_EQ(report.measurement.restore_every, 0U);
+  EXPECT_EQ(report.measurement.restore_reason, "--no-restore");
+  EXPECT_EQ(report.values.inf, 1U);
+  ASSERT_EQ(report.value_findings.size(), 1U);
+  EXPECT_EQ(report.value_findings[0].kind, "inf");
+  // Scans behind 1, 2, 4, … iterations are iterations too; one was the warm-up.
+  EXPECT_EQ(report.value_findings[0].iteration, 2U);
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing

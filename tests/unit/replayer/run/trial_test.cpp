@@ -1,0 +1,241 @@
+#include "replayer/run/trial.h"
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+constexpr const char* kToDtype =
+    "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)";
+constexpr std::int64_t kBFloat16Number = 15;
+
+class TrialTest : public ReplayerTest {
+ protected:
+  /// relu of a float, recorded as bfloat16 because a cast happened inside, as under autocast.
+  Instruction& add_autocast_relu() {
+    x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+    const SlotId cast = builder_.intermediate(DType::kBFloat16, {4});
+    y_ = builder_.intermediate(DType::kBFloat16, {4});
+    Instruction outer = builder_.op(kRelu, {ref(x_)}, {ref(y_)});
+    outer.body = {
+        builder_.op(kToDtype, {ref(x_), number(kBFloat16Number), flag(false), flag(false), none()},
+                    {ref(cast)}),
+        builder_.op(kRelu, {ref(cast)}, {ref(y_)})};
+    return builder_.add(std::move(outer));
+  }
+
+  SlotId x_ = 0;
+  SlotId y_ = 0;
+};
+
+TEST_F(TrialTest, AnOperatorOfAnotherDtypeIsReplacedByItsBody) {
+  add_autocast_relu();
+  const SlotId out = sink(DType::kBFloat16, {4});
+  keep(y_, out);
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 0U);
+  EXPECT_EQ(result.outputs_checked, 3U);
+  EXPECT_EQ(result.program.steps.size(), 3U);
+  EXPECT_EQ(decisions_->coverage().exact, 2U);
+  EXPECT_EQ(slot(out)[0].item<float>(), 1.0F);
+}
+
+TEST_F(TrialTest, WithoutABodyItIsCountedAndNamed) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kBFloat16, {4});
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 1U);
+  ASSERT_EQ(result.mismatches.size(), 1U);
+  EXPECT_EQ(result.mismatches[0].node, 101U);
+  EXPECT_EQ(result.mismatches[0].name, "aten::relu");
+  EXPECT_EQ(result.mismatches[0].field, "dtype");
+  EXPECT_EQ(result.mismatches[0].expected, "bfloat16");
+  EXPECT_EQ(result.mismatches[0].got, "float32");
+}
+
+TEST_F(TrialTest, ABodyOfAllocationsAloneStandsForNothing) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kBFloat16, {4});
+  Instruction outer = builder_.op(kRelu, {ref(x)}, {ref(y)});
+  outer.body = {builder_.op(
+      "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {numbers({4}), number(kBFloat16Number), none(), none(), none(), none()}, {ref(y)})};
+  builder_.add(std::move(outer));
+  EXPECT_EQ(try_out().output_mismatches, 1U);
+}
+
+TEST_F(TrialTest, StridesAreComparedWhereSizesAreAboveOne) {
+  const SlotId x = builder_.external(DType::kFloat32, {4, 1}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4, 1});
+  builder_.slot(y).strides = {1, 77};
+  const SlotId z = builder_.intermediate(DType::kFloat32, {4, 1});
+  builder_.slot(z).strides = {2, 1};
+  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
+  builder_.add_op(kRelu, {ref(x)}, {ref(z)});
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 1U);
+  EXPECT_EQ(result.mismatches[0].field, "stride");
+  EXPECT_EQ(result.mismatches[0].expected, "[2, 1]");
+  EXPECT_EQ(result.mismatches[0].got, "[1, 1]");
+}
+
+TEST_F(TrialTest, UndefinedOnBothSidesIsEqual) {
+  const SlotId grad = builder_.external(DType::kFloat32, {1, 1, 4, 4}, constant(1));
+  const SlotId input = builder_.external(DType::kFloat32, {1, 1, 4, 4}, constant(1));
+  const SlotId weight = builder_.external(DType::kFloat32, {1, 1, 1, 1}, constant(1));
+  const SlotId grad_weight = builder_.intermediate(DType::kFloat32, {1, 1, 1, 1});
+  builder_.add_op(
+      "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? "
+      "bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] "
+      "output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+      {ref(grad), ref(input), ref(weight), none(), numbers({1, 1}), numbers({0, 0}),
+       numbers({1, 1}), flag(false), numbers({0, 0}), number(1),
+       list({flag(false), flag(true), flag(false)})},
+      {undefined(), ref(grad_weight), undefined()});
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  EXPECT_EQ(result_.outputs_checked, 3U);
+}
+
+TEST_F(TrialTest, ShapesThatDependOnDataArePinned) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId found = builder_.intermediate(DType::kInt64, {2, 1});
+  const SlotId out = sink(DType::kInt64, {2, 1});
+  builder_.add_op(kNonzero, {ref(x)}, {ref(found)});  // gives four
+  keep(found, out);
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+  EXPECT_EQ(decisions_->coverage().count, 1.0);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note, "its shape depends on values");
+}
+
+TEST_F(TrialTest, PinningHidesNoWrongDtype) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId found = builder_.intermediate(DType::kInt32, {2, 1});
+  const SlotId out = sink(DType::kInt32, {2, 1});
+  builder_.add_op(kNonzero, {ref(x)}, {ref(found)});  // gives int64
+  keep(found, out);
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 1U);
+  ASSERT_EQ(result.mismatches.size(), 1U);
+  EXPECT_EQ(result.mismatches[0].field, "dtype");
+  EXPECT_EQ(result.mismatches[0].expected, "int32");
+  EXPECT_EQ(result.mismatches[0].got, "int64");
+  EXPECT_EQ(result.outputs_checked, 2U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+}
+
+TEST_F(TrialTest, PinningHidesNoUndefinedResult) {
+  const SlotId x = builder_.external(DType::kInt64, {4}, constant(1));
+  const SlotId values = builder_.intermediate(DType::kInt64, {1});
+  Instruction& unique = builder_.add_op(
+      "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
+      "return_counts=False) -> (Tensor, Tensor, Tensor)",
+      {ref(x), flag(true), flag(false), flag(false)}, {ref(values), undefined(), undefined()});
+  unique.pinned = true;
+  const TrialResult& result = try_out();
+  ASSERT_EQ(result.mismatches.size(), 2U);  // both are empty tensors, not undefined ones
+  EXPECT_EQ(result.mismatches[1].field, "undefined");
+  EXPECT_EQ(result.mismatches[1].expected, "undefined");
+  EXPECT_EQ(result.mismatches[1].got, "int64[0] strides [1]");
+}
+
+TEST_F(TrialTest, MemoryThatNothingWritesIsPinnedForThat) {
+  const SlotId made = builder_.intermediate(DType::kFloat32, {4});
+  builder_
+      .add_op(
+          "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
+          "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
+          "memory_format=None) -> Tensor",
+          {numbers({4}), number(6), none(), none(), none(), none()}, {ref(made)})
+      .pinned = true;
+  keep(made, sink(DType::kFloat32, {4}));
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note,
+            "memory that nothing in the trace writes");
+}
+
+TEST_F(TrialTest, AnOperatorThatThrowsEndsTheRun) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {3}, constant(1));
+  const SlotId z = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_op(kAdd, {ref(x), ref(y), number(1)}, {ref(z)});
+  EXPECT_EQ(failure(),
+            "aten::add.Tensor failed\n"
+            "  node:     101\n"
+            "  field:    aten::add.Tensor(float32[4] strides [1], float32[3] strides [1], 1)\n"
+            "  expected: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
+            "  got:      The size of tensor a (4) must match the size of tensor b (3) at "
+            "non-singleton dimension 0\n"
+            "  hint:     --continue-on-error replays the rest and counts the operator as dropped; "
+            "--op-library loads custom operators; --leaves replays what was recorded below each "
+            "operator.");
+}
+
+TEST_F(TrialTest, ContinueOnErrorDropsItAndGivesItsConsumersTensors) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {3}, constant(1));
+  const SlotId z = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId out = sink(DType::kFloat32, {4});
+  builder_.add_op(kAdd, {ref(x), ref(y), number(1)}, {ref(z)});
+  keep(z, out);
+  try_out(true);
+  const et_schema::Coverage coverage = decisions_->coverage();
+  ASSERT_EQ(coverage.dropped.size(), 1U);
+  EXPECT_EQ(coverage.dropped[0].name, "aten::add.Tensor");
+  EXPECT_EQ(coverage.dropped[0].note,
+            "it failed: The size of tensor a (4) must match the size of tensor b (3) at "
+            "non-singleton dimension 0");
+  EXPECT_EQ(coverage.selected, 2U);
+  EXPECT_EQ(coverage.replayed, 1U);
+  EXPECT_EQ(coverage.count, 0.5);
+}
+
+TEST_F(TrialTest, AnOperatorThatDoesNotResolveIsReplayedByItsBody) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(3));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId out = sink(DType::kFloat32, {4});
+  Instruction outer = builder_.op("nobody::knows(Tensor self) -> Tensor", {ref(x)}, {ref(y)});
+  outer.body = {builder_.op(kRelu, {ref(x)}, {ref(y)})};
+  builder_.add(std::move(outer));
+  keep(y, out);
+  try_out();
+  EXPECT_EQ(slot(out)[0].item<float>(), 3.0F);
+  EXPECT_EQ(decisions_->coverage().exact, 2U);
+}
+
+TEST_F(TrialTest, ALeafThatDoesNotResolveIsDroppedWithItsReason) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(3));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  builder_.add_op("nobody::knows(Tensor self) -> Tensor", {ref(x)}, {ref(y)});
+  try_out();
+  const et_schema::Coverage coverage = decisions_->coverage();
+  ASSERT_EQ(coverage.dropped.size(), 1U);
+  EXPECT_EQ(coverage.dropped[0].note, "this LibTorch has no such operator");
+}
+
+TEST_F(TrialTest, LeavesReplaysEveryBody) {
+  add_autocast_relu();
+  EXPECT_EQ(try_out(false, true).program.steps.size(), 2U);
+  EXPECT_EQ(result_.outputs_checked, 2U);
+}
+
+TEST_F(TrialTest, MemoryThatIsNotThereEndsTheRunWithTheFacts) {
+  constexpr std::int64_t kExbi = std::int64_t{1} << 58U;
+  const SlotId huge = builder_.intermediate(DType::kUInt8, {kExbi});
+  builder_.add_op(
+      "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+      {numbers({kExbi}), number(0), none(), none(), none(), none()}, {ref(huge)});
+  const std::string text = failure(true);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "out of memory in aten::empty.memory_format");
+  EXPECT_NE(text.find("288230376151711744"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing
