@@ -25,11 +25,17 @@ install(FILES
   "${PROJECT_BINARY_DIR}/understudyConfigVersion.cmake"
   DESTINATION "${_package_dir}")
 
-foreach(_program inspect generate compare)
-  if(TARGET understudy_cli_${_program})
-    install(TARGETS understudy_cli_${_program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  endif()
-endforeach()
+# On the path are `understudy`, which starts the others, and `replay`: other packages have an inspect, a
+# generate and a compare, too.
+install(TARGETS understudy_cli_understudy RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+get_property(_programs GLOBAL PROPERTY UNDERSTUDY_PROGRAMS)
+list(REMOVE_ITEM _programs understudy_cli_replay)
+install(TARGETS ${_programs} RUNTIME DESTINATION libexec/understudy)
+set(_completion "${PROJECT_SOURCE_DIR}/cli/understudy/completion")
+install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME understudy)
+install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME replay)
+install(FILES "${_completion}.zsh" DESTINATION share/zsh/site-functions RENAME _understudy)
+install(FILES "${_completion}.fish" DESTINATION share/fish/vendor_completions.d RENAME understudy.fish)
 
 # LibTorch is no part of the package. bin/replay looks for it and starts libexec/understudy-replay, which
 # finds its modules beside its own folder, in lib/understudy.

@@ -5,11 +5,12 @@
 #include <array>
 #include <numeric>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::backends {
 
-using et_schema::CommKind;
+using et_schema::CommSizes;
 using et_schema::DType;
 
 namespace {
@@ -44,54 +45,40 @@ class Checker {
 
  private:
   void check_kind() const {
-    switch (call_.kind) {
-      case CommKind::kAllReduce:
-        check_pairs();
-        check_reduction();
+    const et_schema::CommTraits& traits = et_schema::traits(call_.kind);
+    check_sizes(traits.sizes);
+    if (traits.reduces) {
+      check_reduction();
+    }
+    if (traits.has_root || traits.sizes == CommSizes::kMessage) {
+      check_root();
+    }
+  }
+
+  void check_sizes(CommSizes sizes) const {
+    switch (sizes) {
+      case CommSizes::kPairs:
+        return check_pairs();
+      case CommSizes::kOutputPerRank:
+        return check_parts(call_.inputs, "outputs", call_.outputs);
+      case CommSizes::kOutputOfAll:
+        return check_multiples("outputs", call_.outputs, call_.inputs);
+      case CommSizes::kInputPerRank:
+        return check_parts(call_.outputs, "inputs", call_.inputs);
+      case CommSizes::kInputOfAll:
+        return check_multiples("inputs", call_.inputs, call_.outputs);
+      case CommSizes::kOutputsOfRoot:
+        return check_rooted(call_.inputs, "inputs", call_.outputs, "outputs");
+      case CommSizes::kInputsOfRoot:
+        return check_rooted(call_.outputs, "outputs", call_.inputs, "inputs");
+      case CommSizes::kEqualParts:
+        return check_all_to_all();
+      case CommSizes::kSplits:
+        return check_all_to_allv();
+      case CommSizes::kMessage:
+      case CommSizes::kNone:
         return;
-      case CommKind::kReduce:
-        check_pairs();
-        check_reduction();
-        check_root();
-        return;
-      case CommKind::kBroadcast:
-        check_pairs();
-        check_root();
-        return;
-      case CommKind::kSend:
-      case CommKind::kRecv:
-        check_root();
-        return;
-      case CommKind::kAllGather:
-        check_parts(call_.inputs, "outputs", call_.outputs);
-        return;
-      case CommKind::kAllGatherBase:
-        check_multiples("outputs", call_.outputs, call_.inputs);
-        return;
-      case CommKind::kReduceScatter:
-        check_parts(call_.outputs, "inputs", call_.inputs);
-        check_reduction();
-        return;
-      case CommKind::kReduceScatterBase:
-        check_multiples("inputs", call_.inputs, call_.outputs);
-        check_reduction();
-        return;
-      case CommKind::kGather:
-        check_rooted(call_.inputs, "inputs", call_.outputs, "outputs");
-        return;
-      case CommKind::kScatter:
-        check_rooted(call_.outputs, "outputs", call_.inputs, "inputs");
-        return;
-      case CommKind::kAllToAll:
-        check_all_to_all();
-        return;
-      case CommKind::kAllToAllV:
-        check_all_to_allv();
-        return;
-      case CommKind::kBarrier:
-        return;
-      case CommKind::kWait:
-      case CommKind::kInit:
+      case CommSizes::kNoCommunication:
         break;
     }
     fail("kind", "a communication",

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <numeric>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/input_limit.h"
+#include "common/nearest_word.h"
 #include "common/run_main.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
@@ -17,37 +15,15 @@
 namespace understudy::cli {
 namespace {
 
-/// Number of inserted, deleted and changed characters between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 /// The flag that was probably meant; empty if none is near.
-std::string nearest_flag(const CLI::App& app, std::string_view flag) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(flag.size() / 3, 2) + 1;
+std::string nearest_flag(const CLI::App& app, const std::string& flag) {
+  std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) {
-      const std::string candidate = "--" + name;
-      const std::size_t distance = edit_distance(flag, candidate);
-      if (distance < least) {
-        least = distance;
-        nearest = candidate;
-      }
+      flags.push_back("--" + name);
     }
   }
-  return nearest;
+  return nearest_word(flag, flags);
 }
 
 et_schema::Error usage(const CLI::App& app, std::string summary, std::string field, std::string got,

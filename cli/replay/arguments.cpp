@@ -232,12 +232,16 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "Custom operators: a library, or a folder of them; may be given again")
       ->type_name("LIB")
       ->allow_extra_args(false);
+  app->add_option("--operator-times", arguments.operator_times_path,
+                  "Write the times of single instructions to this file, a JSON line each")
+      ->type_name("FILE");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
   add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet,
                    "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);
+  arguments.options.operator_times = !arguments.operator_times_path.empty();
   return arguments;
 }
 

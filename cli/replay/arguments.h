@@ -16,6 +16,7 @@ struct ReplayArguments {
   std::optional<double> min_coverage;
   std::vector<std::string> op_libraries;
   std::string report_path;
+  std::string operator_times_path;
   Format format = Format::kText;
   bool quiet = false;
   replayer::ReplayOptions options;

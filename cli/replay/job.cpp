@@ -14,6 +14,7 @@
 #include "common/output_path.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
+#include "et_schema/operator_times/operator_times.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
@@ -44,49 +45,8 @@ Bench load_bench(const std::string& path, replayer::Only only, Progress& progres
   return compile_traces({path}, options, {}, progress).bench;
 }
 
-std::string on_or_off(bool flag) {
-  return flag ? "on" : "off";
-}
-
-std::string faults_text(const replayer::ReplayOptions& options) {
-  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
-    return std::to_string(*faults);
-  }
-  const bool recorded =
-      std::holds_alternative<replayer::ReplayOptions::AsRecorded>(options.page_faults);
-  return recorded ? "recorded" : "any";
-}
-
 std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
-  const replayer::ReplayOptions& options = arguments.options;
-  std::map<std::string, std::string> settings = {
-      {"seed", std::to_string(options.seed)},
-      {"warmup", std::to_string(options.warmup)},
-      {"pace", replayer::to_text(options.pace)},
-      {"page_faults", faults_text(options)},
-      {"leaves", on_or_off(options.leaves)},
-      {"continue_on_error", on_or_off(options.continue_on_error)}};
-  if (options.iterations) {
-    settings["iterations"] = std::to_string(*options.iterations);
-  }
-  if (options.passes) {
-    settings["passes"] = std::to_string(*options.passes);
-  }
-  if (options.seconds) {
-    settings["seconds"] = fmt::format("{}", *options.seconds);
-  }
-  if (options.until_percent) {
-    settings["until_percent"] = fmt::format("{}", *options.until_percent);
-  }
-  if (!options.restores) {
-    settings["restores"] = "off";
-  }
-  if (options.timeout_s) {
-    settings["timeout"] = fmt::format("{}", *options.timeout_s);
-  }
-  if (options.slow) {
-    settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
-  }
+  std::map<std::string, std::string> settings = replayer::settings_of(arguments.options);
   if (arguments.rank) {
     settings["rank"] = std::to_string(*arguments.rank);
   }
@@ -191,6 +151,10 @@ void ReplayJob::load() {
   }
   if (!arguments_.report_path.empty()) {
     refuse_output(arguments_.report_path, {arguments_.input}, "--report");
+  }
+  if (!arguments_.operator_times_path.empty()) {
+    refuse_output(arguments_.operator_times_path, {arguments_.input, arguments_.report_path},
+                  "--operator-times");
   }
   progress_.show("reading");
   bench_ = load_bench(arguments_.input, arguments_.options.only, progress_);
@@ -299,6 +263,9 @@ int ReplayJob::run_ranks() {
   if (is_first()) {
     print(report);
   }
+  if (!arguments_.operator_times_path.empty()) {
+    write_operator_times(run, report);
+  }
   if (!report.total.complete) {
     return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
   }
@@ -386,6 +353,27 @@ void ReplayJob::print(const Report& report) const {
   if (!arguments_.report_path.empty()) {
     et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
   }
+}
+
+void ReplayJob::write_operator_times(const replayer::RankRun& run, const Report& report) {
+  et_schema::OperatorTimes times{report.environment.tool_version,
+                                 report.environment.benchmark,
+                                 report.environment.benchmark_hash,
+                                 report.environment.device,
+                                 report.environment.threads,
+                                 report.world_size,
+                                 run.instruction_times};
+  const std::vector<std::string> all = backend_->all_gather_text(et_schema::to_json_lines(times));
+  if (!is_first()) {
+    return;
+  }
+  times.rows.clear();
+  for (const std::string& text : all) {
+    et_schema::OperatorTimes of_rank =
+        et_schema::parse_operator_times(text, "a rank's operator times");
+    std::ranges::move(of_rank.rows, std::back_inserter(times.rows));
+  }
+  et_schema::write_file_atomically(arguments_.operator_times_path, et_schema::to_json_lines(times));
 }
 
 void ReplayJob::check_coverage(const Report& report) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "matching/matching.h"
@@ -12,20 +13,11 @@
 namespace understudy::matching {
 
 using et_schema::CommKind;
+using et_schema::CommSizes;
 
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-
-[[nodiscard]] bool is_reduction(CommKind kind) {
-  return kind == CommKind::kAllReduce || kind == CommKind::kReduce ||
-         kind == CommKind::kReduceScatter || kind == CommKind::kReduceScatterBase;
-}
-
-[[nodiscard]] bool is_rooted(CommKind kind) {
-  return kind == CommKind::kBroadcast || kind == CommKind::kReduce || kind == CommKind::kGather ||
-         kind == CommKind::kScatter;
-}
 
 [[nodiscard]] std::string text_of(const Sizes& sizes) {
   if (sizes.size() == 1) {
@@ -67,10 +59,10 @@ class GroupCall {
       fail(member, 0, "dtype", std::string(et_schema::to_string(first.dtype)),
            std::string(et_schema::to_string(call.dtype)));
     }
-    if (is_rooted(call.kind)) {
+    if (traits(call.kind).has_root) {
       check_root(member);
     }
-    if (is_reduction(call.kind) && call.reduce_op != first.reduce_op) {
+    if (traits(call.kind).reduces && call.reduce_op != first.reduce_op) {
       fail(member, 0, "reduce_op", first.reduce_op, call.reduce_op);
     }
     if (call.kind == CommKind::kAllToAll && call.inputs.size() != first.inputs.size()) {
@@ -95,41 +87,41 @@ class GroupCall {
     const CommRecord& first = *calls_.front();
     const CommRecord& call = *calls_[member];
     const auto root = static_cast<std::size_t>(call.root_or_peer);
-    switch (call.kind) {
-      case CommKind::kAllReduce:
-      case CommKind::kBroadcast:
-      case CommKind::kReduce:
-      case CommKind::kAllGatherBase:
-      case CommKind::kReduceScatterBase:
+    switch (traits(call.kind).sizes) {
+      case CommSizes::kPairs:
+      case CommSizes::kOutputOfAll:
+      case CommSizes::kInputOfAll:
         check_equal(member, "inputs", call.inputs, 0, first.inputs);
         return;
-      case CommKind::kAllToAll:
+      case CommSizes::kEqualParts:
         if (call.inputs.size() == 1) {
           check_equal(member, "inputs", call.inputs, 0, first.inputs);
           return;
         }
         check_transposed(member, &CommRecord::inputs, &CommRecord::outputs, "inputs");
         return;
-      case CommKind::kAllToAllV:
+      case CommSizes::kSplits:
         check_transposed(member, &CommRecord::in_splits, &CommRecord::out_splits, "in_splits");
         return;
-      case CommKind::kAllGather:
+      case CommSizes::kOutputPerRank:
         for (std::size_t other = 0; other < calls_.size(); ++other) {
           check_equal(member, "inputs", call.inputs, other, parts(*calls_[other], member, true));
         }
         return;
-      case CommKind::kReduceScatter:
+      case CommSizes::kInputPerRank:
         for (std::size_t other = 0; other < calls_.size(); ++other) {
           check_equal(member, "outputs", call.outputs, other, parts(*calls_[other], member, false));
         }
         return;
-      case CommKind::kGather:
+      case CommSizes::kOutputsOfRoot:
         check_equal(member, "inputs", call.inputs, root, parts(*calls_[root], member, true));
         return;
-      case CommKind::kScatter:
+      case CommSizes::kInputsOfRoot:
         check_equal(member, "outputs", call.outputs, root, parts(*calls_[root], member, false));
         return;
-      default:
+      case CommSizes::kMessage:  // held against its other side in match_messages()
+      case CommSizes::kNone:
+      case CommSizes::kNoCommunication:
         return;
     }
   }

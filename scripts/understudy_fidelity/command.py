@@ -88,9 +88,9 @@ def folder_of(name):
 
 
 def check_programs():
-    for program in ("generate", "replay"):
-        if not (layout.PROGRAMS / program).exists():
-            raise Refused(f"{layout.PROGRAMS / program} is not there; {layout.INSTEAD}", USAGE)
+    for program in map(layout.program, ("generate", "replay")):
+        if not program.exists():
+            raise Refused(f"{program} is not there; {layout.INSTEAD}", USAGE)
 
 
 class Run:

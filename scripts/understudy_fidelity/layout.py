@@ -23,6 +23,12 @@ CAPTURE = CLONE / "scripts" / "capture" if IS_CLONE else PREFIX / "bin" / "under
 INSTEAD = "run scripts/build" if IS_CLONE else "install it again, with the replayer"
 
 
+def program(name):
+    """One of the programs. In a prefix only replay is on the path by its own name."""
+    is_hidden = not IS_CLONE and "UNDERSTUDY_BIN" not in os.environ and name != "replay"
+    return (PREFIX / "libexec" / "understudy" if is_hidden else PROGRAMS) / name
+
+
 def python():
     """The Python that trains: the one that runs this, or the clone's own where that has no torch."""
     own = CLONE / ".venv" / "bin" / "python"

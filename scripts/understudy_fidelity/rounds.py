@@ -158,13 +158,13 @@ def link(sample, folder):
                 rank["files"].append(path.name)
     description.write_text(json.dumps(capture))
     bench = folder / "bench.et"
-    run([layout.PROGRAMS / "generate", folder, "-o", bench], 1, 1)
+    run([layout.program("generate"), folder, "-o", bench], 1, 1)
     return bench
 
 
 def run_replay(sample, bench, report, pace, threads, steps):
     launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
-    run([*launcher, layout.PROGRAMS / "replay", bench, "--pace", pace, "--threads", threads, "--warmup",
+    run([*launcher, layout.program("replay"), bench, "--pace", pace, "--threads", threads, "--warmup",
          WARMUP, "--iterations", steps, "--passes", steps, "--report", report], threads, sample.ranks)
     return json.loads(report.read_text())
 

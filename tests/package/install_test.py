@@ -74,8 +74,8 @@ class InstallTest(unittest.TestCase):
 
     def test_programs_start_in_an_empty_environment(self):
         for program in ("inspect", "generate", "compare"):
-            done = subprocess.run([self.prefix / "bin" / program, "--version"], env={},
-                                  capture_output=True, text=True)
+            done = subprocess.run([self.prefix / "bin" / "understudy", program, "--version"],
+                                  env={}, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (0, f"{program} {VERSION}\n"))
 
     def without_torch(self):
@@ -134,12 +134,30 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(done.stderr, "replay: --torch needs a folder, the one that holds "
                                       "lib/libtorch_cpu.so\n")
 
+    def test_each_verb_starts_its_program(self):
+        hidden = {"UNDERSTUDY_TORCH_ROOT": str(self.torch)}
+        self.assertEqual(sorted(path.name for path in (self.prefix / "bin").iterdir()),
+                         ["replay", "understudy", "understudy-capture", "understudy-fidelity",
+                          "understudy-mpirun"])
+        done = self.run_installed("understudy", "replay", "--version", **hidden)
+        self.assertEqual(done.stdout, f"replay {VERSION}\n")
+        for verb in ("capture", "fidelity"):
+            self.assertIn(f"usage: {verb}",
+                          self.run_installed("understudy", "help", verb,
+                                             PATH=f"{Path(sys.executable).parent}:{PLAIN_PATH}"
+                                             ).stdout.lower())
+        self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
+                         "understudy: unknown verb inspekt\n"
+                         "  expected: capture, inspect, generate, replay, compare, fidelity\n"
+                         "  got:      inspekt\n"
+                         "  hint:     did you mean inspect?\n")
+
     def test_from_capture_to_replay_and_fidelity(self):
         python = sys.executable
         self.run_installed("understudy-capture", "-o", "my traces", "--threads", "1", "--stop",
                            "--no-fault-counts", "train me.py", python=python)
-        self.assertIn("rank", self.run_installed("inspect", "my traces").stdout)
-        self.run_installed("generate", "my traces", "-o", "my bench.et")
+        self.assertIn("rank", self.run_installed("understudy", "inspect", "my traces").stdout)
+        self.run_installed("understudy", "generate", "my traces", "-o", "my bench.et")
         self.run_installed("replay", "my bench.et", "--torch", self.torch, "--iterations", "2",
                            "--report", "one.json")
         report = json.loads((self.work / "one.json").read_text())
@@ -156,7 +174,8 @@ class InstallTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("mpirun"), "no MPI")
     def test_two_ranks_under_the_mpirun_wrapper(self):
         bench = self.work / "two.et"
-        self.run_installed("generate", ROOT / "fleet_samples" / "gpt_ddp", "-o", bench)
+        self.run_installed("understudy", "generate", ROOT / "fleet_samples" / "gpt_ddp", "-o",
+                           bench)
         self.run_installed("understudy-mpirun", "-np", "2", self.prefix / "bin" / "replay", bench,
                            "--torch", self.torch, "--threads", "1", "--iterations", "1",
                            "--report", "two.json")

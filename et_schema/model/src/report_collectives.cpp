@@ -1,10 +1,11 @@
 #include "report_collectives.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 #include <tuple>
+
+#include "et_schema/model/comm_traits.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -14,20 +15,10 @@ bool has_uneven_parts(const std::string& name) {
   return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
 }
 
-// Collectives that end on no rank before the last one has come: each needs a part of every other.
-// The root of a broadcast may leave before anyone has come, and who sends to a root, too.
+// Whether the time of a call on its last rank tells what moving its bytes takes.
 bool ends_together(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kNames = {"allreduce",
-                                                       "allreduce_coalesced",
-                                                       "all_gather",
-                                                       "_allgather_base",
-                                                       "allgather_into_tensor_coalesced",
-                                                       "reduce_scatter",
-                                                       "_reduce_scatter_base",
-                                                       "reduce_scatter_tensor_coalesced",
-                                                       "all_to_all",
-                                                       "barrier"};
-  return std::ranges::find(kNames, name) != kNames.end();
+  const std::optional<CommKind> kind = kind_of_recorded_name(name);
+  return kind && traits(*kind).in_step;
 }
 
 // One collective's rows, one a rank.

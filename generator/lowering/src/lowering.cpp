@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
@@ -198,9 +199,8 @@ class Lowering {
   void lower_communication(NodeIndex index, const CommCall& call, std::vector<Instruction>& into) {
     Instruction instruction;
     instruction.kind = call.kind == CommKind::kWait ? InstructionKind::kWait
-                       : call.kind == CommKind::kSend || call.kind == CommKind::kRecv
-                           ? InstructionKind::kP2p
-                           : InstructionKind::kCollective;
+                       : is_message(call.kind)      ? InstructionKind::kP2p
+                                                    : InstructionKind::kCollective;
     instruction.node_id = trace_.nodes[index].id;
     instruction.thread = trace_.nodes[index].tid;
     instruction.name = call.name;
@@ -229,18 +229,12 @@ class Lowering {
 
   void count_assumptions(const Instruction& instruction) {
     const et_schema::CommInfo& call = *instruction.comm;
-    switch (call.kind) {
-      case CommKind::kAllReduce:
-      case CommKind::kReduce:
-      case CommKind::kReduceScatter:
-      case CommKind::kReduceScatterBase:
-        program_.losses.add(Loss::kAssumedReduceOps);
-        break;
-      case CommKind::kWait:
-        program_.losses.add(Loss::kUnmatchedWaits, is_issued(instruction) ? 0 : 1);
-        return;
-      default:
-        break;
+    if (call.kind == CommKind::kWait) {
+      program_.losses.add(Loss::kUnmatchedWaits, is_issued(instruction) ? 0 : 1);
+      return;
+    }
+    if (traits(call.kind).reduces) {
+      program_.losses.add(Loss::kAssumedReduceOps);
     }
     if (call.seq) {
       issued_.emplace(*call.seq, call);

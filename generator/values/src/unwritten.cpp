@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
 #include "value_rules.h"
 
@@ -70,8 +71,11 @@ class Uses {
  private:
   /// A reduction in place reads what it writes.
   [[nodiscard]] static bool adds_up(const Instruction& instruction) {
-    return instruction.comm && (instruction.comm->kind == et_schema::CommKind::kAllReduce ||
-                                instruction.comm->kind == et_schema::CommKind::kReduce);
+    if (!instruction.comm) {
+      return false;
+    }
+    const et_schema::CommTraits& traits = et_schema::traits(instruction.comm->kind);
+    return traits.reduces && traits.sizes == et_schema::CommSizes::kPairs;
   }
 
   [[nodiscard]] Use use_of(const Instruction& instruction, StorageId storage) const {

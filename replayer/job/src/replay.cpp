@@ -104,23 +104,12 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
 
 MeasureOptions measure_options(const et_schema::Program& program, const ReplayOptions& options,
                                c10::Device device) {
-  MeasureOptions measure{device,
-                         options.warmup,
-                         options.iterations,
-                         options.seconds,
-                         options.passes,
-                         options.pace,
-                         options.slow,
-                         wanted_faults(program, options),
-                         options.require_steady_clocks,
-                         options.until_percent,
-                         options.restores,
-                         options.monitor};
+  MeasureOptions measure{options, device, wanted_faults(program, options)};
   if (options.until_percent) {
-    measure.seconds = options.seconds.value_or(kUntilSeconds);
+    measure.asked.seconds = options.seconds.value_or(kUntilSeconds);
   } else if (!options.iterations && !options.seconds) {
-    measure.iterations = kDefaultIterations;
-    measure.seconds = kDefaultSeconds;
+    measure.asked.iterations = kDefaultIterations;
+    measure.asked.seconds = kDefaultSeconds;
   }
   return measure;
 }
@@ -225,6 +214,10 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   Measurement measurement(program, first.program, machine, externals, backend,
                           measure_options(program, options, device));
   measurement.run(run.report);
+  run.instruction_times = measurement.take_instruction_times();
+  for (et_schema::InstructionTime& row : run.instruction_times) {
+    row.rank = run.report.rank;
+  }
   return run;
 }
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "et_schema/model/comm_traits.h"
+
 namespace understudy::replayer {
 namespace {
 
 using backends::Buffer;
-using et_schema::CommKind;
 
 std::uint64_t bytes_of(const std::vector<Buffer>& buffers) {
   std::int64_t bytes = 0;
@@ -22,38 +23,17 @@ std::uint64_t bytes_of(const std::vector<Buffer>& buffers) {
 std::uint64_t collective_bytes(const backends::Call& call, int group_size) {
   const std::uint64_t inputs = bytes_of(call.inputs);
   const std::uint64_t outputs = bytes_of(call.outputs);
-  switch (call.kind) {
-    case CommKind::kAllGather:
-    case CommKind::kAllGatherBase:
-      return outputs;
-    case CommKind::kGather:
-      return inputs * static_cast<std::uint64_t>(group_size);
-    case CommKind::kScatter:
-      return outputs * static_cast<std::uint64_t>(group_size);
-    case CommKind::kRecv:
-      return outputs;
-    default:
+  switch (traits(call.kind).bytes) {
+    case et_schema::CommBytes::kInputs:
       return inputs;
+    case et_schema::CommBytes::kOutputs:
+      return outputs;
+    case et_schema::CommBytes::kInputsOfAllRanks:
+      return inputs * static_cast<std::uint64_t>(group_size);
+    case et_schema::CommBytes::kOutputsOfAllRanks:
+      return outputs * static_cast<std::uint64_t>(group_size);
   }
-}
-
-double bus_factor(CommKind kind, int group_size) {
-  const double ranks = std::max(group_size, 1);
-  switch (kind) {
-    case CommKind::kAllReduce:
-      return 2 * (ranks - 1) / ranks;
-    case CommKind::kAllGather:
-    case CommKind::kAllGatherBase:
-    case CommKind::kReduceScatter:
-    case CommKind::kReduceScatterBase:
-    case CommKind::kGather:
-    case CommKind::kScatter:
-    case CommKind::kAllToAll:
-    case CommKind::kAllToAllV:
-      return (ranks - 1) / ranks;
-    default:
-      return 1;
-  }
+  return inputs;
 }
 
 void CollectiveTimes::add(const std::string& name, const BoundComm& comm,
@@ -85,7 +65,7 @@ std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
     }
     if (median && *median > 0 && row.bytes > 0) {
       row.algbw_gb_per_s = static_cast<double>(row.bytes) / *median / kGiga;
-      row.busbw_gb_per_s = *row.algbw_gb_per_s * bus_factor(entry.kind, entry.group_size);
+      row.busbw_gb_per_s = *row.algbw_gb_per_s * value_of(traits(entry.kind).bus, entry.group_size);
     }
     rows.push_back(std::move(row));
   }

@@ -14,9 +14,6 @@ namespace understudy::replayer {
 /// nccl-tests' size of a call in bytes: see docs/metrics.md.
 [[nodiscard]] std::uint64_t collective_bytes(const backends::Call& call, int group_size);
 
-/// nccl-tests' factor from algorithm to bus bandwidth.
-[[nodiscard]] double bus_factor(et_schema::CommKind kind, int group_size);
-
 /// Times of collectives, gathered to one row for each name, group and size.
 class CollectiveTimes {
  public:

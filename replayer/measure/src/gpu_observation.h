@@ -76,6 +76,8 @@ class DeviceTimeHook {
   void end_pass();
   /// Adds to the report's operators the sums of their steps' medians over the passes.
   void report(std::vector<et_schema::OperatorTime>& operators);
+  /// By step, one entry a pass that ran it.
+  [[nodiscard]] const std::vector<std::vector<double>>& passes_ms() const { return passes_ms_; }
 
  private:
   [[nodiscard]] std::size_t index(const Step& step) const {

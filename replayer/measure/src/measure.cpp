@@ -17,6 +17,7 @@
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "host_load.h"
+#include "instruction_times.h"
 #include "median.h"
 #include "operator_times.h"
 #include "own_threads.h"
@@ -79,9 +80,9 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       backend_(backend),
       options_(std::move(options)),
       counting_(std::make_unique<SystemCounting>()),
-      stop_(std::make_unique<StopRule>(
-          StopLimits{options_.iterations, options_.seconds, options_.until_percent}, backend,
-          options_.monitor)),
+      stop_(std::make_unique<StopRule>(StopLimits{options_.asked.iterations, options_.asked.seconds,
+                                                  options_.asked.until_percent},
+                                       backend, options_.asked.monitor)),
       health_(program.slots.size()) {
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
@@ -90,8 +91,8 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
 }
 
 void Measurement::prepare_issue() {
-  const bool paces = options_.pace.kind != Pace::Kind::kAsap;
-  if (!paces && !options_.slow) {
+  const bool paces = options_.asked.pace.kind != Pace::Kind::kAsap;
+  if (!paces && !options_.asked.slow) {
     return;
   }
   const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
@@ -101,10 +102,10 @@ void Measurement::prepare_issue() {
   std::optional<Slowdown> slowdown;
   if (paces) {
     pacer.emplace(make_pacer(threads));
-    gap_scale_ = GapScale::make(*program_.profile, options_.pace);
+    gap_scale_ = GapScale::make(*program_.profile, options_.asked.pace);
   }
-  if (options_.slow) {
-    slowdown.emplace(bound_, *options_.slow);
+  if (options_.asked.slow) {
+    slowdown.emplace(bound_, *options_.asked.slow);
   }
   issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
   if (!threads.empty()) {
@@ -114,7 +115,7 @@ void Measurement::prepare_issue() {
 }
 
 Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
-  PacerOptions options{options_.pace, own_threads};
+  PacerOptions options{options_.asked.pace, own_threads};
   if (!options_.device.is_cpu()) {
     options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
       // Where an event was recorded no trace shows: at the latest behind all on its stream.
@@ -126,7 +127,7 @@ Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) con
 }
 
 void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
-  use.mode = to_text(options_.pace);
+  use.mode = to_text(options_.asked.pace);
   if (issue_ == nullptr || issue_->pacer() == nullptr) {
     return;
   }
@@ -156,8 +157,9 @@ void Measurement::run(RankReport& report) {
   find_zeros();
   find_restore_interval();
   learn_heap();
-  for (int i = 0; i < options_.warmup; ++i) {
-    tell(Phase::kWarmUp, static_cast<std::size_t>(i), static_cast<std::size_t>(options_.warmup));
+  for (int i = 0; i < options_.asked.warmup; ++i) {
+    tell(Phase::kWarmUp, static_cast<std::size_t>(i),
+         static_cast<std::size_t>(options_.asked.warmup));
     iterate();
   }
   restores_ = 0;
@@ -169,12 +171,12 @@ void Measurement::run(RankReport& report) {
 
 void Measurement::tell(Phase phase, std::size_t done, std::optional<std::size_t> total,
                        std::optional<double> left_s) const {
-  options_.monitor.progress({phase, done, total, left_s});
+  options_.asked.monitor.progress({phase, done, total, left_s});
 }
 
 void Measurement::report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const {
   use.ended_by = stop_->ended_by();
-  use.until_percent = options_.until_percent;
+  use.until_percent = options_.asked.until_percent;
   use.timing_passes = timing_passes;
   use.restores = restores_;
   use.restore_every = restore_every_;
@@ -194,13 +196,13 @@ void Measurement::find_zeros() {
 
 void Measurement::find_restore_interval() {
   const Clock::time_point begin = Clock::now();
-  bool searching = options_.restores;
-  restore_every_ = options_.restores ? 1 : 0;
-  restore_reason_ = options_.restores ? fmt::format(
-                                            "values stay healthy for {} iterations, and "
-                                            "longer is not looked at",
-                                            kMostBetweenRestores)
-                                      : "--no-restore";
+  bool searching = options_.asked.restores;
+  restore_every_ = options_.asked.restores ? 1 : 0;
+  restore_reason_ = options_.asked.restores ? fmt::format(
+                                                  "values stay healthy for {} iterations, and "
+                                                  "longer is not looked at",
+                                                  kMostBetweenRestores)
+                                            : "--no-restore";
   for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
     tell(Phase::kValues, n - 1, kMostBetweenRestores);
     std::vector<std::uint8_t> health(health_.size());
@@ -317,7 +319,7 @@ void Measurement::measure_iterations(RankReport& report) {
     }
   }
   if (backend_.world_size() == 1) {
-    machine_.set_stop_signal(options_.monitor.stop_signal);
+    machine_.set_stop_signal(options_.asked.monitor.stop_signal);
   }
   std::vector<double> samples;
   std::uint64_t peak = 0;
@@ -336,7 +338,7 @@ void Measurement::measure_iterations(RankReport& report) {
     watch_gpu(gpu, samples);
   }
   gpu.report(report.gpu);
-  if (options_.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
+  if (options_.asked.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
     require_steady_clocks(*report.gpu);
   }
   report.counters = counting_->mean();
@@ -379,13 +381,14 @@ std::size_t Measurement::most_of_ranks(std::size_t mine) {
 
 void Measurement::sample_iterations(RankReport& report, std::vector<double>& samples,
                                     std::uint64_t& peak, GpuObservation& gpu) {
-  const auto total = options_.iterations
-                         ? std::optional(static_cast<std::size_t>(*options_.iterations))
+  const auto total = options_.asked.iterations
+                         ? std::optional(static_cast<std::size_t>(*options_.asked.iterations))
                          : std::nullopt;
   double spent_ms = 0;
-  for (bool last = options_.iterations == 0; !last;) {
+  for (bool last = options_.asked.iterations == 0; !last;) {
     tell(Phase::kIterations, samples.size(), total,
-         options_.seconds ? std::optional(*options_.seconds - spent_ms / kMilli) : std::nullopt);
+         options_.asked.seconds ? std::optional(*options_.asked.seconds - spent_ms / kMilli)
+                                : std::nullopt);
     reset_cpu_peak();
     reset_device_peak(options_.device);
     if (options_.device.is_cpu()) {
@@ -443,8 +446,9 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
 
 Measurement::ProfilePasses Measurement::profile_passes(
     const std::vector<double>& measured_ms) const {
-  if (options_.passes) {
-    return {static_cast<std::size_t>(*options_.passes), std::numeric_limits<double>::infinity()};
+  if (options_.asked.passes) {
+    return {static_cast<std::size_t>(*options_.asked.passes),
+            std::numeric_limits<double>::infinity()};
   }
   const double spent_ms = std::accumulate(measured_ms.begin(), measured_ms.end(), 0.0);
   if (measured_ms.size() >= kManyIterations) {
@@ -481,8 +485,12 @@ std::size_t Measurement::profile(RankReport& report) {
     report.host_overhead_resolution_ns = overhead.resolution_ns;
   }
   report_operator_times(bound_, hook.calls(), iterations_ms, report);
+  std::vector<std::vector<double>> device_ms;
   if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
-    time_on_device(report);
+    device_ms = time_on_device(report);
+  }
+  if (options_.asked.operator_times) {
+    instruction_times_ = instruction_times(program_, bound_, hook.calls(), device_ms);
   }
   if (backend_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
@@ -517,7 +525,7 @@ void Measurement::run_passes(ProfileHook& hook, RankReport& report,
   }
 }
 
-void Measurement::time_on_device(RankReport& report) {
+std::vector<std::vector<double>> Measurement::time_on_device(RankReport& report) {
   DeviceTimeHook on_device(bound_, options_.device);
   for (int pass = 0; pass < kDevicePasses; ++pass) {
     advance();
@@ -525,6 +533,7 @@ void Measurement::time_on_device(RankReport& report) {
     on_device.end_pass();
   }
   on_device.report(report.operators);
+  return on_device.passes_ms();
 }
 
 }  // namespace understudy::replayer

@@ -1,12 +1,12 @@
 #include "operator_times.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "collective_time.h"
+#include "comm_times.h"
 #include "et_schema/model/op_class.h"
 #include "median.h"
 
@@ -32,21 +32,6 @@ void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::O
   } else {
     row.recorded_ms.reset();
   }
-}
-
-/// By communication: what starting it took and what waiting for it took, in each pass.
-std::vector<std::vector<double>> times_of_comms(const BoundProgram& bound,
-                                                const std::vector<std::vector<double>>& calls_s) {
-  std::vector<std::vector<double>> times(bound.comms.size());
-  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
-    const Step& step = bound.steps[i];
-    if (step.kind == StepKind::kStart || step.kind == StepKind::kJoin) {
-      std::vector<double>& all = times[step.index];
-      all.resize(std::max(all.size(), calls_s[i].size()));
-      std::ranges::transform(calls_s[i], all, all.begin(), std::plus<>());
-    }
-  }
-  return times;
 }
 
 }  // namespace

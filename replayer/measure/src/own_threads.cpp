@@ -2,13 +2,13 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
+#include "et_schema/support/spin_pause.h"
 
 namespace understudy::replayer {
 namespace {
@@ -318,7 +318,7 @@ void OwnThreads::wait_for(const StepBarrier& barrier) const {
       throw Stopped();
     }
     if (spins < kSpins) {
-      _mm_pause();
+      et_schema::spin_pause();
     } else {
       std::this_thread::yield();
     }

@@ -12,6 +12,18 @@ namespace {
 constexpr std::string_view kScaledPrefix = "scaled:";
 constexpr double kMostFactor = 1e6;
 
+std::string on_or_off(bool flag) {
+  return flag ? "on" : "off";
+}
+
+std::string faults_text(const ReplayOptions& options) {
+  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
+    return std::to_string(*faults);
+  }
+  const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
+  return recorded ? "recorded" : "any";
+}
+
 }  // namespace
 
 std::optional<Pace> parse_pace(std::string_view text) {
@@ -64,6 +76,38 @@ std::optional<Place> parse_place(std::string_view text) {
 
 std::string_view to_string(Place place) {
   return place == Place::kDevice ? "device" : "recorded";
+}
+
+std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
+  std::map<std::string, std::string> settings = {
+      {"seed", std::to_string(options.seed)},
+      {"warmup", std::to_string(options.warmup)},
+      {"pace", to_text(options.pace)},
+      {"page_faults", faults_text(options)},
+      {"leaves", on_or_off(options.leaves)},
+      {"continue_on_error", on_or_off(options.continue_on_error)}};
+  if (options.iterations) {
+    settings["iterations"] = std::to_string(*options.iterations);
+  }
+  if (options.passes) {
+    settings["passes"] = std::to_string(*options.passes);
+  }
+  if (options.seconds) {
+    settings["seconds"] = fmt::format("{}", *options.seconds);
+  }
+  if (options.until_percent) {
+    settings["until_percent"] = fmt::format("{}", *options.until_percent);
+  }
+  if (!options.restores) {
+    settings["restores"] = "off";
+  }
+  if (options.timeout_s) {
+    settings["timeout"] = fmt::format("{}", *options.timeout_s);
+  }
+  if (options.slow) {
+    settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
+  }
+  return settings;
 }
 
 }  // namespace understudy::replayer

@@ -1,7 +1,6 @@
 #include "replayer/run/pace.h"
 
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/spin_pause.h"
 
 namespace understudy::replayer {
 namespace {
@@ -45,7 +45,7 @@ class SteadyPaceClock final : public PaceClock {
       now = std::chrono::steady_clock::now();
     }
     while (now < deadline) {
-      _mm_pause();
+      et_schema::spin_pause();
       now = std::chrono::steady_clock::now();
     }
     return now;

@@ -2,6 +2,7 @@ understudy_golden(replay
   bad_device bad_pace bad_page_faults bad_slow bad_timeout compiled compiled_optimizer coverage_by_time dropped help
   interrupted interrupted_term max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library no_such_rank one_of_eight operator_throws operator_throws_continued
+  operator_times
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json slow_no_such_class substituted_by_time unknown_flag
   world_size world_size_json)
@@ -10,7 +11,7 @@ if(TARGET understudy_backend_mpi)
     eight_ranks rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
     ranks_fewer ranks_interrupted ranks_interrupted_term ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws
-    ranks_operator_throws_json ranks_other_arguments ranks_out_of_memory ranks_report_elsewhere
+    ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_out_of_memory ranks_report_elsewhere
     ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one
     under_mpirun)
 endif()

@@ -15,6 +15,7 @@ understudy_test(formats_test
     formats/bench/benchmark_hash_test.cpp
     formats/bench/formats_doc_test.cpp
     formats/bench/program_refusal_test.cpp
+    formats/operator_times/operator_times_test.cpp
     formats/report/report_test.cpp
     model/measurement_test.cpp
     support/output_file_test.cpp

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "et_schema/model/comm_names.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 
@@ -76,20 +76,6 @@ void read_splits(CommCall& call, const Node& node) {
   }
 }
 
-bool has_root_or_peer(CommKind kind) {
-  switch (kind) {
-    case CommKind::kBroadcast:
-    case CommKind::kReduce:
-    case CommKind::kGather:
-    case CommKind::kScatter:
-    case CommKind::kSend:
-    case CommKind::kRecv:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::vector<std::int64_t> integers_of(const Value& list) {
@@ -133,8 +119,8 @@ std::string name_from_surroundings(const Trace& trace, const Node& node) {
     if (name.starts_with(kLabel)) {
       name.remove_prefix(kLabel.size());
     }
-    if (const C10dName* known = find_c10d_name(name)) {
-      return std::string(known->recorded);
+    if (const auto known = find_c10d_name(name)) {
+      return std::string(known->name->recorded);
     }
     if (kind_of_recorded_name(name)) {
       return std::string(name);
@@ -145,17 +131,17 @@ std::string name_from_surroundings(const Trace& trace, const Node& node) {
 
 void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node) {
   for (NodeIndex index = node.parent; index != kNoNode; index = trace.nodes[index].parent) {
-    const C10dName* known = find_c10d_name(trace.nodes[index].name);
-    if (known != nullptr && known->kind == CommKind::kWait) {
-      read_tensors(call, trace.nodes[index], known->layout);
+    const auto known = find_c10d_name(trace.nodes[index].name);
+    if (known && known->traits->kind == CommKind::kWait) {
+      read_tensors(call, trace.nodes[index], known->name->layout);
       return;
     }
   }
 }
 
 CommCall read_c10d_call(const Trace& trace, const Node& node) {
-  const C10dName* known = find_c10d_name(node.name);
-  if (known == nullptr) {
+  const auto known = find_c10d_name(node.name);
+  if (!known) {
     throw bad_input("a communication operator that is not known",
                     {.file = trace.file,
                      .rank = trace.rank,
@@ -167,13 +153,13 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
   }
   CommCall call;
   call.from_c10d = true;
-  call.kind = known->kind;
-  call.name = known->recorded;
-  read_tensors(call, node, known->layout);
+  call.kind = known->traits->kind;
+  call.name = known->name->recorded;
+  read_tensors(call, node, known->name->layout);
   if (call.kind == CommKind::kAllToAll) {
     read_splits(call, node);
   }
-  if (has_root_or_peer(call.kind)) {
+  if (known->traits->has_root || is_message(call.kind)) {
     for (const Value& value : node.inputs) {
       if (value.is(ValueKind::kInt)) {
         call.rank = value.as_int();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "c10d_calls.h"
-#include "et_schema/model/comm_names.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/pytorch_et/process_groups.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"

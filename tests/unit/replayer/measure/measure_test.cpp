@@ -20,11 +20,11 @@ constexpr const char* kMulInPlace =
 class MeasureTest : public ReplayerTest {
  protected:
   MeasureTest() {
-    options_.warmup = 1;
-    options_.iterations = 40;
-    options_.passes = 6;
-    options_.monitor.stop_signal = &signal_;
-    options_.monitor.progress = [this](const PhaseProgress& at) {
+    options_.asked.warmup = 1;
+    options_.asked.iterations = 40;
+    options_.asked.passes = 6;
+    options_.asked.monitor.stop_signal = &signal_;
+    options_.asked.monitor.progress = [this](const PhaseProgress& at) {
       seen_.push_back(at);
       on_progress_(at);
     };
@@ -137,7 +137,7 @@ TEST_F(MeasureTest, ValuesThatOverflowAreRestoredBeforeTheyDo) {
 
 TEST_F(MeasureTest, WithoutRestoresTheyDriftAndTheReportSaysSince) {
   multiply(1e10);
-  options_.restores = false;
+  options_.asked.restores = false;
   const et_schema::RankReport report = measure();
   EXPECT_EQ(report.measurement.restores, 0U);
   EXPECT_EQ(report.measurement.restore_every, 0U);

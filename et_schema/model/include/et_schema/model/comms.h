@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace understudy::et_schema {
 
-/// The vocabulary of record_param_comms. Names of every era map to it; see docs/formats.md.
+/// The vocabulary of record_param_comms. Names of every era map to it: comm_traits.h has a row for
+/// each.
 enum class CommKind : std::uint8_t {
   kAllReduce,
   kBroadcast,
@@ -24,6 +26,7 @@ enum class CommKind : std::uint8_t {
   kWait,
   kInit
 };
+inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kInit) + 1;
 
 /// Sends and receives: between two ranks, in an order of their own.
 [[nodiscard]] constexpr bool is_message(CommKind kind) {

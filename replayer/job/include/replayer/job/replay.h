@@ -2,10 +2,12 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "backends/backend.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/report.h"
+#include "et_schema/operator_times/operator_times.h"
 #include "replayer/options/options.h"
 
 namespace understudy::replayer {
@@ -18,6 +20,8 @@ struct RankRun {
   std::map<std::string, std::string> versions;  ///< torch and what else has a part in it
   /// "place"; "kernel.NAME" and "variable.NAME" of what the benchmark recorded.
   std::map<std::string, std::string> settings;
+  std::vector<et_schema::InstructionTime>
+      instruction_times;  ///< with ReplayOptions::operator_times
 };
 
 /// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.

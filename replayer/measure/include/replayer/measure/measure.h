@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
 #include "et_schema/model/report.h"
+#include "et_schema/operator_times/operator_times.h"
 #include "replayer/bind/bound.h"
 #include "replayer/bind/externals.h"
 #include "replayer/memory/heap.h"
@@ -28,19 +30,11 @@ class ProfileHook;
 class StopRule;
 class SystemCounting;
 
+/// What was asked for, and what follows from it on this device and for this program.
 struct MeasureOptions {
+  ReplayOptions asked;
   c10::Device device{c10::kCPU};
-  int warmup = 0;
-  std::optional<int> iterations;
-  std::optional<double> seconds;
-  std::optional<int> passes;  ///< that time operators; none: docs/metrics.md, "Operators"
-  Pace pace;
-  std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
-  bool require_steady_clocks = false;        ///< of a GPU: fail if they were not
-  std::optional<double> until_percent;       ///< half width of the median's interval that ends it
-  bool restores = true;                      ///< of the externals, between iterations
-  Monitor monitor;
 };
 
 /// Measures iterations of a program that the trial has made fit: samples, value health, memory,
@@ -54,6 +48,10 @@ class Measurement {
 
   /// Fills the measured parts of the report.
   void run(et_schema::RankReport& report);
+  /// After run(), where they were asked for: times of single instructions.
+  [[nodiscard]] std::vector<et_schema::InstructionTime> take_instruction_times() {
+    return std::move(instruction_times_);
+  }
 
  private:
   /// Runs `iteration`; what an operator throws becomes an Error that names it.
@@ -65,7 +63,7 @@ class Measurement {
   double iterate();
   void run_iteration();
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
-  void time_on_device(et_schema::RankReport& report);
+  [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();
@@ -110,6 +108,7 @@ class Measurement {
   std::string restore_reason_;
   std::size_t since_restore_ = 0;
   std::uint64_t restores_ = 0;
+  std::vector<et_schema::InstructionTime> instruction_times_;
   std::size_t iterations_ = 0;        ///< of all kinds
   std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
 };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,11 +84,17 @@ struct ReplayOptions {
   bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
   bool leaves = false;
   bool continue_on_error = false;
-  bool restores = true;  ///< of the tensors' first content, between iterations
+  bool restores = true;         ///< of the tensors' first content, between iterations
+  bool operator_times = false;  ///< keep the times of single instructions
   Monitor monitor;
   /// When the program started, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
+
+/// What a report says was asked for, and what all ranks of a job must have been asked alike: flag →
+/// value. Left out are flags at a default that stands for "no limit", and --device, which may be
+/// another on each rank.
+[[nodiscard]] std::map<std::string, std::string> settings_of(const ReplayOptions& options);
 
 inline constexpr int kDefaultIterations = 20;
 inline constexpr double kDefaultSeconds = 30;

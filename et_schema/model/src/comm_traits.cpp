@@ -1,0 +1,201 @@
+#include "et_schema/model/comm_traits.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace understudy::et_schema {
+namespace {
+
+// docs/formats.md shows the names. all_to_allv is the name of an all_to_all with split sizes.
+constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
+    CommTraits{.kind = CommKind::kAllReduce,
+               .recorded = {"allreduce", "allreduce_coalesced", "allreduce_sparse"},
+               .c10d = {{{"allreduce", "allreduce", C10dLayout::kInPlace},
+                         {"allreduce_coalesced", "allreduce_coalesced", C10dLayout::kInPlace},
+                         {"all_reduce", "allreduce", C10dLayout::kInputOnly},
+                         {"all_reduce_coalesced", "allreduce_coalesced", C10dLayout::kInputOnly}}},
+               .sizes = CommSizes::kPairs,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kTwoRings,
+               .reduces = true,
+               .in_step = true},
+    CommTraits{.kind = CommKind::kBroadcast,
+               .recorded = {"broadcast", "_broadcast_oop"},
+               .c10d = {{{"broadcast", "broadcast", C10dLayout::kInPlace}}},
+               .sizes = CommSizes::kPairs,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce,
+               .has_root = true},
+    CommTraits{.kind = CommKind::kReduce,
+               .recorded = {"reduce", "_reduce_oop"},
+               .c10d = {{{"reduce", "reduce", C10dLayout::kInPlace}}},
+               .sizes = CommSizes::kPairs,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce,
+               .reduces = true,
+               .has_root = true},
+    CommTraits{.kind = CommKind::kAllGather,
+               .recorded = {"all_gather", "all_gatherv"},
+               .c10d = {{{"allgather", "all_gather", C10dLayout::kOutputInput},
+                         {"allgather_coalesced", "all_gather", C10dLayout::kOutputInput}}},
+               .sizes = CommSizes::kOutputPerRank,
+               .bytes = CommBytes::kOutputs,
+               .bus = BusFactor::kRing,
+               .in_step = true},
+    CommTraits{.kind = CommKind::kAllGatherBase,
+               .recorded = {"_allgather_base", "allgather_into_tensor_coalesced"},
+               .c10d = {{{"_allgather_base", "_allgather_base", C10dLayout::kOutputInput},
+                         {"allgather_into_tensor_coalesced", "allgather_into_tensor_coalesced",
+                          C10dLayout::kOutputInput},
+                         {"all_gather_into_tensor", "_allgather_base", C10dLayout::kInputOnly},
+                         {"all_gather_into_tensor_out", "_allgather_base", C10dLayout::kInputOnly},
+                         {"all_gather_into_tensor_coalesced", "allgather_into_tensor_coalesced",
+                          C10dLayout::kInputOnly}}},
+               .sizes = CommSizes::kOutputOfAll,
+               .bytes = CommBytes::kOutputs,
+               .bus = BusFactor::kRing,
+               .in_step = true},
+    CommTraits{.kind = CommKind::kReduceScatter,
+               .recorded = {"reduce_scatter", "reduce_scatterv"},
+               .c10d = {{{"reduce_scatter", "reduce_scatter", C10dLayout::kOutputInput}}},
+               .sizes = CommSizes::kInputPerRank,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kRing,
+               .reduces = true,
+               .in_step = true},
+    CommTraits{
+        .kind = CommKind::kReduceScatterBase,
+        .recorded = {"_reduce_scatter_base", "reduce_scatter_tensor_coalesced"},
+        .c10d = {{{"_reduce_scatter_base", "_reduce_scatter_base", C10dLayout::kOutputInput},
+                  {"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor_coalesced",
+                   C10dLayout::kOutputInput},
+                  {"reduce_scatter_tensor", "_reduce_scatter_base", C10dLayout::kInputOnly},
+                  {"reduce_scatter_tensor_out", "_reduce_scatter_base", C10dLayout::kInputOnly}}},
+        .sizes = CommSizes::kInputOfAll,
+        .bytes = CommBytes::kInputs,
+        .bus = BusFactor::kRing,
+        .reduces = true,
+        .in_step = true},
+    CommTraits{.kind = CommKind::kGather,
+               .recorded = {"gather"},
+               .c10d = {{{"gather", "gather", C10dLayout::kOutputInput}}},
+               .sizes = CommSizes::kOutputsOfRoot,
+               .bytes = CommBytes::kInputsOfAllRanks,
+               .bus = BusFactor::kRing,
+               .has_root = true},
+    CommTraits{.kind = CommKind::kScatter,
+               .recorded = {"scatter"},
+               .c10d = {{{"scatter", "scatter", C10dLayout::kOutputInput}}},
+               .sizes = CommSizes::kInputsOfRoot,
+               .bytes = CommBytes::kOutputsOfAllRanks,
+               .bus = BusFactor::kRing,
+               .has_root = true},
+    CommTraits{.kind = CommKind::kAllToAll,
+               .recorded = {"all_to_all"},
+               .c10d = {{{"alltoall", "all_to_all", C10dLayout::kOutputInput},
+                         {"alltoall_base", "all_to_all", C10dLayout::kOutputInput},
+                         {"all_to_all_single", "all_to_all", C10dLayout::kInputOnly}}},
+               .sizes = CommSizes::kEqualParts,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kRing,
+               .in_step = true},
+    CommTraits{.kind = CommKind::kAllToAllV,
+               .recorded = {"all_to_allv"},
+               .c10d = {{}},
+               .sizes = CommSizes::kSplits,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kRing},
+    CommTraits{.kind = CommKind::kSend,
+               .recorded = {"send"},
+               .c10d = {{{"send", "send", C10dLayout::kInPlace}}},
+               .sizes = CommSizes::kMessage,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce},
+    CommTraits{.kind = CommKind::kRecv,
+               .recorded = {"recv", "recvAnySource"},
+               .c10d = {{{"recv", "recv", C10dLayout::kInPlace},
+                         {"recv_any_source", "recv", C10dLayout::kInPlace}}},
+               .sizes = CommSizes::kMessage,
+               .bytes = CommBytes::kOutputs,
+               .bus = BusFactor::kOnce},
+    CommTraits{.kind = CommKind::kBarrier,
+               .recorded = {"barrier"},
+               .c10d = {{{"barrier", "barrier", C10dLayout::kNoTensors},
+                         {"monitored_barrier", "barrier", C10dLayout::kNoTensors}}},
+               .sizes = CommSizes::kNone,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce,
+               .in_step = true},
+    CommTraits{.kind = CommKind::kWait,
+               .recorded = {"wait"},
+               .c10d = {{{"wait_tensor", "wait", C10dLayout::kWaited}}},
+               .sizes = CommSizes::kNoCommunication,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce},
+    CommTraits{.kind = CommKind::kInit,
+               .recorded = {"init"},
+               .c10d = {{}},
+               .sizes = CommSizes::kNoCommunication,
+               .bytes = CommBytes::kInputs,
+               .bus = BusFactor::kOnce}};
+
+constexpr bool is_complete() {
+  for (std::size_t i = 0; i < kCommTraits.size(); ++i) {
+    if (kCommTraits[i].kind != static_cast<CommKind>(i) || kCommTraits[i].recorded[0].empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(is_complete(), "each kind has its row, in the order of CommKind");
+
+}  // namespace
+
+double value_of(BusFactor factor, int ranks) {
+  const double n = std::max(ranks, 1);
+  switch (factor) {
+    case BusFactor::kOnce:
+      return 1;
+    case BusFactor::kRing:
+      return (n - 1) / n;
+    case BusFactor::kTwoRings:
+      return 2 * (n - 1) / n;
+  }
+  return 1;
+}
+
+const CommTraits& traits(CommKind kind) {
+  return kCommTraits.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<KnownC10d> find_c10d_name(std::string_view node_name) {
+  const std::size_t colons = node_name.rfind("::");
+  std::string_view name =
+      colons == std::string_view::npos ? node_name : node_name.substr(colons + 2);
+  if (name.ends_with('_')) {
+    name.remove_suffix(1);
+  }
+  for (const CommTraits& row : kCommTraits) {
+    for (const C10dName& spelling : row.c10d) {
+      if (!name.empty() && spelling.c10d == name) {
+        return KnownC10d{&row, &spelling};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<CommKind> kind_of_recorded_name(std::string_view name) {
+  for (const CommTraits& row : kCommTraits) {
+    if (!name.empty() && std::ranges::find(row.recorded, name) != row.recorded.end()) {
+      return row.kind;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(CommKind kind) {
+  return traits(kind).recorded[0];
+}
+
+}  // namespace understudy::et_schema

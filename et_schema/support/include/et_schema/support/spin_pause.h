@@ -1,0 +1,14 @@
+#pragma once
+
+namespace understudy::et_schema {
+
+/// Tells the core that a loop waits for another thread or for the time, and spares its other thread.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");  // "yield" does nothing on cores without SMT
+#endif
+}
+
+}  // namespace understudy::et_schema

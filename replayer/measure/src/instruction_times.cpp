@@ -1,0 +1,95 @@
+#include "instruction_times.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "comm_times.h"
+#include "et_schema/model/op_class.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionTime;
+using et_schema::TimedAs;
+
+constexpr double kNanoOfSecond = 1e9;
+constexpr double kNanoOfMilli = 1e6;
+
+using Numbers = std::unordered_map<const Instruction*, std::uint64_t>;
+
+void number(const std::vector<Instruction>& instructions, Numbers& numbers) {
+  for (const Instruction& instruction : instructions) {
+    numbers.emplace(&instruction, numbers.size());
+    number(instruction.body, numbers);
+  }
+}
+
+std::optional<et_schema::TimeStats> stats_of(std::vector<double> times, double unit) {
+  for (double& time : times) {
+    time *= unit;
+  }
+  return et_schema::time_stats(std::move(times));
+}
+
+TimedAs timed_as(const Step& step, const BoundProgram& bound) {
+  if (step.kind == StepKind::kStart) {
+    return TimedAs::kCommunication;
+  }
+  if (step.kind == StepKind::kCall) {
+    return TimedAs::kExact;
+  }
+  return bound.equivalents[step.index].rung == Rung::kStubbed ? TimedAs::kStub
+                                                              : TimedAs::kSubstitute;
+}
+
+/// "aten::add.Tensor": the name, and behind its point the overload.
+void set_name(const Instruction& source, InstructionTime& row) {
+  const std::string_view name = source.name;
+  const std::size_t colons = name.find("::");
+  const std::size_t point =
+      colons == std::string_view::npos ? std::string_view::npos : name.find('.', colons);
+  row.name = name.substr(0, point);
+  row.overload = point == std::string_view::npos ? "" : name.substr(point + 1);
+}
+
+}  // namespace
+
+std::vector<InstructionTime> instruction_times(const et_schema::Program& program,
+                                               const BoundProgram& bound,
+                                               const std::vector<std::vector<double>>& calls_s,
+                                               const std::vector<std::vector<double>>& device_ms) {
+  Numbers numbers;
+  number(program.instructions, numbers);
+  const std::vector<std::vector<double>> comms_s = times_of_comms(bound, calls_s);
+  std::vector<InstructionTime> rows;
+  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+    const Step& step = bound.steps[i];
+    const bool communicates = step.kind == StepKind::kStart;
+    if (step.source == nullptr ||
+        !(communicates || step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent)) {
+      continue;
+    }
+    const auto host = stats_of(communicates ? comms_s[step.index] : calls_s[i], kNanoOfSecond);
+    const auto number_of = numbers.find(step.source);
+    if (!host || number_of == numbers.end()) {
+      continue;  // no pass was finished
+    }
+    InstructionTime& row = rows.emplace_back();
+    row.instruction = number_of->second;
+    row.node_id = step.source->node_id;
+    set_name(*step.source, row);
+    row.op_class = communicates ? "communication" : et_schema::op_class(step.source->name);
+    row.as = timed_as(step, bound);
+    row.inputs = et_schema::timed_tensors(program, step.source->args);
+    row.outputs = et_schema::timed_tensors(program, step.source->results);
+    row.host = *host;
+    if (!device_ms.empty()) {
+      row.device = stats_of(device_ms[i], kNanoOfMilli);
+    }
+  }
+  return rows;
+}
+
+}  // namespace understudy::replayer

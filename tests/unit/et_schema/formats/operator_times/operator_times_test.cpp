@@ -1,0 +1,101 @@
+// Times of single instructions: written, read back, refused.
+
+#include "et_schema/operator_times/operator_times.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+OperatorTimes sample() {
+  OperatorTimes times{"0.1.0", "bench.et", "0123456789abcdef", "cuda:0", 4, 2, {}};
+  InstructionTime& add = times.rows.emplace_back();
+  add.rank = 1;
+  add.instruction = 7;
+  add.node_id = 42;
+  add.name = "aten::add";
+  add.overload = "Tensor";
+  add.op_class = "elementwise";
+  const TimedTensor tensor{DType::kFloat32, {DeviceType::kCuda, 0}, {2, 3}, {3, 1}};
+  add.inputs = {tensor, tensor};
+  add.outputs = {tensor};
+  add.host = {3, 1000, 1100.5, 1500, 1900, 1466.5};
+  add.device = TimeStats{3, 10, 11, 15, 19, 14};
+  InstructionTime& stub = times.rows.emplace_back(add);
+  stub.as = TimedAs::kStub;
+  stub.inputs.clear();
+  stub.device.reset();
+  return times;
+}
+
+constexpr const char* kText =
+    R"({"format":"understudy-operator-times","version":1,"tool_version":"0.1.0","benchmark":"bench.et","benchmark_hash":"0123456789abcdef","device":"cuda:0","threads":4,"world_size":2}
+{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"exact","inputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[3,1]},{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[3,1]}],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[3,1]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":{"n":3,"min_ns":10.0,"p10_ns":11.0,"median_ns":15.0,"p90_ns":19.0,"mean_ns":14.0}}
+{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"stub","inputs":[],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[3,1]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":null}
+)";
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(parse_operator_times(text, "times.jsonl"));
+  } catch (const Error& error) {
+    return to_text(error);
+  }
+  return "read";
+}
+
+/// The sample's text with one piece of it changed.
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kText;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(OperatorTimes, AreWrittenAsLinesAndReadBack) {
+  EXPECT_EQ(to_json_lines(sample()), kText);
+  EXPECT_EQ(parse_operator_times(kText, "times.jsonl"), sample());
+}
+
+TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
+  EXPECT_EQ(time_stats({30, 10, 20}), (TimeStats{3, 10, 12, 20, 28, 20}));
+  EXPECT_EQ(time_stats({}), std::nullopt);
+}
+
+TEST(OperatorTimes, WhatCannotBeReadIsRefusedWithItsLine) {
+  EXPECT_EQ(refusal(""),
+            "the operator times cannot be read\n"
+            "  file:     times.jsonl\n"
+            "  expected: a header line and rows\n"
+            "  got:      an empty file\n"
+            "  hint:     make the file again with `replay --operator-times`");
+  EXPECT_EQ(refusal(with("understudy-operator-times", "understudy-report")),
+            "not operator times\n"
+            "  file:     times.jsonl, line 1\n"
+            "  field:    format\n"
+            "  expected: understudy-operator-times\n"
+            "  got:      understudy-report");
+  EXPECT_EQ(refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
+            "the operator times cannot be read\n"
+            "  file:     times.jsonl, line 3\n"
+            "  field:    as\n"
+            "  expected: exact, substitute, stub or communication\n"
+            "  got:      guess\n"
+            "  hint:     make the file again with `replay --operator-times`");
+  EXPECT_EQ(refusal(with("\"min_ns\":1000.0", "\"min_ns\":-1")),
+            "the operator times cannot be read\n"
+            "  file:     times.jsonl, line 2\n"
+            "  field:    host.min_ns\n"
+            "  expected: nanoseconds, 0 or more\n"
+            "  got:      -1\n"
+            "  hint:     make the file again with `replay --operator-times`");
+  EXPECT_EQ(refusal(with("\"sizes\":[2,3]", "\"sizes\":[2,\"3\"]")),
+            "the operator times cannot be read\n"
+            "  file:     times.jsonl, line 2\n"
+            "  field:    inputs[0].sizes[1]\n"
+            "  expected: an integer\n"
+            "  got:      \"3\"\n"
+            "  hint:     make the file again with `replay --operator-times`");
+}
+
+}  // namespace
+}  // namespace understudy::et_schema
