@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 
 namespace understudy::backends {
 

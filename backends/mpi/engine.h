@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "board.h"
 #include "group.h"
 #include "reductions.h"

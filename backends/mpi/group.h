@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
 #include "backends/check_call.h"
+#include "backends/communicator.h"
 
 namespace understudy::backends {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "board.h"
 #include "et_schema/support/error.h"
 #include "group.h"

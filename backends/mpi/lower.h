@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "group.h"
 #include "reductions.h"
 #include "schedule.h"

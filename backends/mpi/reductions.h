@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 
 namespace understudy::backends {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 
 namespace understudy::backends {
 

@@ -34,7 +34,7 @@ using et_schema::ProcessGroup;
 
 constexpr double kMilliOfNano = 1e-6;
 
-std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backend) {
+std::vector<BoundGroup> make_groups(const Bench& bench, backends::Communicator& communicator) {
   std::vector<BoundGroup> groups;
   for (std::size_t i = 0; i < bench.groups.size(); ++i) {
     const ProcessGroup& group = bench.groups[i];
@@ -42,16 +42,16 @@ std::vector<BoundGroup> make_groups(const Bench& bench, backends::Backend& backe
     BoundGroup bound;
     bound.name = group.name;
     bound.size = ranks.empty() ? bench.recorded_world_size() : static_cast<int>(ranks.size());
-    bound.id = i == 0 ? 0 : backend.make_group(group.name, ranks);
+    bound.id = i == 0 ? 0 : communicator.make_group(group.name, ranks);
     groups.push_back(std::move(bound));
   }
   return groups;
 }
 
 /// The cores that this rank can have to itself.
-int share_of_cores(backends::Backend& backend) {
-  const std::vector<std::string> hosts = backend.all_gather_text(backend.host());
-  const auto here = std::count(hosts.begin(), hosts.end(), backend.host());
+int share_of_cores(backends::Job& job) {
+  const std::vector<std::string> hosts = job.all_gather_text(job.host());
+  const auto here = std::count(hosts.begin(), hosts.end(), job.host());
   const auto cores = static_cast<long>(std::max(1U, std::thread::hardware_concurrency()));
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
 }
@@ -71,12 +71,12 @@ double expected_iteration_ms(const et_schema::Program& program, const ReplayOpti
 
 /// A rank that others wait for may take many iterations of the slowest rank; and in any case a
 /// minute, for what a machine does beside.
-double default_timeout_s(backends::Backend& backend, double iteration_ms) {
+double default_timeout_s(backends::Job& job, double iteration_ms) {
   constexpr double kIterations = 20;
   constexpr double kLeastSeconds = 60;
   constexpr double kMilli = 1000;
   double slowest_ms = 0;
-  for (const std::string& text : backend.all_gather_text(fmt::format("{}", iteration_ms))) {
+  for (const std::string& text : job.all_gather_text(fmt::format("{}", iteration_ms))) {
     slowest_ms = std::max(slowest_ms, std::stod(text));
   }
   return std::max(kLeastSeconds, std::ceil(kIterations * slowest_ms / kMilli));

@@ -72,17 +72,17 @@ bool is_power_of_two(std::size_t number) {
 }  // namespace
 
 Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
-                         Externals& externals, backends::Backend& backend, MeasureOptions options)
+                         Externals& externals, backends::Job& job, MeasureOptions options)
     : program_(program),
       bound_(bound),
       machine_(machine),
       externals_(externals),
-      backend_(backend),
+      job_(job),
       options_(std::move(options)),
       counting_(std::make_unique<SystemCounting>()),
       stop_(std::make_unique<StopRule>(StopLimits{options_.asked.iterations, options_.asked.seconds,
                                                   options_.asked.until_percent},
-                                       backend, options_.asked.monitor)),
+                                       job, options_.asked.monitor)),
       health_(program.slots.size()) {
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
@@ -271,8 +271,8 @@ double Measurement::timed(Run&& run) {
   if (heap_) {
     heap_->begin();
   }
-  backend_.note_progress();
-  backend_.barrier();
+  job_.note_progress();
+  job_.barrier();
   const Clock::time_point begin = Clock::now();
   if (issue_ != nullptr) {
     issue_->begin_iteration();
@@ -318,7 +318,7 @@ void Measurement::measure_iterations(RankReport& report) {
       hook->begin_measuring();
     }
   }
-  if (backend_.world_size() == 1) {
+  if (job_.world_size() == 1) {
     machine_.set_stop_signal(options_.asked.monitor.stop_signal);
   }
   std::vector<double> samples;
@@ -358,7 +358,7 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
   const std::size_t iterations = most_of_ranks(window_iterations(median(samples_ms)));
   externals_.restore();
   since_restore_ = 0;
-  backend_.barrier();
+  job_.barrier();
   gpu.begin_window();
   for (std::size_t i = 0; i < iterations; ++i) {
     if (issue_ != nullptr) {
@@ -373,7 +373,7 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
 
 std::size_t Measurement::most_of_ranks(std::size_t mine) {
   std::size_t most = mine;
-  for (const std::string& number : backend_.all_gather_text(std::to_string(mine))) {
+  for (const std::string& number : job_.all_gather_text(std::to_string(mine))) {
     most = std::max<std::size_t>(most, std::stoull(number));
   }
   return most;
@@ -492,7 +492,7 @@ std::size_t Measurement::profile(RankReport& report) {
   if (options_.asked.operator_times) {
     instruction_times_ = instruction_times(program_, bound_, hook.calls(), device_ms);
   }
-  if (backend_.world_size() == 1) {
+  if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
       row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus
       row.busbw_gb_per_s.reset();

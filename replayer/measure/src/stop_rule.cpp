@@ -43,13 +43,13 @@ StopRule::End StopRule::end_of(const std::vector<double>& samples_ms, double spe
 }
 
 bool StopRule::any_rank(bool mine) {
-  if (backend_.world_size() == 1) {
+  if (job_.world_size() == 1) {
     signal_ = std::max(signal_, monitor_.signal());
     return mine;
   }
   bool any = false;
   for (const std::string& theirs :
-       backend_.all_gather_text(fmt::format("{:d} {}", mine, monitor_.signal()))) {
+       job_.all_gather_text(fmt::format("{:d} {}", mine, monitor_.signal()))) {
     const std::vector<double> numbers = parse_numbers(theirs);
     any = any || numbers.at(0) != 0;
     signal_ = std::max(signal_, static_cast<int>(numbers.at(1)));
@@ -68,9 +68,9 @@ bool StopRule::is_narrow(const std::vector<double>& samples_ms) {
   }
   const std::span<const double> added = std::span(samples_ms).subspan(of_job_.size());
   std::vector<double> slowest(added.begin(), added.end());
-  if (backend_.world_size() > 1) {
+  if (job_.world_size() > 1) {
     for (const std::string& theirs :
-         backend_.all_gather_text(fmt::format("{}", fmt::join(added, " ")))) {
+         job_.all_gather_text(fmt::format("{}", fmt::join(added, " ")))) {
       std::ranges::transform(slowest, parse_numbers(theirs), slowest.begin(),
                              [](double a, double b) { return std::max(a, b); });
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/job.h"
 #include "replayer/options/monitor.h"
 
 namespace understudy::replayer {
@@ -25,8 +25,8 @@ class StopRule {
   /// by a quarter: each look is another chance to stop on an interval that is narrow by luck.
   static constexpr std::size_t kFirstCheck = 20;
 
-  StopRule(const StopLimits& limits, backends::Backend& backend, const Monitor& monitor)
-      : limits_(limits), backend_(backend), monitor_(monitor) {}
+  StopRule(const StopLimits& limits, backends::Job& job, const Monitor& monitor)
+      : limits_(limits), job_(job), monitor_(monitor) {}
 
   /// All ranks call it with as many samples, before the first iteration too. `spent_s`: the sum of
   /// this rank's.
@@ -45,7 +45,7 @@ class StopRule {
   [[nodiscard]] bool is_narrow(const std::vector<double>& samples_ms);
 
   StopLimits limits_;
-  backends::Backend& backend_;
+  backends::Job& job_;
   const Monitor& monitor_;
   End end_ = End::kNone;
   int signal_ = 0;

@@ -55,9 +55,9 @@ OpenComm::~OpenComm() {
   }
 }
 
-Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
+Machine::Machine(const et_schema::Program& program, backends::Communicator& communicator)
     : program_(program),
-      backend_(backend),
+      communicator_(communicator),
       own_slots_(program.slots.size()),
       own_given_(program.slots.size()),
       slots_(own_slots_),
@@ -67,7 +67,7 @@ Machine::Machine(const et_schema::Program& program, backends::Backend& backend)
 
 Machine::Machine(Machine& owner)
     : program_(owner.program_),
-      backend_(owner.backend_),
+      communicator_(owner.communicator_),
       slots_(owner.slots_),
       given_(owner.given_) {
   stack_.reserve(kStackRoom);
@@ -189,12 +189,12 @@ void Machine::start(BoundProgram& program, BoundComm& comm) {
   const bool is_message = et_schema::is_message(comm.call.kind);
   const bool takes_turns = blocking_ && comm.turn;
   if (!is_message && !takes_turns && (comm.blocking || blocking_)) {
-    backend_.run(comm.call);
+    communicator_.run(comm.call);
     complete(comm.open);
     return;
   }
   if (is_message || !takes_turns) {
-    comm.open.work = backend_.start(comm.call);
+    comm.open.work = communicator_.start(comm.call);
   }
   if (takes_turns) {
     comm.is_due = true;
@@ -214,7 +214,7 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
       continue;  // under way since it was started
     }
     const Clock::time_point begin = Clock::now();
-    backend_.run(comm.call);
+    communicator_.run(comm.call);
     complete(comm.open);
     if (&comm != &here) {
       comm.elsewhere_s = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -228,7 +228,7 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
 
 void Machine::join(BoundComm& comm) {
   if (comm.open.work != nullptr) {
-    backend_.wait(std::move(comm.open.work));
+    communicator_.wait(std::move(comm.open.work));
     complete(comm.open);
   }
   UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn has come

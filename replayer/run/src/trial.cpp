@@ -62,14 +62,13 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
 
 }  // namespace
 
-Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals,
-             backends::Backend& backend, const std::vector<BoundGroup>& groups,
-             bool continue_on_error, et_schema::CommOrder order, c10::Device device,
-             Monitor monitor)
+Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Job& job,
+             const std::vector<BoundGroup>& groups, bool continue_on_error,
+             et_schema::CommOrder order, c10::Device device, Monitor monitor)
     : decisions_(decisions),
       machine_(machine),
       externals_(externals),
-      backend_(backend),
+      job_(job),
       groups_(groups),
       continue_on_error_(continue_on_error),
       order_(std::move(order)),
@@ -97,7 +96,7 @@ TrialResult Trial::run() {
     run_steps(result_.program);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     result_.first_iteration_ms = first.value_or(time.count());
-    const std::vector<std::string> all = backend_.all_gather_text(changed_ ? "again" : "done");
+    const std::vector<std::string> all = job_.all_gather_text(changed_ ? "again" : "done");
     again = std::find(all.begin(), all.end(), "again") != all.end();
   }
   return std::move(result_);
@@ -109,7 +108,7 @@ void Trial::run_steps(BoundProgram& bound) {
       monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
                          bound.steps.size()});
     }
-    backend_.note_progress();
+    job_.note_progress();
     if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
       // The original's optimizers made them here in its first step: they lie in memory as there.
       externals_.ensure_states(bound);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "et_schema/model/comm_order.h"
 #include "et_schema/model/program.h"
 #include "replayer/bind/bound.h"

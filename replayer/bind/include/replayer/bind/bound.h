@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "et_schema/model/program.h"
 #include "replayer/dispatch/arguments.h"
 #include "replayer/substitutes/equivalents.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/job.h"
 #include "et_schema/model/report.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "replayer/bind/bound.h"
@@ -43,7 +43,7 @@ struct MeasureOptions {
 class Measurement {
  public:
   Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
-              Externals& externals, backends::Backend& backend, MeasureOptions options);
+              Externals& externals, backends::Job& job, MeasureOptions options);
   ~Measurement();
 
   /// Fills the measured parts of the report.
@@ -96,7 +96,7 @@ class Measurement {
   BoundProgram& bound_;
   Machine& machine_;
   Externals& externals_;
-  backends::Backend& backend_;
+  backends::Job& job_;
   MeasureOptions options_;
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
   std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/communicator.h"
 #include "et_schema/model/program.h"
 #include "replayer/bind/bound.h"
 #include "replayer/options/monitor.h"
@@ -29,7 +29,7 @@ struct NoHook {
 /// Slots, stack and open communications: what a bound program runs on.
 class Machine {
  public:
-  Machine(const et_schema::Program& program, backends::Backend& backend);
+  Machine(const et_schema::Program& program, backends::Communicator& communicator);
   /// Another stack over the slots of `owner`, for steps that run on a thread of their own.
   explicit Machine(Machine& owner);
   Machine(const Machine&) = delete;
@@ -57,7 +57,7 @@ class Machine {
   /// it leaves in the slots is not to be run on. Null: none does.
   void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
   /// Ends what another thread waits for in the backend.
-  void interrupt() { backend_.interrupt(); }
+  void interrupt() { communicator_.interrupt(); }
 
   /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
   /// given away where they are; drop_kept() then drops them.
@@ -95,7 +95,7 @@ class Machine {
   [[nodiscard]] at::Tensor make_fresh(const FreshOutput& output) const;
 
   const et_schema::Program& program_;
-  backends::Backend& backend_;
+  backends::Communicator& communicator_;
   std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
   std::vector<at::Tensor> own_given_;
   std::vector<at::Tensor>& slots_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/job.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/bound.h"
@@ -34,7 +34,7 @@ class Trial {
  public:
   static constexpr std::size_t kMostMismatches = 100;
 
-  Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Backend& backend,
+  Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Job& job,
         const std::vector<BoundGroup>& groups, bool continue_on_error,
         et_schema::CommOrder order = {}, c10::Device device = c10::Device(c10::kCPU),
         Monitor monitor = {});
@@ -64,7 +64,7 @@ class Trial {
   Decisions& decisions_;
   Machine& machine_;
   Externals& externals_;
-  backends::Backend& backend_;
+  backends::Job& job_;
   const std::vector<BoundGroup>& groups_;
   bool continue_on_error_;
   et_schema::CommOrder order_;

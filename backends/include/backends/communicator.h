@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/comms.h"
+#include "et_schema/model/dtype.h"
+
+namespace understudy::backends {
+
+/// Contiguous memory that a collective reads or writes, of a kind that the communicator takes.
+struct Buffer {
+  void* data = nullptr;
+  std::int64_t count = 0;  ///< elements
+  et_schema::DType dtype = et_schema::DType::kUndefined;
+};
+
+enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
+
+using GroupId = std::uint32_t;
+
+/// One communication as a backend runs it. All buffers of a call have one dtype. With n ranks in
+/// the group, inputs and outputs by kind:
+/// - all_reduce, broadcast, reduce: outputs[i] of the same size as inputs[i], mostly the same
+/// memory
+///   (in place); several are one coalesced call. If they differ the input is copied to the output
+///   first. `reduce` leaves the outputs of other ranks than the root as they are;
+/// - send: inputs, in order; recv: outputs, in order;
+/// - all_gather: inputs[i] → outputs[i·n …], one a rank, which may be of different sizes;
+///   all_gather_base: inputs[i] → outputs[i] of n equal parts;
+/// - reduce_scatter: inputs[i·n …], one a rank → outputs[i]; reduce_scatter_base: inputs[i] of n
+///   equal parts → outputs[i];
+/// - gather: inputs[0] → n outputs, on the root only; scatter: n inputs, on the root only →
+///   outputs[0];
+/// - all_to_all: n buffers each way, or one buffer of n equal parts each way;
+/// - all_to_allv: one buffer each way; splits in elements, one a rank;
+/// - barrier: none.
+/// Sum, product, minimum and maximum of bool are or, and, and, or. Averages of integers are
+/// truncated. float8 and quantised types are moved, never reduced.
+struct Call {
+  et_schema::CommKind kind = et_schema::CommKind::kBarrier;
+  GroupId group = 0;
+  int root_or_peer = 0;  ///< rank in the group
+  ReduceOp op = ReduceOp::kSum;
+  std::vector<Buffer> inputs;
+  std::vector<Buffer> outputs;
+  std::vector<std::int64_t> in_splits;   ///< elements
+  std::vector<std::int64_t> out_splits;  ///< elements
+  int tag = 0;                           ///< of send and recv
+};
+
+/// A started communication; complete it with Communicator::wait exactly once.
+class Work {
+ public:
+  virtual ~Work() = default;
+};
+
+/// Moves tensors between the ranks of a job. One thread calls it. Calls of one group run in their
+/// order of issue; calls of different groups, and sends and receives, do not wait for each other,
+/// so that ranks may issue them in different orders.
+///
+/// The ranks' calls must fit each other, which understudy_matching makes sure of before a run. A
+/// size that differs is reported when it is seen, but a message that is larger than its buffer may
+/// be written whole before that (Open MPI 4.1.4 does so where processes copy from each other).
+///
+/// Failures throw et_schema::Error: a group or buffer that does not fit the call, the transport's
+/// own errors with its text, a rank that died, a call whose other ranks did not get on within the
+/// time limit (who waits for whom). After one the job cannot go on: see Job::abort().
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  /// Whether buffers may lie in memory of this kind.
+  [[nodiscard]] virtual bool takes(et_schema::DeviceType memory) const {
+    return memory == et_schema::DeviceType::kCpu;
+  }
+
+  /// Makes a communicator; every rank of the world calls it with the same arguments in the same
+  /// order. `ranks` are world ranks in group order; none: the whole world. A rank outside of the
+  /// group gets an id it must not use. Group 0, the world, is there from the start.
+  [[nodiscard]] virtual GroupId make_group(const std::string& name, std::span<const int> ranks) = 0;
+
+  /// Starts a call; its buffers must live until wait() returned.
+  [[nodiscard]] virtual std::unique_ptr<Work> start(const Call& call) = 0;
+  virtual void wait(std::unique_ptr<Work> work) = 0;
+  /// start() and wait() in one, without the cost of handing the call to another thread.
+  virtual void run(const Call& call) { wait(start(call)); }
+
+  /// Calls under way throw, and so do those that come. Any thread may call it.
+  virtual void interrupt() {}
+};
+
+}  // namespace understudy::backends
