@@ -31,13 +31,9 @@ et_schema::Error usage(const CLI::App& app, std::string summary, std::string fie
   if (hint.empty()) {
     hint = fmt::format("{} --help lists what there is", app.get_name());
   }
-  return et_schema::usage_error(std::move(summary), {.file = {},
-                                                     .rank = {},
-                                                     .node = {},
-                                                     .field = std::move(field),
-                                                     .expected = {},
-                                                     .got = std::move(got),
-                                                     .hint = std::move(hint)});
+  return et_schema::usage_error(
+      std::move(summary),
+      {.field = std::move(field), .got = std::move(got), .hint = std::move(hint)});
 }
 
 void refuse_unknown(const CLI::App& app) {

@@ -15,10 +15,6 @@ void print_output(std::string_view text) {
   }
   throw et_schema::run_failed("the output could not be written",
                               {.file = "standard output",
-                               .rank = {},
-                               .node = {},
-                               .field = {},
-                               .expected = {},
                                .got = std::generic_category().message(errno),
                                .hint = "is the disk full, or the reader of the pipe gone?"});
 }

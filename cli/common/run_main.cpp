@@ -41,12 +41,7 @@ int report(const std::string& program, bool json, const Error& error, int status
 Error bug(const std::string& what) {
   return {ErrorKind::kFailed,
           "a bug in Understudy",
-          {.file = {},
-           .rank = {},
-           .node = {},
-           .field = {},
-           .expected = {},
-           .got = what,
+          {.got = what,
            .hint = fmt::format("please report it, with the input and the version, {}",
                                et_schema::kToolVersion)}};
 }
@@ -64,13 +59,7 @@ int run_main(const std::string& program, int argc, char** argv, const std::funct
   } catch (const std::bad_alloc&) {
     return report(program, json,
                   Error(ErrorKind::kFailed, "out of memory",
-                        {.file = {},
-                         .rank = {},
-                         .node = {},
-                         .field = {},
-                         .expected = {},
-                         .got = {},
-                         .hint = "give it fewer ranks at a time, or a machine with more memory"}),
+                        {.hint = "give it fewer ranks at a time, or a machine with more memory"}),
                   static_cast<int>(ErrorKind::kFailed));
   } catch (const std::exception& error) {
     return report(program, json, bug(error.what()), kStatusBug);

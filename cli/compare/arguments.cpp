@@ -33,11 +33,7 @@ void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
 
 [[noreturn]] void refuse_inputs(std::string got) {
   throw et_schema::usage_error("compare takes two sides",
-                               {.file = {},
-                                .rank = {},
-                                .node = {},
-                                .field = {},
-                                .expected = "A B, or --a A… --b B…",
+                               {.expected = "A B, or --a A… --b B…",
                                 .got = std::move(got),
                                 .hint = "compare --help shows examples"});
 }

@@ -26,13 +26,9 @@ struct Input {
 constexpr const char* kExpected = "a report of `replay --report` or a Kineto profile";
 
 [[noreturn]] void refuse(const std::string& file, std::string got, std::string hint) {
-  throw et_schema::bad_input("nothing to compare", {.file = file,
-                                                    .rank = {},
-                                                    .node = {},
-                                                    .field = {},
-                                                    .expected = kExpected,
-                                                    .got = std::move(got),
-                                                    .hint = std::move(hint)});
+  throw et_schema::bad_input(
+      "nothing to compare",
+      {.file = file, .expected = kExpected, .got = std::move(got), .hint = std::move(hint)});
 }
 
 Input read_input(const et_schema::InputFile& file) {

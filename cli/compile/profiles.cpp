@@ -93,7 +93,6 @@ void refuse_gaps(const std::vector<Trace>& traces) {
       throw et_schema::usage_error("--profile needs all ranks from 0 on",
                                    {.file = traces[i].file,
                                     .rank = traces[i].rank,
-                                    .node = {},
                                     .field = "--profile",
                                     .expected = fmt::format("rank {}", i),
                                     .got = fmt::format("rank {}", traces[i].rank),

@@ -154,10 +154,7 @@ std::string to_text(const Bench& bench) {
 std::string render_bench(const Bench& bench, Format format, std::optional<GroupBy> by) {
   if (by == GroupBy::kModule || by == GroupBy::kPhase) {
     throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
-                                 {.file = {},
-                                  .rank = {},
-                                  .node = {},
-                                  .field = "--by",
+                                 {.field = "--by",
                                   .expected = "name, class or shape",
                                   .got = std::string(to_string(*by)),
                                   .hint = "inspect the traces that it was made from"});

@@ -109,10 +109,7 @@ Arguments read_arguments(int argc, char** argv) {
   if (arguments.format == Format::kCsv && details > 1) {
     throw et_schema::usage_error(
         "csv holds one table",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = "--format csv",
+        {.field = "--format csv",
          .expected = "at most one of --ops, --collectives, --tensors, --tree",
          .got = fmt::format("{} of them", details),
          .hint = "call inspect once for each, or use --format json"});

@@ -132,13 +132,9 @@ std::string to_text(const std::vector<RankMemory>& ranks) {
 std::string render_memory(const Bench& bench, std::optional<int> rank, Format format) {
   if (rank && (*rank < 0 || *rank >= bench.world_size())) {
     throw et_schema::usage_error("there is no such rank",
-                                 {.file = {},
-                                  .rank = {},
-                                  .node = {},
-                                  .field = "--rank",
+                                 {.field = "--rank",
                                   .expected = fmt::format("0 to {}", bench.world_size() - 1),
-                                  .got = fmt::format("{}", *rank),
-                                  .hint = {}});
+                                  .got = fmt::format("{}", *rank)});
   }
   std::vector<RankMemory> ranks;
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {

@@ -112,10 +112,7 @@ void ReplayJob::check_rank() const {
   }
   throw et_schema::usage_error(
       "--rank replays one rank alone, but a launcher has started several",
-      {.file = {},
-       .rank = {},
-       .node = {},
-       .field = "--rank",
+      {.field = "--rank",
        .expected = "one process",
        .got = fmt::format("{} processes", backend_->world_size()),
        .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
@@ -133,10 +130,7 @@ void ReplayJob::check_alike() {
   together([&] {
     if (mine != theirs) {
       throw et_schema::usage_error("the ranks were started with different arguments",
-                                   {.file = {},
-                                    .rank = {},
-                                    .node = {},
-                                    .field = "arguments",
+                                   {.field = "arguments",
                                     .expected = theirs + ", as on rank 0",
                                     .got = mine,
                                     .hint = "Give all ranks the same."});
@@ -174,13 +168,10 @@ void ReplayJob::check_world_size() const {
     throw et_schema::usage_error(
         "the benchmark has no such rank",
         {.file = arguments_.input,
-         .rank = {},
-         .node = {},
          .field = "--rank",
          .expected = bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
                                     : fmt::format("0 to {}", ranks - 1),
-         .got = std::to_string(*arguments_.rank),
-         .hint = {}});
+         .got = std::to_string(*arguments_.rank)});
   }
   const int world = backend_ == nullptr ? 1 : backend_->world_size();
   if (arguments_.rank || world == ranks) {
@@ -189,8 +180,6 @@ void ReplayJob::check_world_size() const {
   throw et_schema::usage_error(
       "the number of processes is not the benchmark's number of ranks",
       {.file = arguments_.input,
-       .rank = {},
-       .node = {},
        .field = "world size",
        .expected =
            ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
@@ -210,8 +199,6 @@ void ReplayJob::check_partial() const {
   throw et_schema::usage_error(
       "the ranks of a partial benchmark do not communicate",
       {.file = arguments_.input,
-       .rank = {},
-       .node = {},
        .field = "partial",
        .expected = "one process and --rank K, or --only compute on all ranks of the benchmark",
        .got = fmt::format("{} process{} for ranks {} of {}", world, world == 1 ? "" : "es",
@@ -384,8 +371,6 @@ void ReplayJob::check_coverage(const Report& report) const {
   throw et_schema::run_failed(
       "less of the trace is replayed than asked for",
       {.file = arguments_.input,
-       .rank = {},
-       .node = {},
        .field = "--min-coverage",
        .expected = fmt::format("at least {}", *arguments_.min_coverage),
        .got = count ? fmt::format("{:.6f} ({} of {} operators)", *count,

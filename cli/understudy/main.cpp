@@ -30,9 +30,6 @@ namespace {
   execv(program.c_str(), arguments.data());
   throw et_schema::run_failed("a program of the package cannot be started",
                               {.file = program,
-                               .rank = {},
-                               .node = {},
-                               .field = {},
                                .expected = "a program of this system",
                                .got = std::strerror(errno),
                                .hint = "install the package again"});

@@ -26,13 +26,9 @@ bool is_script(std::string_view verb) {
 
 [[noreturn]] void refuse(std::string summary, std::string expected, std::string got,
                          std::string hint) {
-  throw et_schema::usage_error(std::move(summary), {.file = {},
-                                                    .rank = {},
-                                                    .node = {},
-                                                    .field = {},
-                                                    .expected = std::move(expected),
-                                                    .got = std::move(got),
-                                                    .hint = std::move(hint)});
+  throw et_schema::usage_error(
+      std::move(summary),
+      {.expected = std::move(expected), .got = std::move(got), .hint = std::move(hint)});
 }
 
 std::string names_of(const std::vector<Verb>& verbs) {
@@ -82,9 +78,6 @@ fs::path find_program(const std::string& verb, const fs::path& folder) {
   if (!fs::is_regular_file(program, error)) {
     throw et_schema::run_failed("a program of the package is missing",
                                 {.file = program.string(),
-                                 .rank = {},
-                                 .node = {},
-                                 .field = {},
                                  .expected = "the program of " + verb,
                                  .got = "no such file",
                                  .hint = "install the package again"});

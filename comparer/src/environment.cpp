@@ -103,8 +103,6 @@ std::map<std::string, std::uint64_t> calls_of(const Run& run) {
                          const std::string& expected, std::string got) {
   throw et_schema::usage_error("the runs are not of one benchmark",
                                {.file = run.file,
-                                .rank = {},
-                                .node = {},
                                 .field = std::move(field),
                                 .expected = fmt::format("{}, as in {}", expected, first.file),
                                 .got = std::move(got),

@@ -209,8 +209,6 @@ Run run_of(const Profile& profile, const std::set<std::string>& known) {
   if (table.is_empty()) {
     throw et_schema::bad_input("a profile without operators",
                                {.file = profile.file,
-                                .rank = {},
-                                .node = {},
                                 .field = "traceEvents",
                                 .expected = "events of the category cpu_op within a step",
                                 .got = fmt::format("none among {} events", profile.events.size()),

@@ -42,7 +42,6 @@ std::string late(int rank, const std::string& field, const std::string& expected
              "a communication did not complete within " + std::to_string(limit_s) + " s",
              {.file = "",
               .rank = rank,
-              .node = {},
               .field = field,
               .expected = expected,
               .got = got,
@@ -133,13 +132,9 @@ TEST(TimeLimit, IsNotForARankThatGetsOn) {
 
 std::string failed(const std::string& summary, const std::string& expected,
                    const std::string& got) {
-  return et_schema::to_text(et_schema::run_failed(summary, {.file = "",
-                                                            .rank = 0,
-                                                            .node = {},
-                                                            .field = "",
-                                                            .expected = expected,
-                                                            .got = got,
-                                                            .hint = ""})) +
+  return et_schema::to_text(et_schema::run_failed(
+             summary,
+             {.file = "", .rank = 0, .field = "", .expected = expected, .got = got, .hint = ""})) +
          "\n";
 }
 
@@ -171,7 +166,6 @@ TEST(Death, OfARankIsSeenByTheOthers) {
                "a rank has died",
                {.file = "",
                 .rank = rank,
-                .node = {},
                 .field = "allreduce, call 2 of group 'world'",
                 .expected = "every rank of the group in this call",
                 .got = "the process of rank 2 has ended",

@@ -18,13 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Error cannot_read(const std::string& path, std::string got) {
-  return bad_input("a file that cannot be read", {.file = path,
-                                                  .rank = {},
-                                                  .node = {},
-                                                  .field = {},
-                                                  .expected = "a file or folder that can be read",
-                                                  .got = std::move(got),
-                                                  .hint = {}});
+  return bad_input(
+      "a file that cannot be read",
+      {.file = path, .expected = "a file or folder that can be read", .got = std::move(got)});
 }
 
 /// The first bytes of a file, to tell what it is.

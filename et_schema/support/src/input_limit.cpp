@@ -74,8 +74,6 @@ void check_held(const std::string& file, std::uint64_t bytes, const ReadLimits& 
   }
   throw run_failed("the input takes more memory than it may",
                    {.file = file,
-                    .rank = {},
-                    .node = {},
                     .field = "--max-input",
                     .expected = limit_text(limits),
                     .got = fmt::format("at least {} bytes", bytes),

@@ -9,13 +9,9 @@ namespace understudy::et_schema {
 
 void fail_too_deep() {
   throw bad_input("brackets nested too deep",
-                  {.file = {},
-                   .rank = {},
-                   .node = {},
-                   .field = "nodes",
+                  {.field = "nodes",
                    .expected = fmt::format("at most {} brackets inside each other", kMaxJsonDepth),
-                   .got = "more",
-                   .hint = {}});
+                   .got = "more"});
 }
 
 void refuse_deep_start(std::string_view start) {

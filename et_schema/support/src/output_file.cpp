@@ -25,9 +25,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& path, std::string got, std::string hint) {
   throw run_failed("the file cannot be written",
                    {.file = path,
-                    .rank = {},
-                    .node = {},
-                    .field = {},
                     .expected = "a place that can be written, with enough room",
                     .got = std::move(got),
                     .hint = std::move(hint)});

@@ -16,13 +16,8 @@ namespace understudy::et_schema {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, std::string expected, std::string got) {
-  throw bad_input("the file cannot be read", {.file = path,
-                                              .rank = {},
-                                              .node = {},
-                                              .field = {},
-                                              .expected = std::move(expected),
-                                              .got = std::move(got),
-                                              .hint = {}});
+  throw bad_input("the file cannot be read",
+                  {.file = path, .expected = std::move(expected), .got = std::move(got)});
 }
 
 void check_size(const std::string& path, std::uint64_t bytes, const ReadLimits& limits) {

@@ -26,9 +26,6 @@ using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
 
 Error damaged(const std::string& name, std::string got) {
   return bad_input("a packed file is damaged", {.file = name,
-                                                .rank = {},
-                                                .node = {},
-                                                .field = {},
                                                 .expected = "a whole gzip, tar or zip file",
                                                 .got = std::move(got),
                                                 .hint = "copy or download it again"});
@@ -72,8 +69,6 @@ void check_member_name(const std::string& archive_name, std::string_view member)
   if (leads_out) {
     throw bad_input("an archive member with an unsafe name",
                     {.file = archive_name,
-                     .rank = {},
-                     .node = {},
                      .field = "member name",
                      .expected = "a relative name without \"..\"",
                      .got = quote(member),
@@ -173,9 +168,6 @@ void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64
   const auto refuse = [&name](std::string expected, std::string got) {
     throw bad_input("an input that unpacks to too much",
                     {.file = name,
-                     .rank = {},
-                     .node = {},
-                     .field = {},
                      .expected = std::move(expected),
                      .got = std::move(got),
                      .hint = "unpack it yourself if you trust it, and give the plain files"});

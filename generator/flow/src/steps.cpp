@@ -61,7 +61,6 @@ Step choose_step(const Trace& trace, const std::optional<std::string>& asked) {
       "the trace has no such step",
       {.file = trace.file,
        .rank = trace.rank,
-       .node = {},
        .field = "--step",
        .expected = known.empty() ? "all (the trace marks no steps)"
                                  : fmt::format("all, {}", fmt::join(known, ", ")),

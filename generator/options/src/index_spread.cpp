@@ -25,13 +25,9 @@ IndexSpread parse_index_spread(std::string_view text) {
     }
   }
   throw et_schema::usage_error("not a spread of index values",
-                               {.file = {},
-                                .rank = {},
-                                .node = {},
-                                .field = "--indices",
+                               {.field = "--indices",
                                 .expected = "uniform, constant or zipf:ALPHA, ALPHA from 0 to 20",
-                                .got = text.empty() ? "nothing" : std::string(text),
-                                .hint = {}});
+                                .got = text.empty() ? "nothing" : std::string(text)});
 }
 
 }  // namespace understudy::generator

@@ -182,10 +182,7 @@ std::optional<std::regex> compile(const std::optional<std::string>& pattern, con
     return std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error& error) {
     throw et_schema::usage_error("not a regular expression",
-                                 {.file = {},
-                                  .rank = {},
-                                  .node = {},
-                                  .field = flag,
+                                 {.field = flag,
                                   .expected = "an ECMAScript regular expression",
                                   .got = *pattern,
                                   .hint = error.what()});

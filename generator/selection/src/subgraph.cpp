@@ -25,7 +25,6 @@ void mark_named(const Trace& trace, const std::string& text, std::vector<bool>& 
     throw et_schema::usage_error("no node has such a name",
                                  {.file = trace.file,
                                   .rank = trace.rank,
-                                  .node = {},
                                   .field = "--subgraph",
                                   .expected = "a part of a node's name",
                                   .got = text,

@@ -41,13 +41,10 @@ ReduceOp reduce_op(const Instruction& instruction) {
   });
   if (found == kOps.end()) {
     throw et_schema::bad_input("a reduction that is not known",
-                               {.file = {},
-                                .rank = {},
-                                .node = instruction.node_id,
+                               {.node = instruction.node_id,
                                 .field = "reduce_op",
                                 .expected = "sum, avg, product, min, max, band, bor or bxor",
-                                .got = instruction.comm->reduce_op,
-                                .hint = {}});
+                                .got = instruction.comm->reduce_op});
   }
   return found->second;
 }
@@ -91,13 +88,10 @@ std::vector<std::int64_t> splits_in_elements(const Program& program, const Instr
   if (sum != rows) {
     throw et_schema::bad_input(
         "splits do not add up to the tensor they split",
-        {.file = {},
-         .rank = {},
-         .node = instruction.node_id,
+        {.node = instruction.node_id,
          .field = field,
          .expected = fmt::format("{} rows or {} elements", rows, all),
-         .got = fmt::format("[{}], together {}", fmt::join(recorded, ", "), sum),
-         .hint = {}});
+         .got = fmt::format("[{}], together {}", fmt::join(recorded, ", "), sum)});
   }
   std::vector<std::int64_t> splits = recorded;
   for (std::int64_t& split : splits) {
@@ -121,13 +115,10 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   const et_schema::CommInfo& info = *instruction.comm;
   if (info.group >= groups.size()) {
     throw et_schema::bad_input("a communication of a process group that the benchmark lacks",
-                               {.file = {},
-                                .rank = {},
-                                .node = instruction.node_id,
+                               {.node = instruction.node_id,
                                 .field = "group",
                                 .expected = fmt::format("below {}", groups.size()),
-                                .got = std::to_string(info.group),
-                                .hint = {}});
+                                .got = std::to_string(info.group)});
   }
   const BoundGroup& group = groups[info.group];
   BoundComm bound;

@@ -311,11 +311,7 @@ void Externals::refuse_what_does_not_fit(const std::vector<SlotId>& slots) const
   if (available && needed > *available) {
     throw et_schema::run_failed(
         "out of memory: the tensors that exist before the step do not fit into memory",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = {},
-         .expected = fmt::format("{} bytes of free memory", needed),
+        {.expected = fmt::format("{} bytes of free memory", needed),
          .got = fmt::format("{} bytes", *available),
          .hint = "Replay on a machine with more memory, or fewer ranks on this one (mpirun with "
                  "several hosts, or --rank K for one rank alone)."});
@@ -332,13 +328,9 @@ at::Tensor Externals::view(SlotId slot) const {
   }
   if (!fits(layout, layout.offset, storage.nbytes())) {
     throw et_schema::bad_input("a tensor lies outside of its storage",
-                               {.file = {},
-                                .rank = {},
-                                .node = {},
-                                .field = fmt::format("slot {}", slot),
+                               {.field = fmt::format("slot {}", slot),
                                 .expected = fmt::format("within {} bytes", storage.nbytes()),
-                                .got = fmt::format("{} bytes", extent_bytes(layout)),
-                                .hint = {}});
+                                .got = fmt::format("{} bytes", extent_bytes(layout))});
   }
   at::Tensor tensor = view_storage(storage, layout, layout.offset);
   if (layout.wrapped_number) {

@@ -19,10 +19,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& text, std::string expected, std::string got,
                          std::string hint) {
-  throw et_schema::usage_error("the replay cannot run on " + text, {.file = {},
-                                                                    .rank = {},
-                                                                    .node = {},
-                                                                    .field = "--device",
+  throw et_schema::usage_error("the replay cannot run on " + text, {.field = "--device",
                                                                     .expected = std::move(expected),
                                                                     .got = std::move(got),
                                                                     .hint = std::move(hint)});

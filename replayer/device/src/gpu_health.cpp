@@ -76,10 +76,7 @@ void require_steady_clocks(const et_schema::GpuUse& gpu) {
   }
   throw et_schema::run_failed(
       "the GPU's clocks were not steady",
-      {.file = {},
-       .rank = {},
-       .node = {},
-       .field = "--require-steady-clocks",
+      {.field = "--require-steady-clocks",
        .expected = "a GPU that nothing held down, at one clock before and after",
        .got = gpu.health ? fmt::format("{}", fmt::join(gpu.health->warnings, "; "))
                          : "no reading: " + gpu.no_health,

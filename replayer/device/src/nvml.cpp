@@ -59,10 +59,7 @@ std::vector<std::string> reasons_of(std::uint64_t bits) {
 [[noreturn]] void refuse(std::string summary, std::string expected, std::string got) {
   throw et_schema::run_failed(
       std::move(summary),
-      {.file = {},
-       .rank = {},
-       .node = {},
-       .field = "NVML",
+      {.field = "NVML",
        .expected = std::move(expected),
        .got = std::move(got),
        .hint = "It comes with NVIDIA's driver. In a container it is there if the runtime was asked "

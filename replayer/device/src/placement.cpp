@@ -106,10 +106,7 @@ Place choose_place(const Program& program, c10::Device device, std::optional<Pla
   if (moves && asked == Place::kRecorded) {
     throw et_schema::usage_error(
         "nothing of the benchmark would run on " + device_text(device),
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = "--place",
+        {.field = "--place",
          .expected = "device, for a benchmark that was recorded on a CPU",
          .got = "recorded",
          .hint = "Leave --place out to move its tensors to the GPU, or replay with --device cpu."});

@@ -37,13 +37,9 @@ Slowdown::Slowdown(const BoundProgram& bound, const PlantedSlowdown& planted)
   }
   if (!classes.contains(planted.op_class)) {
     throw et_schema::usage_error("no operator of the benchmark is of the class to slow down",
-                                 {.file = {},
-                                  .rank = {},
-                                  .node = {},
-                                  .field = "--slow",
+                                 {.field = "--slow",
                                   .expected = fmt::format("one of {}", fmt::join(classes, ", ")),
-                                  .got = planted.op_class,
-                                  .hint = {}});
+                                  .got = planted.op_class});
   }
 }
 

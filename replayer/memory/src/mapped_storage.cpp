@@ -32,11 +32,7 @@ c10::Storage map_storage(std::size_t bytes) {
   if (data == MAP_FAILED) {
     throw et_schema::run_failed(
         "out of memory: a table could not be mapped",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = {},
-         .expected = fmt::format("{} bytes of address space", bytes),
+        {.expected = fmt::format("{} bytes of address space", bytes),
          .got = std::strerror(errno),
          .hint = "Lift the limit on address space (ulimit -v), or replay fewer ranks on this "
                  "machine."});

@@ -73,9 +73,7 @@ std::string largest_text(const Program& program, const MemoryPlan& plan) {
                   largest_text(program, plan));
   throw et_schema::run_failed(
       std::move(summary),
-      {.file = {},
-       .rank = {},
-       .node = peak == nullptr ? std::nullopt : std::optional(peak->node_id),
+      {.node = peak == nullptr ? std::nullopt : std::optional(peak->node_id),
        .field = std::move(field),
        .expected = std::move(expected),
        .got = std::move(got),

@@ -7,13 +7,9 @@ namespace {
 
 [[noreturn]] void refuse(const char* summary, std::string expected, std::string got,
                          const char* hint) {
-  throw et_schema::usage_error(summary, {.file = {},
-                                         .rank = {},
-                                         .node = {},
-                                         .field = "--pace",
-                                         .expected = std::move(expected),
-                                         .got = std::move(got),
-                                         .hint = hint});
+  throw et_schema::usage_error(
+      summary,
+      {.field = "--pace", .expected = std::move(expected), .got = std::move(got), .hint = hint});
 }
 
 }  // namespace

@@ -100,11 +100,7 @@ void finish_iteration(c10::Device device) {
   } catch (const c10::Error& error) {
     throw et_schema::run_failed(
         device_text(device) + " failed in an iteration",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = {},
-         .expected = "the operators that passed the first, checked iteration to pass again",
+        {.expected = "the operators that passed the first, checked iteration to pass again",
          .got = cause_of(error),
          .hint = "CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens."});
   }

@@ -128,7 +128,6 @@ TEST(CheckCall, RefusesWhatDoesNotFitWithTheWholeMessage) {
                         " in group 'pipeline' does not fit (rank 1 of 4 in it)",
                     {.file = "",
                      .rank = 5,
-                     .node = {},
                      .field = refused.field,
                      .expected = refused.expected,
                      .got = refused.got,

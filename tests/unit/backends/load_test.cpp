@@ -26,8 +26,6 @@ TEST(LoadBackend, ModuleThatIsNotThere) {
             et_schema::to_text(et_schema::usage_error(
                 "the communication backend 'mpi' cannot be loaded",
                 {.file = "/nowhere/understudy_backend_mpi.so",
-                 .rank = {},
-                 .node = {},
                  .field = "",
                  .expected = "the backend's module",
                  .got = "no such file",

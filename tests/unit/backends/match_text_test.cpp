@@ -47,8 +47,6 @@ TEST(Text, MessageOfWhatCannotBeRead) {
     EXPECT_EQ(et_schema::to_text(error), et_schema::to_text(et_schema::bad_input(
                                              "another rank's list of communications cannot be read",
                                              {.file = "",
-                                              .rank = {},
-                                              .node = {},
                                               .field = "character 5",
                                               .expected = "a number",
                                               .got = "'99 '",

@@ -31,13 +31,7 @@ Outcome run(const std::function<int()>& body, std::vector<std::string> arguments
 }
 
 int throw_bad_input() {
-  throw et_schema::bad_input("a sentence", {.file = "x.json",
-                                            .rank = {},
-                                            .node = {},
-                                            .field = {},
-                                            .expected = {},
-                                            .got = {},
-                                            .hint = {}});
+  throw et_schema::bad_input("a sentence", {.file = "x.json"});
 }
 
 TEST(RunMain, ReturnsWhatTheBodyReturns) {

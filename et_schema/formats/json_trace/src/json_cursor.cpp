@@ -15,13 +15,9 @@ namespace understudy::et_schema {
 namespace {
 
 [[noreturn]] void fail(std::string summary, std::string expected, std::string got) {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = "the top level",
-                                       .expected = std::move(expected),
-                                       .got = std::move(got),
-                                       .hint = {}});
+  throw bad_input(
+      std::move(summary),
+      {.field = "the top level", .expected = std::move(expected), .got = std::move(got)});
 }
 
 }  // namespace

@@ -17,10 +17,7 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
 
 [[noreturn]] void fail(std::string summary, std::string got, std::string hint) {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = "the start of the file",
+  throw bad_input(std::move(summary), {.field = "the start of the file",
                                        .expected = R"(a JSON object with "schema" and "nodes")",
                                        .got = std::move(got),
                                        .hint = std::move(hint)});
@@ -126,10 +123,7 @@ void refuse_kineto_key(std::string_view key) {
   if (is_kineto_key(key)) {
     throw bad_input(
         "not a PyTorch execution trace: this is a Kineto trace",
-        {.file = {},
-         .rank = {},
-         .node = {},
-         .field = std::string(key),
+        {.field = std::string(key),
          .expected = R"(a JSON object with "schema" and "nodes")",
          .got = "a Kineto (chrome) trace",
          .hint = "give the execution trace of the same run: a profile holds times, not arguments"});

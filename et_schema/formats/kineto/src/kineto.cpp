@@ -39,10 +39,7 @@ constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "du
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
                        std::string got, std::string hint = {}) {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = std::move(field),
+  throw bad_input(std::move(summary), {.field = std::move(field),
                                        .expected = std::move(expected),
                                        .got = std::move(got),
                                        .hint = std::move(hint)});

@@ -26,13 +26,9 @@ std::int64_t number_of(element value, std::int64_t otherwise) {
 
 [[noreturn]] void fail_ranks(element value) {
   throw bad_input("the process groups cannot be read",
-                  {.file = {},
-                   .rank = {},
-                   .node = {},
-                   .field = "distributedInfo",
+                  {.field = "distributedInfo",
                    .expected = "ranks as a list of integers of 0 or more",
-                   .got = describe(value),
-                   .hint = {}});
+                   .got = describe(value)});
 }
 
 void read_rank_list(ProcessGroup& group, element value) {

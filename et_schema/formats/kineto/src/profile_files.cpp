@@ -72,8 +72,6 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
 [[noreturn]] void fail_count(const std::string& file, std::size_t got, int world_size) {
   throw usage_error("not one profile a rank",
                     {.file = file,
-                     .rank = {},
-                     .node = {},
                      .field = "--profile",
                      .expected = fmt::format("{} profile{}, one for each trace", world_size,
                                              world_size == 1 ? "" : "s"),
@@ -114,7 +112,6 @@ class ProfileRanks {
           is_taken ? "two profiles of one rank" : "a profile of a rank without a trace",
           {.file = profile.file,
            .rank = rank,
-           .node = {},
            .field = "--profile",
            .expected = fmt::format("one profile for each of ranks 0 to {}", world_size - 1),
            .got = is_taken ? fmt::format("this file and {}", files_[static_cast<std::size_t>(rank)])

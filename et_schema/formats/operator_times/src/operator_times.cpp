@@ -251,9 +251,6 @@ OperatorTimes parse_operator_times(std::string_view text, const std::string& fil
   }
   if (number == 0) {
     throw bad_input("the operator times cannot be read", {.file = file,
-                                                          .rank = {},
-                                                          .node = {},
-                                                          .field = {},
                                                           .expected = "a header line and rows",
                                                           .got = "an empty file",
                                                           .hint = kHint});

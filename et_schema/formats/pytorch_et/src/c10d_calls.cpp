@@ -148,8 +148,7 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
                      .node = node.id,
                      .field = "name",
                      .expected = "an operator of the table in docs/formats.md",
-                     .got = quote(node.name),
-                     .hint = {}});
+                     .got = quote(node.name)});
   }
   CommCall call;
   call.from_c10d = true;

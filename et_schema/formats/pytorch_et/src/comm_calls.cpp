@@ -21,8 +21,7 @@ namespace {
                                                   .node = node.id,
                                                   .field = "inputs",
                                                   .expected = std::move(expected),
-                                                  .got = std::move(got),
-                                                  .hint = {}});
+                                                  .got = std::move(got)});
 }
 
 /// [seq, isP2P], since August 2024 in place of seq.

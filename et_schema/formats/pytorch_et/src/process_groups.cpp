@@ -24,13 +24,10 @@ static_assert(kMaxWorldSize == 1'048'576);
 constexpr const char* kRanks = "ranks from 0 to 1048575, each once";
 
 [[noreturn]] void fail(std::uint64_t node, std::string expected, std::string got) {
-  throw bad_input("the process groups cannot be read", {.file = {},
-                                                        .rank = {},
-                                                        .node = node,
+  throw bad_input("the process groups cannot be read", {.node = node,
                                                         .field = "inputs.values",
                                                         .expected = std::move(expected),
-                                                        .got = std::move(got),
-                                                        .hint = {}});
+                                                        .got = std::move(got)});
 }
 
 /// A text, or a number (an address, in torch 2.0 and 2.1) as text.

@@ -31,9 +31,6 @@ Error no_traces(const std::string& path, const TraceSet& set) {
   return bad_input(
       "no trace is there",
       {.file = path,
-       .rank = {},
-       .node = {},
-       .field = {},
        .expected = "PyTorch execution traces, one a rank, plain or gzipped",
        .got = is_bench ? "a benchmark (bench.et)" : got,
        .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
@@ -45,8 +42,6 @@ void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
       throw bad_input("two files for one rank",
                       {.file = traces[i].file,
                        .rank = traces[i].rank,
-                       .node = {},
-                       .field = {},
                        .expected = "one file for each rank",
                        .got = fmt::format("this file and {}", traces[i - 1].file),
                        .hint = "give one of them only"});
@@ -55,9 +50,6 @@ void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
       throw bad_input(
           fmt::format("rank {} is missing", i),
           {.file = traces[i].file,
-           .rank = {},
-           .node = {},
-           .field = {},
            .expected = fmt::format("ranks 0 to {}, for {} files", traces.size() - 1, traces.size()),
            .got = fmt::format("rank {} after {} of them", traces[i].rank, i),
            .hint = "give the files of all ranks, or one file alone"});

@@ -17,13 +17,9 @@ using simdjson::SUCCESS;
 using simdjson::dom::element;
 
 [[noreturn]] void fail(std::string_view field, std::string expected, std::string got) {
-  throw bad_input("a node cannot be read", {.file = {},
-                                            .rank = {},
-                                            .node = {},
-                                            .field = std::string(field),
-                                            .expected = std::move(expected),
-                                            .got = std::move(got),
-                                            .hint = {}});
+  throw bad_input(
+      "a node cannot be read",
+      {.field = std::string(field), .expected = std::move(expected), .got = std::move(got)});
 }
 
 std::uint64_t unsigned_number(element value, std::string_view field) {

@@ -181,10 +181,7 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
     return *ranks;
   }
   throw bad_input("the ranks cannot be told from the file names",
-                  {.file = {},
-                   .rank = {},
-                   .node = {},
-                   .field = "file names",
+                  {.field = "file names",
                    .expected = "one number that differs, as in rank-0.json, rank-1.json",
                    .got = list_of(names),
                    .hint = "rename the files to rank-N.json"});

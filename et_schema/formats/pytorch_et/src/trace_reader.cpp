@@ -69,10 +69,7 @@ class TraceParser {
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
                        std::string got, std::string hint = {}) {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = std::move(field),
+  throw bad_input(std::move(summary), {.field = std::move(field),
                                        .expected = std::move(expected),
                                        .got = std::move(got),
                                        .hint = std::move(hint)});

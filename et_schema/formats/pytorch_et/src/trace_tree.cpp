@@ -29,24 +29,17 @@ bool is_thread_root(const Node& node) {
 
 [[noreturn]] void fail(std::string summary, std::uint64_t node, std::string field,
                        std::string expected, std::string got) {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = node,
+  throw bad_input(std::move(summary), {.node = node,
                                        .field = std::move(field),
                                        .expected = std::move(expected),
-                                       .got = std::move(got),
-                                       .hint = {}});
+                                       .got = std::move(got)});
 }
 
 void sort_by_id(std::vector<Node>& nodes) {
   if (nodes.size() >= kNoNode) {
-    throw bad_input("too many nodes", {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = "nodes",
+    throw bad_input("too many nodes", {.field = "nodes",
                                        .expected = "fewer than 2^32 - 1 nodes",
-                                       .got = fmt::format("{}", nodes.size()),
-                                       .hint = {}});
+                                       .got = fmt::format("{}", nodes.size())});
   }
   // Nodes are large: sort small keys, then move each node once.
   std::vector<std::pair<std::uint64_t, NodeIndex>> order;

@@ -93,13 +93,9 @@ class SideList {
 
 void ValueReader::fail(std::string summary, std::string_view field, std::string expected,
                        std::string got) const {
-  throw bad_input(std::move(summary), {.file = {},
-                                       .rank = {},
-                                       .node = {},
-                                       .field = fmt::format("{}.{}", side_, field),
+  throw bad_input(std::move(summary), {.field = fmt::format("{}.{}", side_, field),
                                        .expected = std::move(expected),
-                                       .got = std::move(got),
-                                       .hint = {}});
+                                       .got = std::move(got)});
 }
 
 std::span<const Value> ValueReader::read(const ValueArrays& arrays, std::string_view side) {

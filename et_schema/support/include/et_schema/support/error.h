@@ -17,13 +17,13 @@ enum class ErrorKind : int {
 /// Where a failure was found and what to do about it. An empty or absent field is left out of the
 /// text.
 struct ErrorContext {
-  std::string file;                   ///< the input's path; `archive.tar.gz/member` for a member
-  std::optional<int> rank;            ///< rank of the trace or of the process
-  std::optional<std::uint64_t> node;  ///< id of the trace's node
-  std::string field;                  ///< the part that is wrong: "inputs.values", "--device"
-  std::string expected;               ///< what would have been right
-  std::string got;                    ///< what is there
-  std::string hint;                   ///< what the user can do
+  std::string file = {};         ///< the input's path; `archive.tar.gz/member` for a member
+  std::optional<int> rank = {};  ///< rank of the trace or of the process
+  std::optional<std::uint64_t> node = {};  ///< id of the trace's node
+  std::string field = {};                  ///< the part that is wrong: "inputs.values", "--device"
+  std::string expected = {};               ///< what would have been right
+  std::string got = {};                    ///< what is there
+  std::string hint = {};                   ///< what the user can do
 };
 
 /// The one exception of the project: an outcome that ends the program, and that its user can act
