@@ -21,7 +21,7 @@ import importlib
 _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder",
           "CaptureFailed": "output", "IncompleteCapture": "recorder", "capture": "recorder",
           "capture_step": "recorder", "count_allocations": "recorder",
-          "load_yardstick": "recorder", "use_nccl_form": "comms"}
+          "load_speed_probe": "recorder", "use_nccl_form": "comms"}
 __all__ = [*_HOMES, "set_command_capture", "step"]
 
 _of_command = None  # the capture that a command has set up for the script it runs

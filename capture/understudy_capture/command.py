@@ -66,9 +66,9 @@ def parse_arguments():
     parser.add_argument("--count-allocations", metavar="LIB",
                         help="count the bytes of live tensors with this library, "
                         "build/release/lib/understudy/libunderstudy_allocations.so")
-    parser.add_argument("--yardstick", metavar="LIB",
+    parser.add_argument("--speed-probe", metavar="LIB",
                         help="before each timed and profiled step, time a fixed piece of work with "
-                        "this library, build/release/lib/understudy/libunderstudy_yardstick.so")
+                        "this library, build/release/lib/understudy/libunderstudy_speed_probe.so")
     parser.add_argument("--stop", action="store_true",
                         help="end the script once the capture is whole")
     parser.add_argument("script", help="the training script")
@@ -105,8 +105,8 @@ def make_capture(arguments):
         tensor_range=not arguments.no_tensor_range,
         step_marker=not arguments.no_step_marker,
         compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
-        yardstick=(recorder.load_yardstick(arguments.yardstick)
-                   if arguments.yardstick else None),
+        speed_probe=(recorder.load_speed_probe(arguments.speed_probe)
+                   if arguments.speed_probe else None),
         stop_when_done=arguments.stop)
 
 

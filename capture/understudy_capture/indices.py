@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .census import blocks_of
+from .live_tensors import blocks_of
 
 FORMAT = "understudy-indices"
 VERSION = 1

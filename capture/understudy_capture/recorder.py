@@ -27,7 +27,7 @@ import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
 
 from . import job, machine
-from .census import Census
+from .live_tensors import LiveTensors
 from .compiled import REGION, KernelLabels, describe_graphs, graph_modules
 from .host_probe import load_host_probe
 from .indices import IndexRecorder
@@ -56,7 +56,7 @@ class Capture:
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
-                 stop_when_done=False, allocations=None, yardstick=None):
+                 stop_when_done=False, allocations=None, speed_probe=None):
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
                       which is replaced; BadOutput otherwise
@@ -71,7 +71,7 @@ class Capture:
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
         compiled_sources  keep the sources of compiled graphs (torch.compile), where there are any
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
-        yardstick     measures the machine before timed and profiled steps, see load_yardstick()
+        speed_probe   measures the machine before timed and profiled steps, see load_speed_probe()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
         """
         if min(warmup, timed, profiled) < 0:
@@ -93,7 +93,7 @@ class Capture:
         self._allocations = allocations
         self._peak_tensor_bytes = None
         self._untouched_bytes = None
-        self._yardstick = yardstick
+        self._speed_probe = speed_probe
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
             self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
@@ -113,7 +113,7 @@ class Capture:
         self._autocast = AutocastSeen()
         self._peak_rss = None
         self._faults = {phase: [] for phase in self._phases}
-        self._yardstick_ms = {"timed": [], "kineto_only": []}
+        self._speed_probe_ms = {"timed": [], "kineto_only": []}
         self._probe = None  # made with the first step
         self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
@@ -239,8 +239,8 @@ class Capture:
         self._kernel_settings = kernel_settings()
         if self._probe is not None and phase in self._probe_us:
             self._probe_us[phase].append(self._probe())
-        if self._yardstick is not None and phase in self._yardstick_ms:
-            self._yardstick_ms[phase].append(self._yardstick())
+        if self._speed_probe is not None and phase in self._speed_probe_ms:
+            self._speed_probe_ms[phase].append(self._speed_probe())
         if phase in ("kineto_only", "faults", "et"):
             self._open.enter_context(KernelLabels())
         settles = phase == "faults" and is_first
@@ -258,10 +258,10 @@ class Capture:
         target = self._path("indices")
         raw = _beside(target, ".raw")
         recorder = IndexRecorder()
-        census = Census()
+        live_tensors = LiveTensors()
 
         def write():
-            self._untouched_bytes = census.untouched_bytes(recorder.touched)
+            self._untouched_bytes = live_tensors.untouched_bytes(recorder.touched)
             if recorder.saw_integer_wrapper:
                 # The observer would ask such a tensor for its minimum, and its class would
                 # communicate for it, or fail, which ends the observer.
@@ -421,8 +421,8 @@ class Capture:
             "cpu_ns_in_timed_steps": self._timed_cpu_ns,
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
-            "step_yardstick_ms": self._yardstick_ms["timed"],
-            "kineto_only_yardstick_ms": self._yardstick_ms["kineto_only"],
+            "step_speed_probe_ms": self._speed_probe_ms["timed"],
+            "kineto_only_speed_probe_ms": self._speed_probe_ms["kineto_only"],
             "host_probe": self._probe and {
                 "kind": self._probe.kind,
                 **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
@@ -493,14 +493,14 @@ def count_allocations(library):
     return native
 
 
-def load_yardstick(library):
+def load_speed_probe(library):
     """Times a fixed piece of work in ms, as the replay does: a function without arguments.
 
-    library: libunderstudy_yardstick.so, built against the torch that runs here.
+    library: libunderstudy_speed_probe.so, built against the torch that runs here.
     """
     native = ctypes.CDLL(str(library))
-    native.understudy_yardstick_ms.restype = ctypes.c_double
-    return native.understudy_yardstick_ms
+    native.understudy_speed_probe_ms.restype = ctypes.c_double
+    return native.understudy_speed_probe_ms
 
 
 def _kineto(observer=None, config=None):

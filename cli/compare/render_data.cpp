@@ -68,7 +68,7 @@ std::string_view kind_name(RowKind kind) {
       return "gap";
     case RowKind::kOperator:
       return "operator";
-    case RowKind::kYardstick:  // no row of a comparison
+    case RowKind::kSpeedProbe:  // no row of a comparison
     case RowKind::kCollective:
       break;
   }
@@ -91,7 +91,7 @@ Json head_of(const Comparison& comparison, const ComparedRuns& runs) {
           {"is_alike", comparison.is_alike},
           {"switches_per_s", json_of(comparison.switches_per_s)},
           {"was_busy", comparison.was_busy},
-          {"yardstick", json_of(comparison.yardstick)},
+          {"speed_probe", json_of(comparison.speed_probe)},
           {"samples_left_out", comparison.samples_left_out}};
 }
 

@@ -201,12 +201,12 @@ std::string busy_text(const Comparison& comparison) {
 }
 
 /// What the machine did by itself, as far as it was measured.
-std::string yardstick_text(const Comparison& comparison) {
-  if (!comparison.yardstick) {
+std::string speed_probe_text(const Comparison& comparison) {
+  if (!comparison.speed_probe) {
     return "";
   }
   return fmt::format("  A fixed piece of work took {} times as long in B: the core's clock\n",
-                     ratio_text(comparison.yardstick));
+                     ratio_text(comparison.speed_probe));
 }
 
 /// What would make an unsure comparison surer.
@@ -251,7 +251,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedRuns& ru
                       : "Operators, by cost";
   std::string text = sides_text(runs) + differences_text(comparison) + busy_text(comparison);
   text += section("Step", table_of(rows, is_step, rows.size(), "", nullptr));
-  text += yardstick_text(comparison);
+  text += speed_probe_text(comparison);
   text += section("Classes of operators, by cost",
                   table_of(rows, is_class, rows.size(), "class", nullptr));
   text += section(of_operators, table_of(rows, is_operator, top, "operator", "class"));

@@ -124,9 +124,8 @@ std::string to_text(const Bench& bench) {
                     {"opened", Alignment::kLeft},
                     {"count", Alignment::kRight},
                     {"reason", Alignment::kLeft}});
-  TextTable losses({{"rank", Alignment::kRight},
-                    {"not as in the program", Alignment::kLeft},
-                    {"count", Alignment::kRight}});
+  TextTable losses(
+      {{"rank", Alignment::kRight}, {"losses", Alignment::kLeft}, {"count", Alignment::kRight}});
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string id = fmt::format("{}", rank);

@@ -38,7 +38,7 @@ Json tensors_json(const RankSummary& rank) {
   for (const TensorSummary& kind : rank.tensors) {
     list.push_back({{"device", kind.device},
                     {"dtype", kind.dtype},
-                    {"sights", kind.sights},
+                    {"occurrences", kind.occurrences},
                     {"tensors", kind.ids},
                     {"storages", kind.storages},
                     {"largest_bytes", kind.largest_bytes}});

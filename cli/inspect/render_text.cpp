@@ -156,9 +156,8 @@ std::string losses_text(const std::vector<RankSummary>& ranks) {
       sums[name] += count;
     }
   }
-  TextTable table({{"not as in the program", Alignment::kLeft},
-                   {"count", Alignment::kRight},
-                   {"meaning", Alignment::kLeft}});
+  TextTable table(
+      {{"losses", Alignment::kLeft}, {"count", Alignment::kRight}, {"meaning", Alignment::kLeft}});
   for (std::size_t i = 0; i < et_schema::kLossCount; ++i) {
     const et_schema::LossInfo& entry = info(static_cast<et_schema::Loss>(i));
     const auto found = sums.find(std::string(entry.name));

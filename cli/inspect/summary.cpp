@@ -43,13 +43,13 @@ CallSummary summarise_call(const Node& node, const CommCall& call) {
 }
 
 /// Collects the tensors of a trace by device and element type.
-class TensorCensus {
+class TensorCounts {
  public:
   void add(const Tensor& tensor) {
     ids_.insert(tensor.tensor_id);
     storages_.insert(tensor.storage_id);
     Kind& kind = kinds_[{to_string(tensor.device), std::string(to_string(tensor.dtype))}];
-    ++kind.sights;
+    ++kind.occurrences;
     kind.ids.insert(tensor.tensor_id);
     kind.storages.insert(tensor.storage_id);
     kind.largest_bytes =
@@ -67,7 +67,7 @@ class TensorCensus {
       }
       summary.tensors.push_back({.device = device,
                                  .dtype = dtype,
-                                 .sights = kind.sights,
+                                 .occurrences = kind.occurrences,
                                  .ids = kind.ids.size(),
                                  .storages = kind.storages.size(),
                                  .largest_bytes = kind.largest_bytes});
@@ -76,7 +76,7 @@ class TensorCensus {
 
  private:
   struct Kind {
-    std::uint64_t sights = 0;
+    std::uint64_t occurrences = 0;
     std::uint64_t largest_bytes = 0;
     std::unordered_set<std::int64_t> ids;
     std::unordered_set<std::int64_t> storages;
@@ -110,18 +110,18 @@ void count_node(RankSummary& summary, const Node& node) {
 RankSummary summarise(const et_schema::Trace& trace) {
   RankSummary summary;
   summary.trace = &trace;
-  TensorCensus census;
+  TensorCounts counts;
   std::set<std::uint64_t> threads;
   for (const Node& node : trace.nodes) {
     count_node(summary, node);
     if (node.parent != et_schema::kNoNode) {
       threads.insert(node.tid);
     }
-    const auto add = [&census](const Tensor& tensor) { census.add(tensor); };
+    const auto add = [&counts](const Tensor& tensor) { counts.add(tensor); };
     for_each_tensor(node.inputs, add);
     for_each_tensor(node.outputs, add);
   }
-  census.finish(summary);
+  counts.finish(summary);
   summary.threads = threads.size();
   const auto calls = et_schema::communication_calls(trace);
   summary.collectives = et_schema::count_collectives(calls);

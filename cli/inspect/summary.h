@@ -38,8 +38,8 @@ struct CallSummary {
 struct TensorSummary {
   std::string device;
   std::string dtype;
-  std::uint64_t sights = 0;  ///< as an argument or result
-  std::uint64_t ids = 0;     ///< distinct tensor ids
+  std::uint64_t occurrences = 0;  ///< as an argument or result
+  std::uint64_t ids = 0;          ///< distinct tensor ids
   std::uint64_t storages = 0;
   std::uint64_t largest_bytes = 0;
 };

@@ -50,14 +50,14 @@ TextTable tensors_table(const std::vector<RankSummary>& ranks) {
   TextTable table({{"rank", Alignment::kRight},
                    {"device", Alignment::kLeft},
                    {"dtype", Alignment::kLeft},
-                   {"sights", Alignment::kRight},
+                   {"occurrences", Alignment::kRight},
                    {"tensors", Alignment::kRight},
                    {"storages", Alignment::kRight},
                    {"largest bytes", Alignment::kRight}});
   for (const RankSummary& rank : ranks) {
     for (const TensorSummary& kind : rank.tensors) {
       table.add({fmt::format("{}", rank.trace->rank), kind.device.empty() ? "none" : kind.device,
-                 kind.dtype, number(kind.sights), number(kind.ids), number(kind.storages),
+                 kind.dtype, number(kind.occurrences), number(kind.ids), number(kind.storages),
                  number(kind.largest_bytes)});
     }
   }

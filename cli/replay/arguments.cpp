@@ -64,10 +64,10 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--seconds", options.seconds, "Seconds of measured iterations, at most")
       ->check(between(0.001, kMostSeconds))
       ->type_name("S");
-  app.add_option(
-         "--passes", options.passes,
-         "Iterations more in which each operator is timed; else as many as measured, and of 20 or "
-         "more up to 200 in 2 seconds or as long as these took")
+  app.add_option("--passes", options.passes,
+                 "Extra timing iterations, in which each operator is timed; else as many as "
+                 "measured, and of 20 or "
+                 "more up to 200 in 2 seconds or as long as these took")
       ->check(between(1, kMostIterations))
       ->type_name("N");
   app.add_option("--timeout", options.timeout_s,

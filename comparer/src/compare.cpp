@@ -81,7 +81,7 @@ class Comparer {
       std::vector<Row> rows;
       std::vector<Evidence> evidence;
       for (const EstimatedRow& each : rows_) {
-        if (each.row.kind == RowKind::kYardstick) {
+        if (each.row.kind == RowKind::kSpeedProbe) {
           continue;
         }
         evidence.push_back(evidence_of(each));
@@ -97,9 +97,9 @@ class Comparer {
   }
 
   /// Absent where a run has not measured it.
-  [[nodiscard]] std::optional<Ratio> yardstick() const {
+  [[nodiscard]] std::optional<Ratio> speed_probe() const {
     for (const EstimatedRow& each : rows_) {
-      if (each.row.kind == RowKind::kYardstick && each.estimate) {
+      if (each.row.kind == RowKind::kSpeedProbe && each.estimate) {
         return ratio_of(by_the_clock(*each.estimate, 1, setting_));
       }
     }
@@ -117,7 +117,7 @@ class Comparer {
     }
     for (EstimatedRow& each : rows_) {
       const bool is_of_step =
-          each.row.kind != RowKind::kIteration && each.row.kind != RowKind::kYardstick;
+          each.row.kind != RowKind::kIteration && each.row.kind != RowKind::kSpeedProbe;
       if (!each.estimate || !is_of_step || step_a_ms_ == 0) {
         continue;
       }
@@ -152,7 +152,7 @@ class Comparer {
     const auto [place, is_new] = references_.try_emplace(left_out);
     if (is_new) {
       place->second = reference_without(left_out, rows_, setting_);
-      if (place->second && place->second->has_yardstick) {
+      if (place->second && place->second->has_speed_probe) {
         place->second->is_machine_state = is_machine_state(*place->second);
       }
     }
@@ -319,7 +319,7 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
     }
   }
   Comparer comparer(a, b, comparison.is_alike);
-  comparison.yardstick = comparer.yardstick();
+  comparison.speed_probe = comparer.speed_probe();
   comparison.rows = comparer.compare(options);
   comparison.was_busy = comparison.switches_per_s.value_or(0) > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {

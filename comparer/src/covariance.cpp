@@ -23,7 +23,7 @@ constexpr std::size_t kNeighboursPerSide = 4;
 constexpr double kDeviations = 2;
 /// Means of samples beside each other are still alike: so many are worth one.
 constexpr double kAlike = 2;
-/// What the clock does, the yardstick shows; what neighbours do to memory, the other classes show
+/// What the clock does, the speed probe shows; what neighbours do to memory, the other classes show
 /// in part. So a row that answers to these rather than to the clock is less sure: in what its runs'
 /// means wander beyond the blocks within them (in variance, where it answers to the classes alone;
 /// by the square of that share else), and in its slopes, which may be others between the runs. A

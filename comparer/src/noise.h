@@ -69,9 +69,9 @@ struct Reference {
   std::vector<double> logs_a, logs_b;  ///< by run, around 0
   double spread_variance = 0;          ///< of the classes around `value`
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
-  std::vector<Covariates> covariates;  ///< by run of A, then of B: yardstick, classes' time
-  bool has_yardstick = false;
-  bool is_machine_state = false;  ///< `value` is, as far as is shown; only with a yardstick
+  std::vector<Covariates> covariates;  ///< by run of A, then of B: speed_probe, classes' time
+  bool has_speed_probe = false;
+  bool is_machine_state = false;  ///< `value` is, as far as is shown; only with a speed probe
 };
 
 /// A difference with its uncertainty.

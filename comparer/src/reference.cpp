@@ -30,9 +30,9 @@ double median_of(const Members& members, const std::vector<double>& weights, Val
   return weighted_median(values, weights);
 }
 
-/// Of each iteration: the mean of the yardstick before and after it.
-std::vector<double> around(const std::vector<double>& yardstick_ms) {
-  std::vector<double> result = yardstick_ms;
+/// Of each iteration: the mean of the speed probe before and after it.
+std::vector<double> around(const std::vector<double>& speed_probe_ms) {
+  std::vector<double> result = speed_probe_ms;
   for (std::size_t i = 0; i + 1 < result.size(); ++i) {
     result[i] = (result[i] + result[i + 1]) / 2;
   }
@@ -46,12 +46,12 @@ const Series& series_of(const PairedRow& row, std::size_t run) {
 
 /// What rows of one run may answer to.
 Covariates covariates_of(const Members& members, std::size_t run) {
-  std::vector<double> yardstick_ms;
+  std::vector<double> speed_probe_ms;
   std::vector<double> classes_ms;
   for (const EstimatedRow* const member : members) {
     const std::vector<double>& samples_ms = series_of(member->row, run).samples_ms;
-    if (member->row.kind == RowKind::kYardstick) {
-      yardstick_ms = around(samples_ms);
+    if (member->row.kind == RowKind::kSpeedProbe) {
+      speed_probe_ms = around(samples_ms);
       continue;
     }
     if (classes_ms.empty()) {
@@ -60,7 +60,7 @@ Covariates covariates_of(const Members& members, std::size_t run) {
     classes_ms.resize(std::min(classes_ms.size(), samples_ms.size()));
     std::ranges::transform(classes_ms, samples_ms, classes_ms.begin(), std::plus());
   }
-  return {logs_of(yardstick_ms), logs_of(classes_ms)};
+  return {logs_of(speed_probe_ms), logs_of(classes_ms)};
 }
 
 bool has_zeros(const std::vector<double>& samples_ms) {
@@ -116,13 +116,13 @@ std::optional<Reference> reference_without(const std::set<std::string>& left_out
   for (const EstimatedRow& each : rows) {
     const bool is_left_out = each.row.kind == RowKind::kClass
                                  ? left_out.contains(each.row.name)
-                                 : each.row.kind != RowKind::kYardstick;
+                                 : each.row.kind != RowKind::kSpeedProbe;
     if (is_left_out || !each.estimate || each.estimate->has_few_samples) {
       continue;
     }
     members.push_back(&each);
     weights.push_back(weight_of(*each.estimate, setting));
-    reference.has_yardstick |= each.row.kind == RowKind::kYardstick;
+    reference.has_speed_probe |= each.row.kind == RowKind::kSpeedProbe;
   }
   if (members.empty()) {
     return std::nullopt;

@@ -15,7 +15,7 @@ struct EstimatedRow {
   std::optional<Estimate> estimate;
 };
 
-/// What all classes but those `left_out`, and the yardstick, have in common: the median of their
+/// What all classes but those `left_out`, and the speed_probe, have in common: the median of their
 /// log ratios, weighted by precision. Absent where there are none, or where their samples are too
 /// few.
 [[nodiscard]] std::optional<Reference> reference_without(const std::set<std::string>& left_out,

@@ -100,9 +100,9 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
     run.rows.push_back(
         {RowKind::kGap, "", "", 0, finite(total.gap_samples_ms, run.samples_left_out)});
   }
-  if (!total.yardstick_samples_ms.empty()) {
-    run.rows.push_back(
-        {RowKind::kYardstick, "", "", 0, finite(total.yardstick_samples_ms, run.samples_left_out)});
+  if (!total.speed_probe_samples_ms.empty()) {
+    run.rows.push_back({RowKind::kSpeedProbe, "", "", 0,
+                        finite(total.speed_probe_samples_ms, run.samples_left_out)});
   }
   std::ranges::move(operators, std::back_inserter(run.rows));
   for (const et_schema::CollectiveTime& row : total.collectives) {

@@ -7,7 +7,7 @@ MEMORY_LIMIT = 0.05  # |peak of live tensor bytes - 1|
 LEAST_COVERAGE = 0.999  # by count and by time
 PACES = ("recorded", "asap")
 FIGURES = (("operators", "sum of operator times"), ("recorded", "paced iteration"))
-VERDICTS = (("ratio", "at one speed of the machine"), ("plain_ratio", "by the clock"))
+VERDICTS = (("ratio", "normalised for machine speed"), ("plain_ratio", "by the clock"))
 STALE_PROFILE = "unlinked_profile"  # et_schema/losses.h
 
 

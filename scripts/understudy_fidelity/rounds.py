@@ -139,8 +139,8 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
         script += ["--steps", needed]
     run([*launcher, layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
-         "--stop", "--yardstick",
-         layout.LIBRARIES / "libunderstudy_yardstick.so", *extra, *script], threads, sample.ranks)
+         "--stop", "--speed-probe",
+         layout.LIBRARIES / "libunderstudy_speed_probe.so", *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]
 
 
@@ -187,8 +187,8 @@ def by_class(report):
 def original_figures(ranks, steps):
     return {"step_ms": median_slowest(ranks, "step_ns") / 1e6,
             "profiled_step_ms": max(rank["kineto_only_step_ns"] for rank in ranks) / 1e6,
-            "yardstick_ms": median_slowest(ranks, "step_yardstick_ms"),
-            "profiled_yardstick_ms": median_slowest(ranks, "kineto_only_yardstick_ms"),
+            "speed_probe_ms": median_slowest(ranks, "step_speed_probe_ms"),
+            "profiled_speed_probe_ms": median_slowest(ranks, "kineto_only_speed_probe_ms"),
             "cpu_ms": sum(rank["cpu_ns_in_timed_steps"] for rank in ranks) / steps / 1e6,
             "minor_faults": sum(statistics.median(rank["step_minor_faults"]) for rank in ranks),
             "profiled_minor_faults": sum(statistics.median(rank["kineto_only_minor_faults"])
@@ -203,8 +203,8 @@ def replay_figures(report):
             "operators_ms": sum(replay for _, replay in classes.values()),
             "recorded_operators_ms": sum(original for original, _ in classes.values()),
             "recorded_step_ms": report["original"]["step_ms"],
-            "yardstick_ms": median_slowest([report], "iteration_yardstick_samples_ms"),
-            "profiled_yardstick_ms": median_slowest([report], "yardstick_samples_ms"),
+            "speed_probe_ms": median_slowest([report], "iteration_speed_probe_samples_ms"),
+            "profiled_speed_probe_ms": median_slowest([report], "speed_probe_samples_ms"),
             "classes": {name: {"original_ms": original, "replay_ms": replay}
                         for name, (original, replay) in classes.items()},
             "pace": report["pace"], "counters": report["counters"], "values": report["values"],
@@ -286,28 +286,28 @@ def result_of(sample, arguments, figures, peak):
     replayed = median_of(figures, "asap", "memory", "peak_bytes")
     return {"name": sample.name, "ranks": sample.ranks, "threads": arguments.threads,
             "operators": compare(figures, ("asap", "recorded_operators_ms"),
-                                 ("asap", "operators_ms"), "profiled_yardstick_ms"),
+                                 ("asap", "operators_ms"), "profiled_speed_probe_ms"),
             "recorded": compare(figures, ("original", "step_ms"), ("recorded", "iteration_ms"),
-                                "yardstick_ms"),
+                                "speed_probe_ms"),
             "asap": compare(figures, ("original", "step_ms"), ("asap", "iteration_ms"),
-                            "yardstick_ms"),
+                            "speed_probe_ms"),
             "classes": compare_classes(figures),
             "peak_tensor_bytes": peak and {"original": peak, "replay": replayed},
             "incomplete": peak is None, "rounds_wanted": arguments.rounds, "rounds": figures}
 
 
-def speed(figures, replay, yardstick):
+def speed(figures, replay, speed_probe):
     """By how much faster the machine was beside the replay than beside the original; 1 where
     neither has measured it."""
-    of_original, of_replay = figures["original"][yardstick], figures[replay][yardstick]
+    of_original, of_replay = figures["original"][speed_probe], figures[replay][speed_probe]
     return of_original / of_replay if of_original and of_replay else 1
 
 
-def compare(figures, original, replay, yardstick):
-    """The rounds' ratios, replay ÷ original, of two figures: at one speed of the machine, and by
+def compare(figures, original, replay, speed_probe):
+    """The rounds' ratios, replay ÷ original, of two figures: normalised for machine speed, and by
     the clock."""
     pairs = [(item[original[0]][original[1]], item[replay[0]][replay[1]]) for item in figures]
-    alike = [(original_ms, replay_ms * speed(item, replay[0], yardstick))
+    alike = [(original_ms, replay_ms * speed(item, replay[0], speed_probe))
              for (original_ms, replay_ms), item in zip(pairs, figures)]
     original_ms, replay_ms = (statistics.median(side) for side in zip(*pairs))
     return {**paired_ratio(alike), "by_the_clock": paired_ratio(pairs),
@@ -320,7 +320,7 @@ def compare_classes(figures):
     rows = []
     for name in sorted({name for item in figures for name in item["asap"]["classes"]}):
         alike = [item["asap"]["classes"][name]["replay_ms"]
-                 * speed(item, "asap", "profiled_yardstick_ms") for item in figures]
+                 * speed(item, "asap", "profiled_speed_probe_ms") for item in figures]
         rows.append({"class": name, "replay_ms": statistics.median(alike),
                      "original_ms": median_of(figures, "asap", "classes", name, "original_ms")})
     return sorted(rows, key=lambda row: -row["original_ms"])

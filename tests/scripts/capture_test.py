@@ -66,15 +66,15 @@ class CaptureTest(unittest.TestCase):
         names, _ = record(self.folder, NEEDED + capture.FAULT_STEPS, count_faults=False)
         self.assertEqual(names, ALWAYS)
 
-    def test_the_yardstick_stands_beside_timed_and_profiled_steps(self):
+    def test_the_speed_probe_stands_beside_timed_and_profiled_steps(self):
         readings = iter(range(100))
-        _, rank = record(self.folder, NEEDED, yardstick=lambda: next(readings))
-        self.assertEqual(rank["step_yardstick_ms"], [0])
-        self.assertEqual(rank["kineto_only_yardstick_ms"], [1])
+        _, rank = record(self.folder, NEEDED, speed_probe=lambda: next(readings))
+        self.assertEqual(rank["step_speed_probe_ms"], [0])
+        self.assertEqual(rank["kineto_only_speed_probe_ms"], [1])
 
     def test_without_one_there_are_no_readings(self):
         _, rank = record(self.folder, NEEDED)
-        self.assertEqual((rank["step_yardstick_ms"], rank["kineto_only_yardstick_ms"]), ([], []))
+        self.assertEqual((rank["step_speed_probe_ms"], rank["kineto_only_speed_probe_ms"]), ([], []))
 
     def test_what_decides_kernels_is_recorded(self):
         before = torch.get_float32_matmul_precision()

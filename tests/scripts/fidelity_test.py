@@ -25,7 +25,7 @@ SETTINGS = argparse.Namespace(rounds=ROUNDS, threads=1, steps=20, profiled=7, li
 
 def a_replay():
     return {"iteration_ms": 100.0, "operators_ms": 80.0, "recorded_operators_ms": 80.0,
-            "yardstick_ms": 0.1, "profiled_yardstick_ms": 0.1,
+            "speed_probe_ms": 0.1, "profiled_speed_probe_ms": 0.1,
             "classes": {"matmul": {"original_ms": 50.0, "replay_ms": 50.0},
                         "copy": {"original_ms": 30.0, "replay_ms": 30.0}},
             "pace": {"paced": 10, "on_time": 9, "unready": 1, "error_median_us": 0.1,
@@ -36,7 +36,7 @@ def a_replay():
 
 
 def a_round():
-    return {"original": {"step_ms": 100.0, "yardstick_ms": 0.1, "profiled_yardstick_ms": 0.1,
+    return {"original": {"step_ms": 100.0, "speed_probe_ms": 0.1, "profiled_speed_probe_ms": 0.1,
                          "minor_faults": 11, "profiled_minor_faults": 22, "cpu_ms": 98.0},
             "recorded": a_replay(), "asap": a_replay(), "disturbed": False}
 
@@ -54,11 +54,11 @@ def gates(sample, limit=0.03):
     return {(miss["gate"], miss["reason"]) for miss in limits.misses([sample], limit)}
 
 
-def slower(pace, key, factor, yardstick=None):
+def slower(pace, key, factor, speed_probe=None):
     def change(_number, item):
         item[pace][key] *= factor
-        if yardstick is not None:
-            item[pace][yardstick] *= factor
+        if speed_probe is not None:
+            item[pace][speed_probe] *= factor
     return change
 
 
@@ -68,7 +68,7 @@ class GatesTest(unittest.TestCase):
 
     def test_a_replay_that_is_too_slow_misses_by_both_measures(self):
         self.assertEqual(gates(a_sample(slower("recorded", "iteration_ms", 1.1))), {
-            ("recorded ratio", "paced iteration, at one speed of the machine: ratio 1.100, limit 1 "
+            ("recorded ratio", "paced iteration, normalised for machine speed: ratio 1.100, limit 1 "
                                "± 0.03"),
             ("recorded plain_ratio", "paced iteration, by the clock: ratio 1.100, limit 1 ± 0.03")})
 
@@ -77,13 +77,13 @@ class GatesTest(unittest.TestCase):
         self.assertEqual({gate for gate, _ in found}, {"operators ratio", "operators plain_ratio"})
 
     def test_a_slower_machine_misses_by_the_clock_alone(self):
-        change = slower("recorded", "iteration_ms", 1.1, "yardstick_ms")
+        change = slower("recorded", "iteration_ms", 1.1, "speed_probe_ms")
         self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded plain_ratio"})
 
-    def test_a_yardstick_that_hides_a_difference_does_not_pass(self):
+    def test_a_speed_probe_that_hides_a_difference_does_not_pass(self):
         """By the clock all is well, and the machine was faster beside the replay."""
         def change(_number, item):
-            item["recorded"]["yardstick_ms"] *= 0.9
+            item["recorded"]["speed_probe_ms"] *= 0.9
         self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded ratio"})
 
     def test_the_plain_ratio_is_one_of_medians_not_of_pairs(self):
@@ -184,7 +184,7 @@ class TablesTest(unittest.TestCase):
         self.assertIn("| mlp | MISSED | ok | MISSED (1) | ok |", tables.to_markdown(document))
 
     def test_both_verdicts_are_shown(self):
-        sample = a_sample(slower("recorded", "iteration_ms", 1.1, "yardstick_ms"))
+        sample = a_sample(slower("recorded", "iteration_ms", 1.1, "speed_probe_ms"))
         rows = tables.to_markdown(self.document(sample))
         self.assertIn("| mlp | 100.00 | 110.00 | 1.000 | 1.000 to 1.000 | 1.100 | ok | MISSED |",
                       rows)

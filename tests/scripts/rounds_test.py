@@ -10,17 +10,17 @@ from understudy_fidelity.rounds import compare, compare_classes  # noqa: E402
 ROUNDS = 6
 
 
-def a_round(replay_ms, original_yardstick_ms, replay_yardstick_ms):
-    return {"original": {"step_ms": 100.0, "yardstick_ms": original_yardstick_ms,
-                         "profiled_yardstick_ms": original_yardstick_ms},
-            "asap": {"iteration_ms": replay_ms, "yardstick_ms": replay_yardstick_ms,
-                     "profiled_yardstick_ms": replay_yardstick_ms,
+def a_round(replay_ms, original_speed_probe_ms, replay_speed_probe_ms):
+    return {"original": {"step_ms": 100.0, "speed_probe_ms": original_speed_probe_ms,
+                         "profiled_speed_probe_ms": original_speed_probe_ms},
+            "asap": {"iteration_ms": replay_ms, "speed_probe_ms": replay_speed_probe_ms,
+                     "profiled_speed_probe_ms": replay_speed_probe_ms,
                      "classes": {"matmul": {"original_ms": 60.0, "replay_ms": 0.6 * replay_ms},
                                  "copy": {"original_ms": 80.0, "replay_ms": 0.8 * replay_ms}}}}
 
 
 def ratio_of(rounds):
-    return compare(rounds, ("original", "step_ms"), ("asap", "iteration_ms"), "yardstick_ms")
+    return compare(rounds, ("original", "step_ms"), ("asap", "iteration_ms"), "speed_probe_ms")
 
 
 class RoundsTest(unittest.TestCase):
@@ -34,7 +34,7 @@ class RoundsTest(unittest.TestCase):
         figure = ratio_of([a_round(110.0, 0.1, 0.1)] * ROUNDS)
         self.assertAlmostEqual(figure["ratio"], 1.1)
 
-    def test_without_a_yardstick_the_clock_counts(self):
+    def test_without_a_speed_probe_the_clock_counts(self):
         for readings in ((None, None), (0.1, None), (None, 0.1)):
             figure = ratio_of([a_round(110.0, *readings)] * ROUNDS)
             self.assertAlmostEqual(figure["ratio"], 1.1)

@@ -33,7 +33,7 @@ Section coverage_section(const Report& report) {
   const et_schema::Coverage& coverage = report.total.coverage;
   TextTable table({{"", kRight}, {""}});
   table.add({with_commas(coverage.exact), "exact"});
-  table.add({with_commas(sum(coverage.substituted)), "substituted by an equivalent"});
+  table.add({with_commas(sum(coverage.substituted)), "substituted: others did the same work"});
   table.add({with_commas(sum(coverage.stubbed)),
              "stubbed: the same bytes in the same time, not counted as replayed"});
   table.add({with_commas(sum(coverage.dropped)), "dropped"});
@@ -193,7 +193,8 @@ Section findings_section(const RankReport& total) {
 
 Section overhead_section(const RankReport& total) {
   TextTable table({{"", kRight}, {""}});
-  constexpr const char* kWhat = "of our own an operator, above a bare loop of the same calls";
+  constexpr const char* kWhat =
+      "replayer overhead per operator, above a bare loop of the same calls";
   if (total.host_overhead_ns_per_operator) {
     table.add({figure_text(total.host_overhead_ns_per_operator) + " ns", kWhat});
   } else if (total.host_overhead_resolution_ns) {
@@ -224,7 +225,7 @@ Section losses_section(const RankReport& total) {
   for (const auto& [name, count] : total.losses) {
     table.add({with_commas(count), name, meaning_of_loss(name)});
   }
-  return {"Losses: what of the trace did not reach the replay as it was",
+  return {"Losses: what was lost, assumed or repaired on the way from the trace",
           table.empty() ? "" : table.to_text()};
 }
 

@@ -59,7 +59,7 @@ struct Comparison {
   /// So many that no row is SLOWER or FASTER: what others do to a row may be all that it shows.
   bool was_busy = false;
   /// Time of a fixed piece of work: the cores' clock. Absent where a run has not measured it.
-  std::optional<Ratio> yardstick;
+  std::optional<Ratio> speed_probe;
   std::uint64_t samples_left_out = 0;  ///< figures in the inputs that were not finite
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };

@@ -19,7 +19,7 @@ enum class RowKind : std::uint8_t {
   kGap,         ///< host time outside of all operators
   kOperator,    ///< all calls of an operator
   kCollective,  ///< all calls of a collective in one group and of one size
-  kYardstick,   ///< a fixed piece of work between the iterations: the core's clock
+  kSpeedProbe,  ///< a fixed piece of work between the iterations: the core's clock
 };
 
 /// The time of one row in the iterations of one run.

@@ -1,5 +1,7 @@
 #include "et_schema/model/losses.h"
 
+#include <utility>
+
 #include "et_schema/support/assert.h"
 
 namespace understudy::et_schema {
@@ -35,13 +37,13 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"assumed_reduce_ops", "Reductions whose operator is not recorded, taken as a sum."},
     {"made_masks",
      "Masks whose number of true elements decides a shape, made with the recorded number."},
-    {"labels_that_worked",
-     "Labels without operators below them that did work, replayed through an equivalent if known."},
+    {"native_work",
+     "Labels without operators below them that did work, replayed through a substitute if known."},
     {"unshown_graphs",
      "Compiled graphs whose kernels neither the trace nor the profile shows: dropped, with the "
      "time "
      "that no operator in them covers."},
-    {"labels_that_hand_on",
+    {"pass_through_labels",
      "Autograd functions of Python whose backward only hands its gradient on: no work."},
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
     {"filtered_operators", "Operators left out by --only, --include, --exclude or --subgraph."},
@@ -52,7 +54,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "wrong."},
     {"unjoined_nodes", "Nodes of the step without an event in the profile; they have no times."},
     {"unjoined_events", "Operators of a profiled step without a node in the trace."},
-    {"steps_of_another_way",
+    {"dissimilar_steps",
      "Profiled steps that called other operators than the traced one; no times are taken from "
      "them."},
     {"unlinked_device_events",
@@ -93,6 +95,12 @@ constexpr bool every_loss_is_described() {
 }
 static_assert(every_loss_is_described(), "a Loss has no line in the table");
 
+/// Names of before, as benchmarks and reports of then hold them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFormerNames = {
+    {{"labels_that_worked", "native_work"},
+     {"labels_that_hand_on", "pass_through_labels"},
+     {"steps_of_another_way", "dissimilar_steps"}}};
+
 }  // namespace
 
 const LossInfo& info(Loss loss) {
@@ -119,6 +127,9 @@ std::map<std::string, std::uint64_t> Losses::nonzero() const {
 }
 
 bool Losses::add_by_name(std::string_view name, std::uint64_t count) {
+  for (const auto& [former, today] : kFormerNames) {
+    name = name == former ? today : name;
+  }
   for (std::size_t i = 0; i < kLossCount; ++i) {
     if (kLossTable[i].name == name) {
       counts_[i] += count;

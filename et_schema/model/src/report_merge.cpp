@@ -233,8 +233,8 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.pace = merge_pace(ranks);
   report.total.measurement = merge_measurement(ranks);
   report.total.counters = merge_counters(ranks);
-  for (auto samples : {&RankReport::gap_samples_ms, &RankReport::yardstick_samples_ms,
-                       &RankReport::iteration_yardstick_samples_ms}) {
+  for (auto samples : {&RankReport::gap_samples_ms, &RankReport::speed_probe_samples_ms,
+                       &RankReport::iteration_speed_probe_samples_ms}) {
     report.total.*samples = ranks.front().*samples;
     for (const RankReport& rank : ranks) {
       slow_down(report.total.*samples, rank.*samples);

@@ -122,9 +122,9 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
       static_cast<std::uint64_t>(std::ranges::count_if(labels, [&trace](const WorkingLabel& label) {
         return is_graph_call(trace.nodes[label.label].name);
       }));
-  program.losses.add(Loss::kLabelsThatWorked, labels.size() - graphs);
+  program.losses.add(Loss::kNativeWork, labels.size() - graphs);
   program.losses.add(Loss::kUnshownGraphs, graphs);
-  program.losses.add(Loss::kLabelsThatHandOn, found.handed_on);
+  program.losses.add(Loss::kPassThroughLabels, found.handed_on);
   program.losses.add(Loss::kFilteredOperators, filtered);
   program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));

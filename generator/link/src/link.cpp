@@ -328,7 +328,7 @@ class Linker {
     }
     result_.losses.add(Loss::kUnjoinedNodes, nodes_.nodes.size() - profile.nodes_joined);
     result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
-    result_.losses.add(Loss::kStepsOfAnotherWay, join_.other_ways);
+    result_.losses.add(Loss::kDissimilarSteps, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
     result_.losses.add(Loss::kNoDeviceEvents, device.total == 0 && is_on_device() ? 1 : 0);

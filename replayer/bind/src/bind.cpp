@@ -107,7 +107,7 @@ class Binder {
         add_all(instruction.body);
         return;
       case How::kDropped:
-        add_stand_ins(instruction);
+        add_premade(instruction);
         return;
       case How::kNotApplicable:
         add_passed_on(instruction);
@@ -118,7 +118,7 @@ class Binder {
         }
         return;
       case How::kDirect:
-      case How::kEquivalent:
+      case How::kSubstitute:
         break;
     }
     if (instruction.comm) {
@@ -132,14 +132,14 @@ class Binder {
     try {
       const bool direct = decisions_.of(instruction).how == How::kDirect;
       OperatorPlan plan =
-          direct ? planner_.plan_call(instruction) : planner_.plan_equivalent(instruction);
+          direct ? planner_.plan_call(instruction) : planner_.plan_substitute(instruction);
       Step step;
       step.source = &instruction;
-      step.kind = direct ? StepKind::kCall : StepKind::kEquivalent;
+      step.kind = direct ? StepKind::kCall : StepKind::kSubstitute;
       step.handle = plan.handle;
-      if (plan.equivalent) {
-        step.index = static_cast<std::uint32_t>(bound_.equivalents.size());
-        bound_.equivalents.push_back(std::move(*plan.equivalent));
+      if (plan.substitute) {
+        step.index = static_cast<std::uint32_t>(bound_.substitutes.size());
+        bound_.substitutes.push_back(std::move(*plan.substitute));
       }
       for (const SlotId slot : plan.written) {
         if (program_.slots[slot].external) {
@@ -311,7 +311,7 @@ class Binder {
     add_step(std::move(step), {{}, {slot}, {}});
   }
 
-  void add_stand_ins(const Instruction& instruction) {
+  void add_premade(const Instruction& instruction) {
     SlotUse use;
     use.reads = slots_of(instruction.args);
     for (const SlotId slot : slots_of(instruction.results)) {
@@ -338,7 +338,7 @@ class Binder {
         return;
       }
     }
-    add_stand_ins(instruction);
+    add_premade(instruction);
   }
 
   void add_communication(const Instruction& instruction) {

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "replayer/dispatch/schema_map.h"
-#include "replayer/substitutes/equivalents.h"
-#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/substitutes/find_substitute.h"
+#include "replayer/substitutes/substitutes.h"
 #include "replayer/values/assumed_content.h"
 
 namespace understudy::replayer {
@@ -23,8 +23,8 @@ using et_schema::NamedCount;
 using et_schema::Program;
 using et_schema::SlotId;
 
-Decision by_equivalent(const Equivalent& equivalent) {
-  return {How::kEquivalent, equivalent.by, equivalent.rung == Rung::kStubbed};
+Decision by_substitute(const Substitute& substitute) {
+  return {How::kSubstitute, substitute.by, substitute.rung == Rung::kStubbed};
 }
 
 bool allocates(const Instruction& instruction) {
@@ -68,7 +68,7 @@ int badness(const Decision& decision) {
   switch (decision.how) {
     case How::kDropped:
       return 3;
-    case How::kEquivalent:
+    case How::kSubstitute:
       return decision.stubbed ? 2 : 1;
     default:
       return 0;
@@ -201,21 +201,21 @@ Decision Decisions::decide(const Instruction& instruction) const {
     case InstructionKind::kWait:
       return {How::kDirect, "", false};
     case InstructionKind::kKernel:
-      return decide_stand_in(instruction, "a compiled kernel: the trace does not hold its code");
+      return decide_substitute(instruction, "a compiled kernel: the trace does not hold its code");
     case InstructionKind::kNative:
-      return decide_stand_in(instruction,
-                             is_graph(instruction)
-                                 ? "a compiled graph whose kernels the trace does not show"
-                                 : "a label without operators, and no equivalent is known");
+      return decide_substitute(instruction,
+                               is_graph(instruction)
+                                   ? "a compiled graph whose kernels the trace does not show"
+                                   : "a label without operators, and no substitute is known");
     case InstructionKind::kOp:
       break;
   }
   return decide_operator(instruction);
 }
 
-Decision Decisions::decide_stand_in(const Instruction& instruction, std::string otherwise) const {
-  const auto equivalent = find_stand_in(program_, instruction, options_.device);
-  return equivalent ? by_equivalent(*equivalent)
+Decision Decisions::decide_substitute(const Instruction& instruction, std::string otherwise) const {
+  const auto substitute = find_substitute(program_, instruction, options_.device);
+  return substitute ? by_substitute(*substitute)
                     : Decision{How::kDropped, std::move(otherwise), false};
 }
 
@@ -247,8 +247,8 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (result.match) {
     return {How::kDirect, "", false};
   }
-  if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
-    return by_equivalent(*equivalent);
+  if (const auto substitute = find_substitute(program_, instruction, options_.device)) {
+    return by_substitute(*substitute);
   }
   if (has_body) {
     return {How::kBody, "", false};
@@ -259,8 +259,8 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
 bool Decisions::step_down(const Instruction& instruction) {
   const How how = of(instruction).how;
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
-    if (const auto equivalent = find_stand_in(program_, instruction, options_.device)) {
-      made_[&instruction] = by_equivalent(*equivalent);
+    if (const auto substitute = find_substitute(program_, instruction, options_.device)) {
+      made_[&instruction] = by_substitute(*substitute);
       return true;
     }
   }
@@ -270,7 +270,7 @@ bool Decisions::step_down(const Instruction& instruction) {
 bool Decisions::use_body(const Instruction& instruction) {
   const How how = of(instruction).how;
   const bool can = instruction.kind == InstructionKind::kOp &&
-                   (how == How::kDirect || how == How::kEquivalent) &&
+                   (how == How::kDirect || how == How::kSubstitute) &&
                    body_makes_results(program_, instruction);
   if (can) {
     made_[&instruction] = {How::kBody, "", false};
@@ -338,7 +338,7 @@ et_schema::Coverage Decisions::coverage() {
         not_applicable.add(instruction.name, decision.note);
         times.add(instruction, &RecordedTimes::not_applicable_ns);
         break;
-      case How::kEquivalent:
+      case How::kSubstitute:
         (decision.stubbed ? stubbed : substituted).add(instruction.name, decision.note);
         times.add(instruction,
                   decision.stubbed ? &RecordedTimes::dropped_ns : &RecordedTimes::substituted_ns);

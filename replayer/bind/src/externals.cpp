@@ -153,7 +153,7 @@ void Externals::remember(const BoundProgram& bound) {
   std::for_each(bound.written.begin(), bound.written.end(), keep);
   for (const Step& step : bound.steps) {
     // What a function of ours or a communication writes is not told by a schema.
-    if (step.kind == StepKind::kEquivalent || step.kind == StepKind::kStart) {
+    if (step.kind == StepKind::kSubstitute || step.kind == StepKind::kStart) {
       for_each_slot(step.source->args, keep);
     }
   }

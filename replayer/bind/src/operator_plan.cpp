@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "et_schema/support/assert.h"
-#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/substitutes/find_substitute.h"
 
 namespace understudy::replayer {
 namespace {
@@ -51,7 +51,7 @@ OperatorPlan OperatorPlanner::plan_call(const Instruction& instruction) {
   return plan;
 }
 
-OperatorPlan OperatorPlanner::plan_equivalent(const Instruction& instruction) {
+OperatorPlan OperatorPlanner::plan_substitute(const Instruction& instruction) {
   OperatorPlan plan;
   if (instruction.kind == InstructionKind::kNative) {
     // The gradients, the forward operator's arguments, and what was allocated below the label.
@@ -65,8 +65,8 @@ OperatorPlan OperatorPlanner::plan_equivalent(const Instruction& instruction) {
   } else {
     plan_recorded(instruction, instruction.args, plan);
   }
-  plan.equivalent = find_stand_in(decisions_.program(), instruction, decisions_.options().device);
-  UNDERSTUDY_ASSERT(plan.equivalent.has_value());
+  plan.substitute = find_substitute(decisions_.program(), instruction, decisions_.options().device);
+  UNDERSTUDY_ASSERT(plan.substitute.has_value());
   return plan;
 }
 
@@ -82,7 +82,7 @@ void OperatorPlanner::plan_untyped_list(const Instruction& instruction, std::siz
   }
 }
 
-/// Boxes arguments by the recorded schema, which an equivalent expects.
+/// Boxes arguments by the recorded schema, which a substitute expects.
 void OperatorPlanner::plan_recorded(const Instruction& instruction,
                                     const std::vector<Argument>& arguments, OperatorPlan& plan) {
   const c10::FunctionSchema* schema =

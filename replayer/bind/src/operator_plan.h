@@ -13,14 +13,14 @@
 #include "replayer/bind/decisions.h"
 #include "replayer/dispatch/arguments.h"
 #include "replayer/dispatch/schema_map.h"
-#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
 /// What one operator's step is made of.
 struct OperatorPlan {
   std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher
-  std::optional<Equivalent> equivalent;       ///< or by a function of ours
+  std::optional<Substitute> substitute;       ///< or by a function of ours
   std::vector<PlannedArgument> arguments;     ///< the stack, from the bottom
   std::vector<et_schema::SlotId> written;     ///< slots that it writes in place
 };
@@ -34,7 +34,7 @@ class OperatorPlanner {
 
   /// Throws BoxFailure where a recorded argument does not fit.
   [[nodiscard]] OperatorPlan plan_call(const et_schema::Instruction& instruction);
-  [[nodiscard]] OperatorPlan plan_equivalent(const et_schema::Instruction& instruction);
+  [[nodiscard]] OperatorPlan plan_substitute(const et_schema::Instruction& instruction);
 
  private:
   void plan_recorded(const et_schema::Instruction& instruction,

@@ -159,7 +159,7 @@ LoopOverhead ProfileHook::overhead() const {
 }
 
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
-  if (step.kind != StepKind::kCall && step.kind != StepKind::kEquivalent) {
+  if (step.kind != StepKind::kCall && step.kind != StepKind::kSubstitute) {
     return;
   }
   if (!writes_results(step)) {

@@ -40,7 +40,7 @@ TimedAs timed_as(const Step& step, const BoundProgram& bound) {
   if (step.kind == StepKind::kCall) {
     return TimedAs::kExact;
   }
-  return bound.equivalents[step.index].rung == Rung::kStubbed ? TimedAs::kStub
+  return bound.substitutes[step.index].rung == Rung::kStubbed ? TimedAs::kStub
                                                               : TimedAs::kSubstitute;
 }
 
@@ -68,7 +68,7 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
     const Step& step = bound.steps[i];
     const bool communicates = step.kind == StepKind::kStart;
     if (step.source == nullptr ||
-        !(communicates || step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent)) {
+        !(communicates || step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute)) {
       continue;
     }
     const auto host = stats_of(communicates ? comms_s[step.index] : calls_s[i], kNanoOfSecond);

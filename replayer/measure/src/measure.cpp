@@ -24,8 +24,8 @@
 #include "replayer/device/device.h"
 #include "replayer/memory/memory.h"
 #include "replayer/run/run_error.h"
+#include "speed_probe.h"
 #include "stop_rule.h"
-#include "yardstick.h"
 
 namespace understudy::replayer {
 namespace {
@@ -330,8 +330,8 @@ void Measurement::measure_iterations(RankReport& report) {
     sample_iterations(report, samples, peak, gpu);
   } catch (const Interrupted&) {
     stop_->interrupt();
-    report.iteration_yardstick_samples_ms.resize(
-        std::min(samples.size(), report.iteration_yardstick_samples_ms.size()));
+    report.iteration_speed_probe_samples_ms.resize(
+        std::min(samples.size(), report.iteration_speed_probe_samples_ms.size()));
   }
   report.host_load = host.load();
   if (!stop_->is_interrupted()) {
@@ -392,7 +392,7 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
     reset_cpu_peak();
     reset_device_peak(options_.device);
     if (options_.device.is_cpu()) {
-      report.iteration_yardstick_samples_ms.push_back(yardstick_ms());
+      report.iteration_speed_probe_samples_ms.push_back(speed_probe_ms());
     }
     counting_->begin();
     samples.push_back(iterate());
@@ -472,8 +472,8 @@ std::size_t Measurement::profile(RankReport& report) {
   } catch (const Interrupted&) {
     stop_->interrupt();
     hook.keep(iterations_ms.size());
-    report.yardstick_samples_ms.resize(
-        std::min(iterations_ms.size(), report.yardstick_samples_ms.size()));
+    report.speed_probe_samples_ms.resize(
+        std::min(iterations_ms.size(), report.speed_probe_samples_ms.size()));
   }
   machine_.set_blocking(false);
   if (iterations_ms.empty()) {
@@ -514,7 +514,7 @@ void Measurement::run_passes(ProfileHook& hook, RankReport& report,
          std::isfinite(passes.budget_ms) ? std::optional((passes.budget_ms - spent_ms) / kMilli)
                                          : std::nullopt);
     if (options_.device.is_cpu()) {
-      report.yardstick_samples_ms.push_back(yardstick_ms());
+      report.speed_probe_samples_ms.push_back(speed_probe_ms());
     }
     iterations_ms.push_back(profile_once(hook, false));
     spent_ms += iterations_ms.back();

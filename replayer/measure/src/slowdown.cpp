@@ -19,7 +19,7 @@ std::string class_of(const Step& step) {
   if (step.kind == StepKind::kStart) {
     return "communication";
   }
-  const bool calls = step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent;
+  const bool calls = step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute;
   return calls ? std::string(et_schema::op_class(step.source->name)) : "";
 }
 

@@ -32,7 +32,7 @@ constexpr std::chrono::nanoseconds kSleepError{200'000};
 /// Aliases and tensors handed out are no operators, and a wait's time is its collective's.
 bool is_paced(const Step& step) {
   return step.source != nullptr && step.source->timing.has_value() &&
-         (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent ||
+         (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute ||
           step.kind == StepKind::kStart);
 }
 

@@ -124,7 +124,7 @@ void Machine::perform(BoundProgram& program, const Step& step) {
       join(program.comms[step.index]);
       break;
     case StepKind::kCall:
-    case StepKind::kEquivalent:
+    case StepKind::kSubstitute:
       UNDERSTUDY_ASSERT(false);
   }
 }

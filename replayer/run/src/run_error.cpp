@@ -11,7 +11,7 @@
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory.h"
-#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/substitutes/find_substitute.h"
 
 namespace understudy::replayer {
 namespace {

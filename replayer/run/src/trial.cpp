@@ -13,8 +13,8 @@
 #include "replayer/dispatch/layout.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/run/run_error.h"
-#include "replayer/substitutes/equivalents.h"
-#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/substitutes/find_substitute.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 namespace {
@@ -115,7 +115,7 @@ void Trial::run_steps(BoundProgram& bound) {
       externals_.place(machine_.slots(), machine_.given());
       machine_.prime(bound);
     }
-    if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
+    if (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute) {
       attempt(bound, step);
       machine_.drop_kept(bound, step);
     } else {

@@ -37,7 +37,7 @@ std::optional<std::vector<bool>> find_written(const std::vector<Argument>& argum
   return std::nullopt;
 }
 
-void stand_in(Stack& stack, std::size_t arguments, const std::vector<bool>& written) {
+void run_stub(Stack& stack, std::size_t arguments, const std::vector<bool>& written) {
   const std::size_t first = stack.size() - arguments;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (stack[first + i].isTensor()) {
@@ -50,18 +50,18 @@ void stand_in(Stack& stack, std::size_t arguments, const std::vector<bool>& writ
 
 }  // namespace
 
-std::optional<Equivalent> find_kernel_stub(const Instruction& instruction, c10::DeviceType device) {
+std::optional<Substitute> find_kernel_stub(const Instruction& instruction, c10::DeviceType device) {
   const bool ran_on_device = instruction.timing && instruction.timing->device_ns > 0;
   std::optional<std::vector<bool>> written = find_written(instruction.args);
   if (device != c10::DeviceType::CPU || ran_on_device || !written || !instruction.results.empty()) {
     return std::nullopt;
   }
-  Equivalent stub{
+  Substitute stub{
       .by = instruction.timing ? "a stub: it moves the same bytes and takes the recorded time"
                                : "a stub: it moves the same bytes; no time is recorded",
       .rung = Rung::kStubbed,
       .call = [count = instruction.args.size(), written = *std::move(written)](Stack& stack) {
-        stand_in(stack, count, written);
+        run_stub(stack, count, written);
       }};
   const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device);
   return work_ns ? lasting(std::move(stub), *work_ns) : stub;

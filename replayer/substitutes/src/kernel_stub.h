@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "et_schema/model/program.h"
-#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
@@ -14,7 +14,7 @@ namespace understudy::replayer {
 /// until the recorded time has passed. Values stay as they were, so what follows stays healthy.
 /// None for a kernel that ran on a device, whose place no CPU can hold, and for one whose recorded
 /// arguments do not say what each of them is.
-[[nodiscard]] std::optional<Equivalent> find_kernel_stub(const et_schema::Instruction& instruction,
+[[nodiscard]] std::optional<Substitute> find_kernel_stub(const et_schema::Instruction& instruction,
                                                          c10::DeviceType device);
 
 }  // namespace understudy::replayer

@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
-#include "equivalent_native.h"
 #include "et_schema/support/assert.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/values/values.h"
+#include "substitute_native.h"
 
 #ifndef _OPENMP
 #error "without OpenMP at::parallel_for is a loop, and a stub has one thread"
@@ -275,18 +275,18 @@ std::optional<std::int64_t> recorded_work_ns(const Instruction& instruction,
   return ran_elsewhere ? instruction.timing->device_ns : instruction.timing->host_ns;
 }
 
-Equivalent lasting(Equivalent equivalent, std::int64_t duration_ns) {
-  equivalent.call = [call = std::move(equivalent.call), duration_ns](Stack& stack) {
+Substitute lasting(Substitute substitute, std::int64_t duration_ns) {
+  substitute.call = [call = std::move(substitute.call), duration_ns](Stack& stack) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(duration_ns);
     call(stack);
     while (std::chrono::steady_clock::now() < end) {
       // The original computed: its core was not free for others.
     }
   };
-  return equivalent;
+  return substitute;
 }
 
-Equivalent make_stub(const Program& program, const Instruction& instruction, c10::Device device,
+Substitute make_stub(const Program& program, const Instruction& instruction, c10::Device device,
                      std::string by) {
   const std::size_t count = instruction.args.size();
   auto run = [count, results = plan_results(program, instruction, device)](const Stack& stack,
@@ -304,7 +304,7 @@ Equivalent make_stub(const Program& program, const Instruction& instruction, c10
     }
     return values;
   };
-  Equivalent stub{
+  Substitute stub{
       .by = std::move(by), .rung = Rung::kStubbed, .call = on_stack(count, std::move(run))};
   const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
   return work_ns ? lasting(std::move(stub), *work_ns) : stub;

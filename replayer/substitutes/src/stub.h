@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "et_schema/model/program.h"
-#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
@@ -23,7 +23,7 @@ inline constexpr std::string_view kPlainStub = "its inputs read, its outputs wri
 /// results that are arguments in place, with the values they have, and makes the others, in the
 /// recorded layout, with the values of their rule. The stack holds one entry for each of the
 /// instruction's arguments. `by` says for the report what it does instead. Lasts as recorded.
-[[nodiscard]] Equivalent make_stub(const et_schema::Program& program,
+[[nodiscard]] Substitute make_stub(const et_schema::Program& program,
                                    const et_schema::Instruction& instruction, c10::Device device,
                                    std::string by);
 
@@ -34,7 +34,7 @@ inline constexpr std::string_view kPlainStub = "its inputs read, its outputs wri
     const et_schema::Instruction& instruction, c10::DeviceType device);
 
 /// The same, each call of which keeps its thread busy until `duration_ns` after its start.
-[[nodiscard]] Equivalent lasting(Equivalent equivalent, std::int64_t duration_ns);
+[[nodiscard]] Substitute lasting(Substitute substitute, std::int64_t duration_ns);
 
 /// Reads as many bytes as the tensor has elements for; of a sparse one its values.
 void read_bytes(const at::Tensor& tensor);

@@ -88,7 +88,7 @@ Iteration time, ms (0 iterations)
 
 Coverage: 0 of 0 selected operators replayed, –
   0  exact
-  0  substituted by an equivalent
+  0  substituted: others did the same work
   0  stubbed: the same bytes in the same time, not counted as replayed
   0  dropped
   0  not applicable to this target (not among the selected)

@@ -30,7 +30,7 @@ constexpr SyntheticNoise kUnsteadyClock = {.machine_spread = 0.03,
                                            .drift_spread = 0.02,
                                            .drift_memory = 0.95,
                                            .interruptions = 0.03,
-                                           .has_yardstick = true};
+                                           .has_speed_probe = true};
 constexpr std::size_t kManyPasses = 200;
 constexpr int kIdenticalPairs = 40;
 constexpr int kPlantedPairs = 20;
@@ -38,7 +38,7 @@ constexpr int kPlantedPairs = 20;
 Run run(std::uint64_t seed, const SyntheticNoise& noise, const std::string& slow_class = "",
         double slowdown = 1) {
   return make_run({.seed = seed,
-                   .iterations = noise.has_yardstick ? kManyPasses : 30,
+                   .iterations = noise.has_speed_probe ? kManyPasses : 30,
                    .noise = noise,
                    .slow_class = slow_class,
                    .slowdown = slowdown});
@@ -78,7 +78,7 @@ TEST(Compare, IdenticalRunsAreNotToldApart) {
 
 TEST(Compare, FindsThreePerCentInOneClass) {
   SyntheticNoise noise = kQuiet;
-  noise.has_yardstick = true;
+  noise.has_speed_probe = true;
   EXPECT_GE(found_alone("optimizer", noise), 18);  // 25 % of the step
   EXPECT_GE(found_alone("matmul", noise), 18);     // 60 %
 }
@@ -135,8 +135,8 @@ TEST(Compare, SaysWhereTheClockDoesNotShowAChange) {
   // What changed by itself says nothing about the others' rest.
   EXPECT_NEAR(row_of(comparison, RowKind::kClass, "matmul").beside_rest->value, 1, 0.02);
   EXPECT_EQ(verdicts(comparison), 2);  // the class and its operator
-  ASSERT_TRUE(comparison.yardstick);
-  EXPECT_NEAR(comparison.yardstick->value, 1 / 1.06, 1e-9);
+  ASSERT_TRUE(comparison.speed_probe);
+  EXPECT_NEAR(comparison.speed_probe->value, 1 / 1.06, 1e-9);
 }
 
 TEST(Compare, WhereAllClassesAreSlowerTheyHaveThatInCommon) {
@@ -145,7 +145,7 @@ TEST(Compare, WhereAllClassesAreSlowerTheyHaveThatInCommon) {
   comparer::Run slower = slowed(run(2, noise), 1.5);
   for (Series& row : slower.rows) {
     for (double& ms : row.samples_ms) {
-      ms /= row.kind == RowKind::kYardstick ? 1.5 : 1;  // not the machine's
+      ms /= row.kind == RowKind::kSpeedProbe ? 1.5 : 1;  // not the machine's
     }
   }
   const Comparison comparison = compare({run(1, noise)}, {slower});
@@ -170,8 +170,8 @@ TEST(Compare, AnOperatorOfEverySecondStepHasNoRest) {
   EXPECT_NE(optimizer.verdict, Verdict::kFaster);
 }
 
-TEST(Compare, WithoutAYardstickThereIsNone) {
-  EXPECT_FALSE(compare({run(1, kQuiet)}, {run(2, kUnsteadyClock)}).yardstick);
+TEST(Compare, WithoutASpeedProbeThereIsNone) {
+  EXPECT_FALSE(compare({run(1, kQuiet)}, {run(2, kUnsteadyClock)}).speed_probe);
 }
 
 TEST(Compare, SeveralRunsCan) {

@@ -38,7 +38,7 @@ TEST(ReportRun, ClassesAreSumsOfOperatorsByIteration) {
                     {"aten::addmm", "matmul", 1, 2.5, {2, 3}},
                     {"aten::add.Tensor", "elementwise", 3, 1, {1, 1}}};
   rank.gap_samples_ms = {2, 1};
-  rank.yardstick_samples_ms = {0.1, 0.2};
+  rank.speed_probe_samples_ms = {0.1, 0.2};
   const comparer::Run run = run_of(report_of(rank), "a.json");
   EXPECT_EQ(run.file, "a.json");
   EXPECT_EQ(find(run, RowKind::kIteration, "").samples_ms, (Samples{10, 11}));
@@ -46,7 +46,7 @@ TEST(ReportRun, ClassesAreSumsOfOperatorsByIteration) {
   EXPECT_EQ(find(run, RowKind::kClass, "matmul").count, 3U);
   EXPECT_EQ(find(run, RowKind::kOperator, "aten::mm").detail, "matmul");
   EXPECT_EQ(find(run, RowKind::kGap, "").samples_ms, (Samples{2, 1}));
-  EXPECT_EQ(find(run, RowKind::kYardstick, "").samples_ms, (Samples{0.1, 0.2}));
+  EXPECT_EQ(find(run, RowKind::kSpeedProbe, "").samples_ms, (Samples{0.1, 0.2}));
 }
 
 TEST(ReportRun, WithoutSamplesTheMeanIsTheOne) {

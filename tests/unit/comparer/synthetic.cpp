@@ -92,14 +92,14 @@ Run make_run(const SyntheticRun& synthetic) {
     run.rows.push_back(std::move(row));
   }
   run.rows.push_back(std::move(iteration));
-  if (noise.has_yardstick) {
-    Series yardstick{RowKind::kYardstick, "", "", 0, {}};
+  if (noise.has_speed_probe) {
+    Series speed_probe{RowKind::kSpeedProbe, "", "", 0, {}};
     for (const double level : drift) {
-      constexpr double kYardstickMs = 0.1;
-      yardstick.samples_ms.push_back(kYardstickMs *
-                                     std::exp(level + noise.sample_spread * random.normal()));
+      constexpr double kSpeedProbeMs = 0.1;
+      speed_probe.samples_ms.push_back(kSpeedProbeMs *
+                                       std::exp(level + noise.sample_spread * random.normal()));
     }
-    run.rows.push_back(std::move(yardstick));
+    run.rows.push_back(std::move(speed_probe));
   }
   return run;
 }

@@ -15,7 +15,7 @@ struct SyntheticNoise {
   double drift_spread = 0.01;     ///< of all operators of an iteration together, autocorrelated
   double drift_memory = 0.9;      ///< of that drift, from one iteration to the next
   double interruptions = 0.03;    ///< share of samples that are interrupted, and take up to twice
-  bool has_yardstick = false;     ///< which shows the machine and its drift
+  bool has_speed_probe = false;   ///< which shows the machine and its drift
 };
 
 /// A run of a small step: matmul 60 %, optimizer 25 % and others of a few per cent, of about 100

@@ -58,8 +58,8 @@ RankReport sample_rank_report(int rank) {
   report.host_load = HostLoad{1000, 16, 800, 5000};
   report.original = {11.0, 8.25, 10.75};
   report.gap_samples_ms = {1.5, 2.5 * slower};
-  report.yardstick_samples_ms = {0.125, 0.25 * slower};
-  report.iteration_yardstick_samples_ms = {0.5, 0.75 * slower};
+  report.speed_probe_samples_ms = {0.125, 0.25 * slower};
+  report.iteration_speed_probe_samples_ms = {0.5, 0.75 * slower};
   report.operators = {{"aten::mm", "matmul", 12, 6.25 + rank, {6.0 + rank, 6.5 + rank}, 6.125},
                       {"aten::bmm", "matmul", 2, 0.75},
                       {"aten::relu", "elementwise", 20, 1.5}};

@@ -1,4 +1,4 @@
-# Tests of tensor contents, equivalents and op libraries.
+# Tests of tensor contents, substitutes and op libraries.
 understudy_test(replayer_values_test
   SOURCES
     values/values_reuse_test.cpp
@@ -6,17 +6,17 @@ understudy_test(replayer_values_test
     values/values_test.cpp
   LIBS understudy::replayer)
 
-understudy_test(replayer_equivalents_test
+understudy_test(replayer_substitutes_test
   SOURCES
-    equivalent_call.cpp
-    substitutes/equivalent_attention_test.cpp
-    substitutes/equivalent_convolution_test.cpp
-    substitutes/equivalent_cudnn_rnn_test.cpp
-    substitutes/equivalent_jagged_test.cpp
-    substitutes/equivalent_lookup_test.cpp
-    substitutes/equivalent_normalization_test.cpp
-    substitutes/equivalent_other_test.cpp
-    substitutes/equivalent_recurrent_test.cpp
+    substitute_call.cpp
+    substitutes/substitute_attention_test.cpp
+    substitutes/substitute_convolution_test.cpp
+    substitutes/substitute_cudnn_rnn_test.cpp
+    substitutes/substitute_jagged_test.cpp
+    substitutes/substitute_lookup_test.cpp
+    substitutes/substitute_normalization_test.cpp
+    substitutes/substitute_other_test.cpp
+    substitutes/substitute_recurrent_test.cpp
   LIBS understudy::replayer)
 
 add_library(understudy_test_twice MODULE op_library_twice.cpp)
@@ -35,6 +35,6 @@ target_compile_definitions(replayer_op_library_test PRIVATE
 
 # fbgemm_gpu lies beside torch where it is installed; without it the tests that need it are skipped.
 get_filename_component(_site_packages "${UNDERSTUDY_TORCH_LIBRARY_DIR}/../.." ABSOLUTE)
-foreach(test replayer_equivalents_test replayer_op_library_test)
+foreach(test replayer_substitutes_test replayer_op_library_test)
   target_compile_definitions(${test} PRIVATE UNDERSTUDY_FBGEMM_DIR="${_site_packages}/fbgemm_gpu")
 endforeach()

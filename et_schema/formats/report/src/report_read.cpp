@@ -33,6 +33,10 @@ std::vector<double> numbers_if_there(const JsonField& field, const char* key) {
   const auto list = field.find(key);
   return list ? numbers(*list) : std::vector<double>{};
 }
+/// `former`: the key in reports of version 1.
+std::vector<double> numbers_of_either(const JsonField& field, const char* key, const char* former) {
+  return field.find(key) ? numbers_if_there(field, key) : numbers_if_there(field, former);
+}
 std::optional<double> number_if_there(const JsonField& field, const char* key) {
   const auto value = field.find(key);
   return value ? value->as_double_or_null() : std::nullopt;
@@ -202,8 +206,10 @@ RankReport read_figures(const JsonField& field) {
     report.original = read_original(*original);
   }
   report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
-  report.yardstick_samples_ms = numbers_if_there(field, "yardstick_samples_ms");
-  report.iteration_yardstick_samples_ms = numbers_if_there(field, "iteration_yardstick_samples_ms");
+  report.speed_probe_samples_ms =
+      numbers_of_either(field, "speed_probe_samples_ms", "yardstick_samples_ms");
+  report.iteration_speed_probe_samples_ms = numbers_of_either(
+      field, "iteration_speed_probe_samples_ms", "iteration_yardstick_samples_ms");
   report.host_overhead_ns_per_operator =
       field.at("host_overhead_ns_per_operator").as_double_or_null();
   if (const auto resolution = field.find("host_overhead_resolution_ns")) {

@@ -195,8 +195,8 @@ void add_figures(Json& json, const RankReport& report) {
   }
   json["original"] = original_json(report.original);
   json["gap_samples_ms"] = numbers(report.gap_samples_ms);
-  json["yardstick_samples_ms"] = numbers(report.yardstick_samples_ms);
-  json["iteration_yardstick_samples_ms"] = numbers(report.iteration_yardstick_samples_ms);
+  json["speed_probe_samples_ms"] = numbers(report.speed_probe_samples_ms);
+  json["iteration_speed_probe_samples_ms"] = numbers(report.iteration_speed_probe_samples_ms);
   json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
   json["host_overhead_resolution_ns"] = number(report.host_overhead_resolution_ns);
   json["losses"] = Json(report.losses);

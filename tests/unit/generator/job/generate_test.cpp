@@ -206,7 +206,7 @@ TEST(Generate, TakesACompiledGraphWithoutKernelsForDroppedWork) {
   EXPECT_EQ(names(program.instructions), (Names{"aten::relu", kGraph}));
   EXPECT_EQ(program.selection.labels, 1U);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 1U);
-  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kNativeWork], 0U);
 }
 
 TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
@@ -255,8 +255,8 @@ TEST(Generate, ABackwardThatHandsItsGradientOnDidNoWork) {
   const Program program = linked(handing_on(tensor(12, 13, {4})), 40'000);
   EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::relu"}));
   EXPECT_EQ(program.selection.labels, 0U);
-  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 1U);
-  EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatWorked], 0U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kPassThroughLabels], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kNativeWork], 0U);
 }
 
 TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
@@ -264,7 +264,7 @@ TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
   for (const TestValue& taken : {tensor(30, 31, {4}), tensor(12, 13, {2}), tensor(40, 41, {8})}) {
     const Program program = linked(handing_on(taken), 40'000);
     EXPECT_EQ(program.selection.labels, 1U);
-    EXPECT_EQ(program.losses[et_schema::Loss::kLabelsThatHandOn], 0U);
+    EXPECT_EQ(program.losses[et_schema::Loss::kPassThroughLabels], 0U);
   }
 }
 

@@ -103,7 +103,7 @@ TEST(LinkSamples, FortyIterationsJoinOne) {
   const Link linked =
       link_files(kSamples + "/linear/linear_et.json.gz", kProfiles + "/linear_kineto.json.gz");
   EXPECT_EQ(linked.profile.steps, 38U);
-  EXPECT_EQ(linked.losses[et_schema::Loss::kStepsOfAnotherWay], 2U);
+  EXPECT_EQ(linked.losses[et_schema::Loss::kDissimilarSteps], 2U);
   EXPECT_EQ(linked.profile.nodes_joined, 928U);
   EXPECT_EQ(linked.profile.nodes_with_rf_id, 928U);
   EXPECT_EQ(linked.profile.device_events, 10356U);

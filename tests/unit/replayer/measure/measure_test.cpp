@@ -83,7 +83,7 @@ TEST_F(MeasureTest, ASignalEndsTheIterationsAndKeepsThoseThatWereMade) {
   EXPECT_FALSE(report.complete);
   EXPECT_EQ(report.measurement.ended_by, "SIGINT");
   EXPECT_EQ(report.iteration_ms.samples.size(), 5U);
-  EXPECT_EQ(report.iteration_yardstick_samples_ms.size(), 5U);
+  EXPECT_EQ(report.iteration_speed_probe_samples_ms.size(), 5U);
   EXPECT_EQ(report.measurement.timing_passes, 0U);
   EXPECT_TRUE(report.operators.empty());
 }
@@ -104,7 +104,7 @@ TEST_F(MeasureTest, ASignalInTheTimingPassesKeepsWholePasses) {
   EXPECT_FALSE(report.complete);
   EXPECT_EQ(report.iteration_ms.samples.size(), 40U);
   EXPECT_EQ(report.measurement.timing_passes, 4U);
-  EXPECT_EQ(report.yardstick_samples_ms.size(), 4U);
+  EXPECT_EQ(report.speed_probe_samples_ms.size(), 4U);
   EXPECT_EQ(report.gap_samples_ms.size(), 4U);
   ASSERT_EQ(report.operators.size(), 1U);
   EXPECT_EQ(report.operators[0].samples_ms.size(), 4U);

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "fixture.h"
-#include "replayer/substitutes/find_stand_in.h"
+#include "replayer/substitutes/find_substitute.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer::testing {
@@ -128,7 +128,7 @@ TEST_F(StubTest, TableStubsLastToo) {
       {ref(x), {std::string("sum")}, {std::string("0")}}, {ref(x)});
   reduction.timing.emplace();
   reduction.timing->host_ns = 2000000;
-  const auto stub = find_stand_in(builder_.program(), reduction, c10::kCPU);
+  const auto stub = find_substitute(builder_.program(), reduction, c10::kCPU);
   ASSERT_TRUE(stub.has_value());
   EXPECT_EQ(stub->rung, Rung::kStubbed);
   EXPECT_EQ(stub->by, "its input read and written in place");

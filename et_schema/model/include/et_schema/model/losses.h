@@ -32,9 +32,9 @@ enum class Loss : std::size_t {
   kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
-  kLabelsThatWorked,      ///< labels without operators that did work (native instructions)
+  kNativeWork,            ///< labels without operators that did work (native instructions)
   kUnshownGraphs,         ///< compiled graphs whose kernels neither trace nor profile shows
-  kLabelsThatHandOn,      ///< autograd functions whose backward hands its gradient on: no work
+  kPassThroughLabels,     ///< autograd functions whose backward hands its gradient on: no work
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
   kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
   kWrapperBookkeeping,    ///< operators on wrappers that called nothing: no work
@@ -42,7 +42,7 @@ enum class Loss : std::size_t {
   kRepairedParents,       ///< nodes whose parent the profile's intervals show to be another one
   kUnjoinedNodes,         ///< nodes of the step without an event in the profile: no times
   kUnjoinedEvents,        ///< operators of a profiled step without a node in the trace
-  kStepsOfAnotherWay,     ///< profiled steps that called other operators: no times from them
+  kDissimilarSteps,       ///< profiled steps that called other operators: no times from them
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
   kOtherRegions,          ///< compiled regions or graphs of the trace or the profile alone

@@ -136,7 +136,7 @@ struct Argument {
 enum class InstructionKind : std::uint8_t {
   kOp,      ///< an operator, called through the dispatcher
   kAlias,   ///< results[0] = as_strided(args[0]) with the result slot's layout
-  kNative,  ///< a label that did work: replayed through an equivalent, where there is one
+  kNative,  ///< a label that did work: replayed through a substitute, where there is one
   kCollective,
   kP2p,
   kWait,

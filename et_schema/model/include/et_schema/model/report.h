@@ -12,7 +12,7 @@
 namespace understudy::et_schema {
 
 /// Version of the report's format; see bench.h for the rule.
-inline constexpr int kReportVersion = 1;
+inline constexpr int kReportVersion = 2;
 
 /// Iteration times; percentiles by linear interpolation between closest ranks. All null without
 /// samples.
@@ -176,8 +176,9 @@ struct RankReport {
   std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
   /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
   /// "Operators".
-  std::vector<double> yardstick_samples_ms;
-  std::vector<double> iteration_yardstick_samples_ms;   ///< the same before each measured iteration
+  std::vector<double> speed_probe_samples_ms;
+  std::vector<double>
+      iteration_speed_probe_samples_ms;                 ///< the same before each measured iteration
   std::optional<double> host_overhead_ns_per_operator;  ///< null: below the resolution
   std::optional<double> host_overhead_resolution_ns;    ///< null in older reports
   std::map<std::string, std::uint64_t> losses;

@@ -16,7 +16,8 @@
 
 namespace understudy::et_schema {
 
-/// One sight of a tensor in a trace. Ids are addresses in disguise: both are reused after a free.
+/// One occurrence of a tensor in a trace. Ids are addresses in disguise: both are reused after a
+/// free.
 struct Tensor {
   std::int64_t tensor_id = 0;
   std::int64_t storage_id = 0;

@@ -14,14 +14,14 @@
 #include "backends/communicator.h"
 #include "et_schema/model/program.h"
 #include "replayer/dispatch/arguments.h"
-#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
 /// One thing the run loop does.
 enum class StepKind : std::uint8_t {
   kCall,        ///< an operator through the dispatcher
-  kEquivalent,  ///< a function of ours in place of an operator
+  kSubstitute,  ///< a function of ours in place of an operator
   kAlias,       ///< another layout of a slot's memory
   kGive,        ///< a pre-made tensor for a slot: results that are pinned, or that nothing makes
   kStart,       ///< starts a communication
@@ -55,7 +55,7 @@ struct IndexRange {
 
 struct Step {
   StepKind kind = StepKind::kCall;
-  std::uint32_t index = 0;  ///< kEquivalent, kStart, kJoin: into the array of its kind
+  std::uint32_t index = 0;  ///< kSubstitute, kStart, kJoin: into the array of its kind
   std::optional<c10::OperatorHandle> handle;
   IndexRange entries;  ///< the stack
   IndexRange stored;
@@ -112,7 +112,7 @@ struct BoundProgram {
   std::vector<et_schema::SlotId> dropped;
   std::vector<c10::IValue> constants;
   std::vector<SlotList> lists;
-  std::vector<Equivalent> equivalents;
+  std::vector<Substitute> substitutes;
   std::vector<BoundComm> comms;
   std::vector<std::uint32_t> turns;          ///< comms that have a turn, in order of it
   std::vector<et_schema::SlotId> externals;  ///< that some step reads or writes, ascending

@@ -17,7 +17,7 @@ namespace understudy::replayer {
 /// How an instruction is replayed on the target.
 enum class How : std::uint8_t {
   kDirect,         ///< through the dispatcher, or as communication
-  kEquivalent,     ///< by a function of equivalents.h; substituted or stubbed
+  kSubstitute,     ///< by a function of substitutes.h; substituted or stubbed
   kBody,           ///< by the operators that were recorded below it
   kDropped,        ///< not at all; its results get pre-made tensors
   kNotApplicable,  ///< means nothing on the target
@@ -26,8 +26,8 @@ enum class How : std::uint8_t {
 
 struct Decision {
   How how = How::kUncounted;
-  std::string note;      ///< kEquivalent: by what; kDropped, kNotApplicable: why
-  bool stubbed = false;  ///< kEquivalent that is a stub
+  std::string note;      ///< kSubstitute: by what; kDropped, kNotApplicable: why
+  bool stubbed = false;  ///< kSubstitute that is a stub
 };
 
 /// What was decided for each instruction of a program, bodies included. Starts with what can be
@@ -42,7 +42,7 @@ class Decisions {
   Decisions(const et_schema::Program& program, Options options);
 
   [[nodiscard]] const Decision& of(const et_schema::Instruction& instruction);
-  /// The next rung of the ladder for an operator that threw: its equivalent, its body, nothing
+  /// The next rung of the ladder for an operator that threw: its substitute, its body, nothing
   /// (false: there is no further rung).
   [[nodiscard]] bool step_down(const et_schema::Instruction& instruction);
   /// Its body, for an operator that gave another dtype or shape than recorded; false if it has none
@@ -69,8 +69,8 @@ class Decisions {
   [[nodiscard]] Decision decide(const et_schema::Instruction& instruction) const;
   [[nodiscard]] Decision decide_operator(const et_schema::Instruction& instruction) const;
   /// By what stands in for it, or not at all.
-  [[nodiscard]] Decision decide_stand_in(const et_schema::Instruction& instruction,
-                                         std::string otherwise) const;
+  [[nodiscard]] Decision decide_substitute(const et_schema::Instruction& instruction,
+                                           std::string otherwise) const;
   [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
   [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
   /// An instruction's own decision, or for a body what became of the worst of its operators.

@@ -14,7 +14,7 @@
 
 #include "et_schema/model/program.h"
 #include "replayer/bind/bound.h"
-#include "replayer/substitutes/equivalents.h"
+#include "replayer/substitutes/substitutes.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer {

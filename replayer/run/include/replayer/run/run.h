@@ -136,7 +136,7 @@ inline void Machine::call(BoundProgram& program, const Step& step) {
   if (step.kind == StepKind::kCall) {
     step.handle->callBoxed(stack_);
   } else {
-    program.equivalents[step.index].call(stack_);
+    program.substitutes[step.index].call(stack_);
   }
 }
 
@@ -173,7 +173,7 @@ inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hoo
   if (stop_signal_ != nullptr && stop_signal_->load(std::memory_order_relaxed) != 0) {
     throw Interrupted();
   }
-  if (step.kind == StepKind::kCall || step.kind == StepKind::kEquivalent) {
+  if (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute) {
     build<false>(program, step);
     hook.built(step);
     call(program, step);

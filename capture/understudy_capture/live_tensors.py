@@ -1,0 +1,62 @@
+"""Which tensors a step leaves alone: the program holds them all the while, no operator meets them.
+
+A trace cannot tell of them, as no node has them among its arguments: batches of other steps, a
+second model, what waits for an evaluation. They are memory all the same.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+
+class LiveTensors:
+    """The tensors that Python knows of now; to be asked at the end of the step."""
+
+    def __init__(self):
+        self._tensors = [(weakref.ref(tensor), blocks_of(tensor)) for tensor in _live_tensors()]
+
+    def untouched_bytes(self, touched):
+        """Device → bytes of what is still there and has no address in `touched`."""
+        untouched = {}
+        for tensor, blocks in self._tensors:
+            if tensor() is not None and blocks_of(tensor()) == blocks:
+                untouched.update({block: True for block in blocks if block[1] not in touched})
+        devices = {}
+        for device, _, size in untouched:
+            devices[device] = devices.get(device, 0) + size
+        return dict(sorted(devices.items()))
+
+
+def blocks_of(tensor):
+    """(device, address, bytes) of the memory below a tensor: of a sparse one its parts'."""
+    if isinstance(tensor, FakeTensor):
+        return []  # it names a device and has no memory there
+    if tensor.layout == torch.strided:
+        parts = [tensor]
+    elif tensor.layout == torch.sparse_coo:
+        parts = [tensor._indices(), tensor._values()]
+    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        parts = [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        parts = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    else:
+        return []  # an opaque one, which has no address
+    try:
+        memory = [(str(part.device), part.untyped_storage()) for part in parts]
+        return [(device, storage.data_ptr(), storage.nbytes())
+                for device, storage in memory if device != "meta" and storage.nbytes() > 0]
+    except (RuntimeError, NotImplementedError):
+        return []  # a wrapper, whose tensor is known by itself
+
+
+def _live_tensors():
+    with torch.no_grad():
+        for thing in gc.get_objects():
+            if issubclass(type(thing), torch.Tensor):
+                yield thing
+                if thing.is_leaf and thing.grad is not None:
+                    yield thing.grad

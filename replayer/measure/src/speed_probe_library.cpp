@@ -1,0 +1,11 @@
+// The replay's speed probe as a library of one C function, so that a Python program's steps are
+// held to the same piece of work. Python loads it with ctypes, after torch.
+
+#include "speed_probe.h"
+
+extern "C" {
+
+double understudy_speed_probe_ms() {
+  return understudy::replayer::speed_probe_ms();
+}
+}

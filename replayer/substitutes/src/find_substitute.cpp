@@ -1,0 +1,78 @@
+#include "replayer/substitutes/find_substitute.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kernel_stub.h"
+#include "replayer/dispatch/schema_map.h"
+#include "stub.h"
+
+namespace understudy::replayer {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+namespace {
+
+/// The layouts of the results; null where one is undefined or not a tensor.
+std::vector<const et_schema::Slot*> recorded_results(const Program& program,
+                                                     const Instruction& instruction) {
+  std::vector<const et_schema::Slot*> results;
+  for (const Argument& result : instruction.results) {
+    const auto* slot = std::get_if<Argument::SlotRef>(&result.value);
+    results.push_back(slot != nullptr ? &program.slots[slot->id] : nullptr);
+  }
+  return results;
+}
+
+std::size_t list_size(const Instruction& instruction, std::size_t index) {
+  const auto* list = index < instruction.args.size()
+                         ? std::get_if<Argument::List>(&instruction.args[index].value)
+                         : nullptr;
+  return list != nullptr ? list->size() : 0;
+}
+
+}  // namespace
+
+std::string schema_text(const Program& program, const Instruction& instruction) {
+  return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
+}
+
+namespace {
+
+std::optional<Substitute> find_by_table(const Program& program, const Instruction& instruction,
+                                        c10::DeviceType device) {
+  const RecordedSchema schema = parse_recorded_schema(schema_text(program, instruction));
+  const std::string name =
+      schema.overload.empty() ? schema.name : schema.name + "." + schema.overload;
+  if (instruction.kind != InstructionKind::kNative) {
+    return find_substitute(name, schema.arguments, device, recorded_results(program, instruction));
+  }
+  // Its arguments are lists: the gradients it was given, what the forward operator was given, and
+  // what operators below the label allocated.
+  return find_native_substitute(instruction.name, list_size(instruction, 0), name, schema.arguments,
+                                device, list_size(instruction, 2));
+}
+
+}  // namespace
+
+std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
+                                          c10::Device device) {
+  if (instruction.kind == InstructionKind::kKernel) {
+    // What it writes has to be known for a stub to move the same bytes.
+    return instruction.results.empty()
+               ? find_kernel_stub(instruction, device.type())
+               : std::optional(make_stub(program, instruction, device, std::string(kPlainStub)));
+  }
+  std::optional<Substitute> found = find_by_table(program, instruction, device.type());
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
+  if (found && found->rung == Rung::kStubbed && work_ns) {
+    return lasting(*std::move(found), *work_ns);
+  }
+  return found;
+}
+
+}  // namespace understudy::replayer

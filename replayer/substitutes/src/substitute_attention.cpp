@@ -1,0 +1,239 @@
+#include "substitute_attention.h"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "substitute_table.h"
+
+namespace understudy::replayer {
+
+Attention Attention::with_equal_heads() const {
+  Attention equal = *this;
+  const std::int64_t group = query.size(1) / key.size(1);
+  if (group > 1) {
+    equal.key = key.repeat_interleave(group, 1);
+    equal.value = value.repeat_interleave(group, 1);
+  }
+  return equal;
+}
+
+AttentionOutput attend(const Attention& attention) {
+  const Attention equal = attention.with_equal_heads();
+  auto [output, logsumexp] = at::_scaled_dot_product_flash_attention_for_cpu(
+      equal.query, equal.key, equal.value, /*dropout_p=*/0.0, equal.causal, maybe(equal.bias),
+      equal.scale);
+  return {std::move(output), std::move(logsumexp)};
+}
+
+namespace {
+
+/// The gradient of keys or values that several query heads share.
+at::Tensor summed_heads(const at::Tensor& gradient, const at::Tensor& like) {
+  if (gradient.size(1) == like.size(1)) {
+    return gradient;
+  }
+  return gradient.unflatten(1, {like.size(1), gradient.size(1) / like.size(1)}).sum(2);
+}
+
+/// The CPU's operator has no gradient for the bias: the softmax is computed again from the saved
+/// log of its sum.
+AttentionGradients attend_backward_with_bias(const Attention& attention,
+                                             const at::Tensor& grad_output,
+                                             const at::Tensor& output,
+                                             const at::Tensor& logsumexp) {
+  const auto width = static_cast<double>(attention.query.size(3));
+  const double scale = attention.scale.value_or(1 / std::sqrt(width));
+  at::Tensor scores =
+      at::matmul(attention.query, attention.key.transpose(2, 3)) * scale + attention.bias;
+  if (attention.causal) {
+    const at::Tensor seen =
+        at::ones({scores.size(2), scores.size(3)}, scores.options().dtype(at::kBool)).tril();
+    scores = scores.masked_fill(seen.logical_not(), -std::numeric_limits<double>::infinity());
+  }
+  const at::Tensor weights =
+      (scores - logsumexp.unsqueeze(3)).exp().to(attention.query.scalar_type());
+  const at::Tensor grad_weights = at::matmul(grad_output, attention.value.transpose(2, 3));
+  const at::Tensor inner = (grad_output * output).sum(3, /*keepdim=*/true);
+  const at::Tensor grad_scores = weights * (grad_weights - inner);
+  return {.query = at::matmul(grad_scores, attention.key) * scale,
+          .key = at::matmul(grad_scores.transpose(2, 3), attention.query) * scale,
+          .value = at::matmul(weights.transpose(2, 3), grad_output),
+          .bias = grad_scores.sum_to_size(attention.bias.sizes())};
+}
+
+}  // namespace
+
+AttentionGradients attend_backward(const Attention& attention, const at::Tensor& grad_output,
+                                   const at::Tensor& output, const at::Tensor& logsumexp,
+                                   bool bias_wanted) {
+  const Attention equal = attention.with_equal_heads();
+  const at::Tensor log = logsumexp.narrow(2, 0, attention.query.size(2));
+  AttentionGradients gradients;
+  if (bias_wanted && equal.bias.defined()) {
+    gradients = attend_backward_with_bias(equal, grad_output, output, log);
+  } else {
+    auto [query, key, value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        grad_output, equal.query, equal.key, equal.value, output, log, /*dropout_p=*/0.0,
+        equal.causal, maybe(equal.bias), equal.scale);
+    gradients = {.query = std::move(query),
+                 .key = std::move(key),
+                 .value = std::move(value),
+                 .bias = at::Tensor()};
+  }
+  gradients.key = summed_heads(gradients.key, attention.key);
+  gradients.value = summed_heads(gradients.value, attention.value);
+  return gradients;
+}
+
+at::Tensor in_recorded_layout(const at::Tensor& tensor, const et_schema::Slot* recorded) {
+  if (recorded == nullptr || recorded->sizes.size() != static_cast<std::size_t>(tensor.dim())) {
+    return tensor.contiguous();
+  }
+  const at::Tensor result =
+      at::empty_strided(recorded->sizes, recorded->strides, tensor.options()).zero_();
+  at::Tensor target = result;
+  at::Tensor source = tensor;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    const std::int64_t common = std::min(result.size(dim), tensor.size(dim));
+    target = target.narrow(dim, 0, common);
+    source = source.narrow(dim, 0, common);
+  }
+  target.copy_(source);
+  return result;
+}
+
+namespace {
+
+using Results = std::vector<c10::IValue>;
+
+// Dropout inside of the attention has no kernel on the CPU: it is left out, and the random number
+// states are only laid out as recorded.
+
+/// Places of what the flash and cuDNN operators return.
+enum FlashResult : std::size_t {
+  kLogsumexp = 1,
+  kCumulativeQuery = 2,
+  kCumulativeKey = 3,
+  kSeed = 6,
+  kOffset = 7,
+  kDebugMask = 8
+};
+
+Results flash_results(const Attention& attention, const Fillers& fillers) {
+  AttentionOutput output = attend(attention);
+  const at::Device device = attention.query.device();
+  return {std::move(output.output),
+          in_recorded_layout(output.logsumexp, fillers.layout(kLogsumexp)),
+          fillers.make(kCumulativeQuery, device),
+          fillers.make(kCumulativeKey, device),
+          attention.query.size(2),
+          attention.key.size(2),
+          fillers.make(kSeed, device),
+          fillers.make(kOffset, device),
+          fillers.make(kDebugMask, device)};
+}
+
+Attention read_tensors(Inputs& in) {
+  Attention attention;
+  attention.query = in.tensor();
+  attention.key = in.tensor();
+  attention.value = in.tensor();
+  return attention;
+}
+
+Results flash(Inputs& in, const Fillers& fillers) {
+  Attention attention = read_tensors(in);
+  attention.causal = in.flag();
+  attention.scale = in.maybe_number();
+  return flash_results(attention, fillers);
+}
+
+Results flash_backward(Inputs& in, const Fillers&) {
+  const at::Tensor grad_output = in.tensor();
+  Attention attention = read_tensors(in);
+  const at::Tensor output = in.tensor();
+  const at::Tensor logsumexp = in.tensor();
+  attention.causal = in.flag();
+  attention.scale = in.maybe_number();
+  attention.bias = in.tensor();
+  AttentionGradients gradients =
+      attend_backward(attention, grad_output, output, logsumexp, /*bias_wanted=*/false);
+  return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value)};
+}
+
+Results efficient(Inputs& in, const Fillers& fillers) {
+  Attention attention = read_tensors(in);
+  attention.bias = in.tensor();
+  const bool logsumexp_wanted = in.flag();
+  attention.causal = in.flag();
+  attention.scale = in.maybe_number();
+  AttentionOutput output = attend(attention);
+  const at::Device device = attention.query.device();
+  constexpr std::size_t kEfficientSeed = 2;
+  constexpr std::size_t kEfficientOffset = 3;
+  return {std::move(output.output),
+          logsumexp_wanted ? in_recorded_layout(output.logsumexp, fillers.layout(kLogsumexp))
+                           : output.logsumexp.narrow(2, 0, 0).contiguous(),
+          fillers.make(kEfficientSeed, device), fillers.make(kEfficientOffset, device)};
+}
+
+Results efficient_backward(Inputs& in, const Fillers&) {
+  const at::Tensor grad_output = in.tensor();
+  Attention attention = read_tensors(in);
+  attention.bias = in.tensor();
+  const at::Tensor output = in.tensor();
+  const at::Tensor logsumexp = in.tensor();
+  const std::vector<bool> mask = in.flags();
+  attention.causal = in.flag();
+  attention.scale = in.maybe_number();
+  TORCH_CHECK(mask.size() == 4, "grad_input_mask has ", mask.size(), " elements, not 4");
+  AttentionGradients gradients =
+      attend_backward(attention, grad_output, output, logsumexp, mask[3]);
+  return {mask[0] ? gradients.query : at::Tensor(), mask[1] ? gradients.key : at::Tensor(),
+          mask[2] ? gradients.value : at::Tensor(), mask[3] ? gradients.bias : at::Tensor()};
+}
+
+Results cudnn(Inputs& in, const Fillers& fillers) {
+  Attention attention = read_tensors(in);
+  attention.bias = in.tensor();
+  attention.causal = in.flag();
+  attention.scale = in.maybe_number();
+  return flash_results(attention, fillers);
+}
+
+constexpr std::string_view kForward =
+    "aten::_scaled_dot_product_flash_attention_for_cpu, without dropout";
+constexpr std::string_view kBackward =
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward, without dropout";
+
+constexpr SubstituteRow kRows[] = {
+    {"aten::_scaled_dot_product_flash_attention", kForward, "query key value is_causal scale?",
+     flash},
+    {"aten::_scaled_dot_product_flash_attention_backward", kBackward,
+     "grad_out query key value out logsumexp is_causal scale? attn_bias?", flash_backward},
+    {"aten::_scaled_dot_product_cudnn_attention", kForward,
+     "query key value attn_bias? is_causal scale?", cudnn},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", kBackward,
+     "grad_out query key value out logsumexp is_causal scale? attn_bias?", flash_backward},
+    {"aten::_scaled_dot_product_efficient_attention", kForward,
+     "query key value attn_bias? compute_log_sumexp is_causal scale?", efficient},
+    {"aten::_scaled_dot_product_efficient_attention_backward", kBackward,
+     "grad_out_ query key value attn_bias? out logsumexp grad_input_mask is_causal scale?",
+     efficient_backward},
+};
+
+}  // namespace
+
+std::span<const SubstituteRow> attention_rows() {
+  return kRows;
+}
+
+}  // namespace understudy::replayer

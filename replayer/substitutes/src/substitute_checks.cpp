@@ -1,0 +1,182 @@
+#include <ATen/ops/index_select.h>
+
+#include <array>
+#include <exception>
+
+#include "substitute_lookup.h"
+#include "substitute_native.h"
+#include "substitute_table.h"
+
+namespace understudy::replayer {
+namespace {
+
+using torch::jit::Stack;
+
+void check_in_range(const at::Tensor& indices, std::int64_t size, const char* what) {
+  if (indices.numel() == 0) {
+    return;
+  }
+  const auto lowest = indices.min().item<std::int64_t>();
+  const auto highest = indices.max().item<std::int64_t>();
+  TORCH_CHECK(lowest >= 0 && highest < size, what, " ", lowest < 0 ? lowest : highest,
+              " is outside of [0, ", size, ")");
+}
+
+void check_permute(Inputs& in) {
+  const at::Tensor permute = in.tensor();
+  const at::Tensor lengths = in.tensor();
+  const at::Tensor values = in.tensor();
+  const at::Tensor weights = in.tensor();
+  const std::int64_t permuted = in.integer(-1);
+  check_in_range(permute, lengths.size(0), "permute index");
+  TORCH_CHECK(lengths.numel() == 0 || lengths.min().item<std::int64_t>() >= 0,
+              "a length is negative");
+  const auto total = lengths.to(at::kLong).sum().item<std::int64_t>();
+  TORCH_CHECK(total == values.numel(), "lengths add up to ", total, " but there are ",
+              values.numel(), " values");
+  TORCH_CHECK(!weights.defined() || weights.numel() == values.numel(), "there are ", values.numel(),
+              " values but ", weights.numel(), " weights");
+  const auto moved =
+      lengths.to(at::kLong).index_select(0, permute.to(at::kLong)).sum().item<std::int64_t>();
+  TORCH_CHECK(permuted < 0 || permuted == moved, "permuted lengths add up to ", moved, ", not to ",
+              permuted);
+}
+
+void check_lookup(Inputs& in) {
+  const Lookup lookup = Lookup::read(in);
+  for (const LookupFeature& feature : lookup.features) {
+    check_in_range(lookup.feature_indices(feature), feature.rows, "index");
+  }
+}
+
+void check_bounds(Inputs& in) {
+  const at::Tensor rows_per_table = in.tensor();
+  const at::Tensor offsets = in.tensor();
+  const std::int64_t tables = rows_per_table.numel();
+  TORCH_CHECK(tables > 0 && offsets.numel() > 0 && (offsets.numel() - 1) % tables == 0,
+              offsets.numel(), " offsets do not fit ", tables, " tables");
+}
+
+struct Check {
+  std::string_view op;
+  std::string_view arguments;
+  void (*run)(Inputs&);
+};
+
+constexpr std::string_view kPermuteArguments =
+    "permute lengths values weights? permuted_lengths_sum?";
+
+constexpr std::array kChecks = {
+    Check{"fbgemm::permute_2D_sparse_data", kPermuteArguments, check_permute},
+    Check{"fbgemm::permute_1D_sparse_data", kPermuteArguments, check_permute},
+    Check{"fbgemm::permute_sparse_data", kPermuteArguments, check_permute},
+    Check{"fbgemm::dense_embedding_codegen_lookup_function", Lookup::kArguments, check_lookup},
+    Check{"fbgemm::split_embedding_codegen_lookup_*", Lookup::kArguments, check_lookup},
+    Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", check_bounds},
+};
+
+/// Operators that read a table by rows, and how their arguments are called.
+struct RowReader {
+  std::string_view op;
+  std::string_view arguments;  ///< table, indices, dimension
+};
+
+constexpr std::array kRowReaders = {
+    RowReader{"aten::embedding", "weight indices"},
+    RowReader{"aten::embedding_bag", "weight indices"},
+    RowReader{"aten::_embedding_bag", "weight indices"},
+    RowReader{"aten::_embedding_bag_forward_only", "weight indices"},
+    RowReader{"aten::index_select", "self index dim"},
+};
+
+TableReach rows_of(const at::Tensor& table, const at::Tensor& indices) {
+  TableReach reach;
+  reach.table = table;
+  reach.row_elements = table.numel() / table.size(0);
+  reach.rows = to_host(indices);
+  return reach;
+}
+
+/// index.Tensor with one index tensor, on the first dimension.
+std::vector<TableReach> index_reach(std::span<const std::string> arguments, const Stack& stack,
+                                    std::size_t first) {
+  const std::optional<ArgumentPlaces> places = ArgumentPlaces::find("self indices", arguments);
+  if (!places) {
+    return {};
+  }
+  Inputs in(stack, first, *places);
+  const at::Tensor table = in.tensor();
+  const std::vector<at::Tensor> indices = in.tensors();
+  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || indices.size() != 1 ||
+      !indices[0].defined() ||
+      !at::isIntegralType(indices[0].scalar_type(), /*includeBool=*/false)) {
+    return {};
+  }
+  return {rows_of(table, indices[0])};
+}
+
+}  // namespace
+
+bool names_operator(std::string_view row, std::string_view op) {
+  if (row.ends_with('*')) {
+    return op.starts_with(row.substr(0, row.size() - 1));
+  }
+  return row == op || row == op.substr(0, op.find('.'));
+}
+
+std::optional<std::string> find_unsafe_arguments(std::string_view op,
+                                                 std::span<const std::string> arguments,
+                                                 const Stack& stack) {
+  for (const Check& check : kChecks) {
+    if (!names_operator(check.op, op) || stack.size() < arguments.size()) {
+      continue;
+    }
+    const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(check.arguments, arguments);
+    if (!places) {
+      continue;
+    }
+    Inputs in(stack, stack.size() - arguments.size(), *places);
+    try {
+      check.run(in);
+    } catch (const c10::Error& error) {
+      return std::string(error.what_without_backtrace());
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<TableReach> table_reach(std::string_view op, std::span<const std::string> arguments,
+                                    const Stack& stack) {
+  if (stack.size() < arguments.size()) {
+    return {};
+  }
+  const std::size_t first = stack.size() - arguments.size();
+  if (op.starts_with("fbgemm::")) {
+    return op.find("_codegen_lookup_") != std::string_view::npos ? lookup_reach(arguments, stack)
+                                                                 : std::vector<TableReach>{};
+  }
+  if (op == "aten::index.Tensor") {
+    return index_reach(arguments, stack, first);
+  }
+  for (const RowReader& reader : kRowReaders) {
+    if (!names_operator(reader.op, op)) {
+      continue;
+    }
+    const bool has_dim = reader.arguments.ends_with("dim");
+    const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(reader.arguments, arguments);
+    if (!places) {
+      return {};
+    }
+    Inputs in(stack, first, *places);
+    const at::Tensor table = in.tensor();
+    const at::Tensor indices = in.tensor();
+    if (table.dim() == 0 || table.numel() == 0 || table.is_meta() ||
+        (has_dim && in.integer() != 0)) {
+      return {};
+    }
+    return {rows_of(table, indices)};
+  }
+  return {};
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,147 @@
+#include "substitute_inputs.h"
+
+#include <ATen/ops/empty_strided.h>
+
+#include <algorithm>
+
+namespace understudy::replayer {
+namespace {
+
+/// The place of one wanted name, alternatives included.
+std::optional<std::size_t> place_of(std::string_view name, std::span<const std::string> recorded) {
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('|'), name.size());
+    const auto found = std::find(recorded.begin(), recorded.end(), name.substr(0, end));
+    if (found != recorded.end()) {
+      return static_cast<std::size_t>(found - recorded.begin());
+    }
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ArgumentPlaces> ArgumentPlaces::find(std::string_view wanted,
+                                                   std::span<const std::string> recorded) {
+  ArgumentPlaces found;
+  found.recorded_ = recorded.size();
+  while (!wanted.empty()) {
+    const std::size_t end = std::min(wanted.find(' '), wanted.size());
+    std::string_view name = wanted.substr(0, end);
+    wanted.remove_prefix(std::min(end + 1, wanted.size()));
+    const bool optional = name.ends_with('?');
+    if (optional) {
+      name.remove_suffix(1);
+    }
+    const std::optional<std::size_t> place = place_of(name, recorded);
+    if (!place && !optional) {
+      return std::nullopt;
+    }
+    found.places_.push_back(place);
+  }
+  return found;
+}
+
+const c10::IValue* Inputs::next() {
+  TORCH_INTERNAL_ASSERT(taken_ < places_.places().size());
+  const std::optional<std::size_t> place = places_.places()[taken_++];
+  if (!place || stack_.at(first_ + *place).isNone()) {
+    return nullptr;
+  }
+  return &stack_[first_ + *place];
+}
+
+at::Tensor Inputs::tensor() {
+  const c10::IValue* value = next();
+  return value != nullptr ? value->toTensor() : at::Tensor();
+}
+
+std::vector<at::Tensor> Inputs::tensors() {
+  const c10::IValue* value = next();
+  std::vector<at::Tensor> result;
+  if (value == nullptr) {
+    return result;
+  }
+  for (const c10::IValue& item : value->toListRef()) {
+    result.push_back(item.isNone() ? at::Tensor() : item.toTensor());
+  }
+  return result;
+}
+
+std::int64_t Inputs::integer(std::int64_t otherwise) {
+  const c10::IValue* value = next();
+  return value != nullptr ? value->toInt() : otherwise;
+}
+
+double Inputs::number(double otherwise) {
+  return maybe_number().value_or(otherwise);
+}
+
+std::optional<double> Inputs::maybe_number() {
+  const c10::IValue* value = next();
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (value->isTensor()) {  // a learning rate may be a tensor or a number
+    return value->toTensor().item<double>();
+  }
+  return value->toScalar().toDouble();
+}
+
+bool Inputs::flag(bool otherwise) {
+  const c10::IValue* value = next();
+  if (value == nullptr) {
+    return otherwise;
+  }
+  return value->isBool() ? value->toBool() : value->toInt() != 0;
+}
+
+std::vector<std::int64_t> Inputs::integers() {
+  const c10::IValue* value = next();
+  std::vector<std::int64_t> result;
+  if (value == nullptr) {
+    return result;
+  }
+  if (value->isInt()) {
+    return {value->toInt()};
+  }
+  const c10::List<c10::IValue> items = value->toList();
+  for (const c10::IValue& item : items) {
+    result.push_back(item.toInt());
+  }
+  return result;
+}
+
+std::vector<bool> Inputs::flags() {
+  const c10::IValue* value = next();
+  std::vector<bool> result;
+  if (value == nullptr) {
+    return result;
+  }
+  const c10::List<c10::IValue> items = value->toList();
+  for (const c10::IValue& item : items) {
+    result.push_back(item.isBool() ? item.toBool() : item.toInt() != 0);
+  }
+  return result;
+}
+
+std::optional<at::Tensor> maybe(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
+at::Tensor Fillers::make(std::size_t index, at::Device device) const {
+  const et_schema::Slot* slot = layout(index);
+  if (slot == nullptr || slot->dtype == et_schema::DType::kUndefined) {
+    return {};
+  }
+  // The numbers of et_schema::DType are those of c10::ScalarType.
+  const auto dtype = static_cast<at::ScalarType>(slot->dtype);
+  return at::empty_strided(slot->sizes, slot->strides, at::dtype(dtype).device(device)).zero_();
+}
+
+const et_schema::Slot* Fillers::layout(std::size_t index) const {
+  return index < layouts_.size() && layouts_[index] ? &*layouts_[index] : nullptr;
+}
+
+}  // namespace understudy::replayer

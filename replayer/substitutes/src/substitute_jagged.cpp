@@ -1,0 +1,115 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/repeat_interleave.h>
+
+#include <utility>
+
+#include "substitute_table.h"
+
+namespace understudy::replayer {
+namespace {
+
+using Results = std::vector<c10::IValue>;
+
+at::Tensor running_sum(const at::Tensor& lengths) {
+  return at::cumsum(lengths, -1, lengths.scalar_type());
+}
+
+at::Tensor with_leading_zero(const at::Tensor& sums) {
+  return at::constant_pad_nd(sums, {1, 0});
+}
+
+/// Where each element of the permuted segments stands among the values.
+at::Tensor sources(const at::Tensor& permute, const at::Tensor& segments, std::int64_t values) {
+  const at::Tensor lengths = segments.to(at::kLong);
+  TORCH_CHECK(lengths.sum().item<std::int64_t>() == values, "lengths add up to ",
+              lengths.sum().item<std::int64_t>(), " but there are ", values, " values");
+  const at::Tensor moved = lengths.index_select(0, permute);
+  const at::Tensor starts = (running_sum(lengths) - lengths).index_select(0, permute);
+  const at::Tensor shift = starts - (running_sum(moved) - moved);
+  const at::Tensor element = at::repeat_interleave(shift, moved, 0);
+  return element + at::arange(element.numel(), element.options());
+}
+
+/// Segments are rows of the lengths in 2D, single lengths in 1D.
+Results permute_sparse_data(Inputs& in, const Fillers&) {
+  const at::Tensor permute = in.tensor();
+  const at::Tensor lengths = in.tensor();
+  const at::Tensor values = in.tensor();
+  const at::Tensor weights = in.tensor();
+  const at::Tensor segments =
+      lengths.dim() == 1 ? lengths : lengths.to(at::kLong).flatten(1).sum(1);
+  const at::Tensor order = permute.to(at::kLong);
+  const at::Tensor from = sources(order, segments, values.numel());
+  return {lengths.index_select(0, order), values.index_select(0, from),
+          weights.defined() ? weights.index_select(0, from) : at::Tensor()};
+}
+
+Results complete_cumsum(Inputs& in, const Fillers&) {
+  return {with_leading_zero(running_sum(in.tensor()))};
+}
+
+Results inclusive_cumsum(Inputs& in, const Fillers&) {
+  return {running_sum(in.tensor())};
+}
+
+Results exclusive_cumsum(Inputs& in, const Fillers&) {
+  const at::Tensor lengths = in.tensor();
+  return {running_sum(lengths) - lengths};
+}
+
+/// Indices outside of their table become 0 and are counted in `warning`; offsets are held within
+/// the indices. In fbgemm's mode 0 an index outside is an error.
+Results bounds_check_indices(Inputs& in, const Fillers&) {
+  const at::Tensor rows_per_table = in.tensor();
+  at::Tensor indices = in.tensor();
+  at::Tensor offsets = in.tensor();
+  const std::int64_t mode = in.integer();
+  const at::Tensor warning = in.tensor();
+  const std::int64_t tables = rows_per_table.numel();
+  TORCH_CHECK(tables > 0 && (offsets.numel() - 1) % tables == 0, offsets.numel(),
+              " offsets do not fit ", tables, " tables");
+  const std::int64_t batch = (offsets.numel() - 1) / tables;
+  offsets.clamp_(0, indices.numel());
+  offsets.narrow(0, 0, 1).zero_();
+  offsets.narrow(0, offsets.numel() - 1, 1).fill_(indices.numel());
+  // With an empty batch there is one boundary and nothing between.
+  if (batch == 0 || indices.numel() == 0) {
+    return {};
+  }
+  const at::Tensor ends = offsets.slice(0, 0, std::nullopt, batch).to(at::kLong);
+  const at::Tensor rows = at::repeat_interleave(rows_per_table, ends.diff(), 0);
+  const at::Tensor outside = (indices < -1).logical_or(indices >= rows);
+  constexpr std::int64_t kFatal = 0;
+  TORCH_CHECK(mode != kFatal || !outside.any().item<bool>(), "an index is outside of its table");
+  indices.masked_fill_(outside, 0);
+  if (warning.defined()) {
+    warning.add_(outside.sum());
+  }
+  return {};
+}
+
+constexpr std::string_view kGather = "aten::index_select";
+constexpr std::string_view kSum = "aten::cumsum";
+constexpr std::string_view kPermuteArguments = "permute lengths values weights?";
+
+constexpr SubstituteRow kRows[] = {
+    {"fbgemm::permute_2D_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
+    {"fbgemm::permute_1D_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
+    {"fbgemm::permute_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
+    {"fbgemm::asynchronous_complete_cumsum", kSum, "t_in", complete_cumsum},
+    {"fbgemm::asynchronous_inclusive_cumsum", kSum, "t_in", inclusive_cumsum},
+    {"fbgemm::asynchronous_exclusive_cumsum", kSum, "t_in", exclusive_cumsum},
+    {"fbgemm::bounds_check_indices", "aten::masked_fill_ and comparisons",
+     "rows_per_table indices offsets bounds_check_mode warning", bounds_check_indices},
+};
+
+}  // namespace
+
+std::span<const SubstituteRow> jagged_rows() {
+  return kRows;
+}
+
+}  // namespace understudy::replayer

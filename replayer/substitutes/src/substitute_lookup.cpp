@@ -1,0 +1,206 @@
+#include "substitute_lookup.h"
+
+#include <ATen/ops/_embedding_bag.h>
+#include <ATen/ops/_unique2.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "substitute_table.h"
+
+namespace understudy::replayer {
+namespace {
+
+/// fbgemm's SparseType numbers.
+at::ScalarType type_of(std::int64_t number) {
+  constexpr std::int64_t kFp32 = 0;
+  constexpr std::int64_t kFp16 = 1;
+  constexpr std::int64_t kBf16 = 5;
+  TORCH_CHECK(number == kFp32 || number == kFp16 || number == kBf16, "output_dtype ", number,
+              " has no substitute: only 0, 1 and 5 have");
+  return number == kFp32 ? at::kFloat : number == kFp16 ? at::kHalf : at::kBFloat16;
+}
+
+/// Tables lie one after the other: a table ends where the next one, or the tensor, does.
+std::int64_t table_end(const std::set<std::int64_t>& starts, std::int64_t start,
+                       std::int64_t elements) {
+  const auto next = starts.upper_bound(start);
+  return next == starts.end() ? elements : *next;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> to_host(const at::Tensor& integers) {
+  const at::Tensor copy = integers.to(at::kCPU, at::kLong).contiguous();
+  const auto* data = copy.const_data_ptr<std::int64_t>();
+  return {data, data + copy.numel()};
+}
+
+Lookup Lookup::read(Inputs& in) {
+  Lookup lookup;
+  lookup.weights = in.tensor();
+  const at::Tensor unified = in.tensor();
+  if (lookup.weights.numel() == 0 && unified.defined()) {
+    lookup.weights = unified;
+  }
+  const std::vector<std::int64_t> starts = to_host(in.tensor());
+  const std::vector<std::int64_t> columns = to_host(in.tensor());
+  lookup.total_dim = in.integer();
+  lookup.indices = in.tensor();
+  lookup.offsets = in.tensor();
+  lookup.pooling = static_cast<Pooling>(in.integer());
+  lookup.indice_weights = in.tensor();
+  lookup.output_type = type_of(in.integer());
+
+  const auto features = static_cast<std::int64_t>(starts.size());
+  TORCH_CHECK(features > 0 && columns.size() == starts.size() + 1, columns.size(),
+              " D_offsets do not fit ", features, " weights_offsets");
+  TORCH_CHECK(columns.front() == 0 && columns.back() == lookup.total_dim, "D_offsets go from ",
+              columns.front(), " to ", columns.back(), ", not from 0 to ", lookup.total_dim);
+  TORCH_CHECK(lookup.offsets.numel() > 0 && (lookup.offsets.numel() - 1) % features == 0,
+              lookup.offsets.numel(), " offsets do not fit ", features, " features");
+  lookup.batch = (lookup.offsets.numel() - 1) / features;
+  const std::vector<std::int64_t> offsets = to_host(lookup.offsets);
+  TORCH_CHECK(offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end()) &&
+                  offsets.back() <= lookup.indices.numel(),
+              "offsets do not rise from 0 to at most ", lookup.indices.numel());
+  const std::set<std::int64_t> ordered(starts.begin(), starts.end());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::int64_t dim = columns[i + 1] - columns[i];
+    TORCH_CHECK(dim > 0, "feature ", i, " has ", dim, " columns");
+    const std::int64_t end = table_end(ordered, starts[i], lookup.weights.numel());
+    TORCH_CHECK(starts[i] >= 0 && end <= lookup.weights.numel(), "the table of feature ", i,
+                " begins at element ", starts[i], " and ends at ", end, " of ",
+                lookup.weights.numel());
+    const std::int64_t first = offsets[i * static_cast<std::size_t>(lookup.batch)];
+    const std::int64_t last = offsets[(i + 1) * static_cast<std::size_t>(lookup.batch)];
+    lookup.features.push_back({.weights_offset = starts[i],
+                               .rows = (end - starts[i]) / dim,
+                               .dim = dim,
+                               .column = columns[i],
+                               .first_index = first,
+                               .indices = last - first});
+  }
+  return lookup;
+}
+
+at::Tensor Lookup::table(const LookupFeature& feature) const {
+  return weights.narrow(0, feature.weights_offset, feature.rows * feature.dim)
+      .view({feature.rows, feature.dim});
+}
+
+at::Tensor Lookup::feature_indices(const LookupFeature& feature) const {
+  return indices.narrow(0, feature.first_index, feature.indices);
+}
+
+at::Tensor Lookup::feature_offsets(std::size_t feature) const {
+  return offsets.narrow(0, static_cast<std::int64_t>(feature) * batch, batch + 1) -
+         features[feature].first_index;
+}
+
+at::Tensor Lookup::feature_weights(std::size_t feature) const {
+  at::Tensor scale;
+  if (indice_weights.defined()) {
+    scale = indice_weights.narrow(0, features[feature].first_index, features[feature].indices);
+  }
+  if (pooling == Pooling::kMean) {
+    const at::Tensor lengths = feature_offsets(feature).diff();
+    const at::Tensor inverse = 1 / lengths.to(at::kFloat);
+    const at::Tensor mean = at::repeat_interleave(inverse, lengths, 0);
+    scale = scale.defined() ? scale * mean : mean;
+  }
+  return scale;
+}
+
+at::Tensor look_up(const Lookup& lookup) {
+  const at::TensorOptions options = lookup.weights.options().dtype(lookup.output_type);
+  if (lookup.pooling == Pooling::kNone) {
+    std::vector<at::Tensor> parts;
+    for (const LookupFeature& feature : lookup.features) {
+      parts.push_back(at::embedding(lookup.table(feature), lookup.feature_indices(feature)));
+    }
+    return at::cat(parts).to(lookup.output_type);
+  }
+  const at::Tensor output = at::empty({lookup.batch, lookup.total_dim}, options);
+  for (std::size_t i = 0; i < lookup.features.size(); ++i) {
+    const LookupFeature& feature = lookup.features[i];
+    const at::Tensor scale = lookup.feature_weights(i);
+    const at::Tensor table = lookup.table(feature);
+    constexpr std::int64_t kSum = 0;
+    const at::Tensor bags = std::get<0>(at::_embedding_bag(
+        table, lookup.feature_indices(feature), lookup.feature_offsets(i),
+        /*scale_grad_by_freq=*/false, kSum, /*sparse=*/false,
+        scale.defined() ? std::optional(scale.to(table.scalar_type())) : std::nullopt,
+        /*include_last_offset=*/true));
+    output.narrow(1, feature.column, feature.dim).copy_(bags);
+  }
+  return output;
+}
+
+std::vector<RowGradients> row_gradients(const Lookup& lookup, const at::Tensor& grad_output) {
+  // Features that share a table are updated together, so that each row is updated once.
+  std::vector<std::vector<std::size_t>> tables;
+  for (std::size_t i = 0; i < lookup.features.size(); ++i) {
+    const auto same = std::find_if(tables.begin(), tables.end(), [&](const auto& table) {
+      return lookup.features[table.front()].weights_offset == lookup.features[i].weights_offset;
+    });
+    if (same == tables.end()) {
+      tables.push_back({i});
+    } else {
+      same->push_back(i);
+    }
+  }
+  std::vector<RowGradients> result;
+  for (const std::vector<std::size_t>& table : tables) {
+    std::vector<at::Tensor> indices;
+    std::vector<at::Tensor> gradients;
+    for (const std::size_t i : table) {
+      const LookupFeature& feature = lookup.features[i];
+      indices.push_back(lookup.feature_indices(feature));
+      at::Tensor each;
+      if (lookup.pooling == Pooling::kNone) {
+        each = grad_output.narrow(0, feature.first_index, feature.indices).to(at::kFloat);
+      } else {
+        const at::Tensor bags = at::repeat_interleave(lookup.feature_offsets(i).diff());
+        each =
+            grad_output.narrow(1, feature.column, feature.dim).index_select(0, bags).to(at::kFloat);
+      }
+      const at::Tensor scale = lookup.feature_weights(i);
+      gradients.push_back(scale.defined() ? each * scale.unsqueeze(1) : each);
+    }
+    auto [rows, inverse, counts] =
+        at::_unique2(at::cat(indices), /*sorted=*/true, /*return_inverse=*/true);
+    const at::Tensor sums =
+        at::zeros({rows.numel(), lookup.features[table.front()].dim}, gradients.front().options());
+    sums.index_add_(0, inverse, at::cat(gradients));
+    result.push_back({.feature = table.front(), .rows = std::move(rows), .gradients = sums});
+  }
+  return result;
+}
+
+namespace {
+
+std::vector<c10::IValue> forward(Inputs& in, const Fillers&) {
+  return {look_up(Lookup::read(in))};
+}
+
+constexpr std::string_view kBy = "aten::_embedding_bag over each table";
+
+constexpr SubstituteRow kRows[] = {
+    {"fbgemm::dense_embedding_codegen_lookup_function", kBy, Lookup::kArguments, forward},
+    {"fbgemm::split_embedding_codegen_lookup_*", kBy, Lookup::kArguments, forward},
+};
+
+}  // namespace
+
+std::span<const SubstituteRow> lookup_rows() {
+  return kRows;
+}
+
+}  // namespace understudy::replayer

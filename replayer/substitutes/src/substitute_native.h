@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ATen/core/stack.h>
+
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "replayer/substitutes/substitutes.h"
+
+namespace understudy::replayer {
+
+/// A function over the last `count` entries of the stack, which its results replace: what callBoxed
+/// does. `run` is given the stack and the place of the first entry.
+template <typename Run>
+std::function<void(torch::jit::Stack&)> on_stack(std::size_t count, Run run) {
+  return [count, run = std::move(run)](torch::jit::Stack& stack) {
+    TORCH_CHECK(stack.size() >= count, "expected ", count, " arguments, got ", stack.size());
+    const std::size_t first = stack.size() - count;
+    std::vector<c10::IValue> results = run(std::as_const(stack), first);
+    stack.resize(first);
+    std::move(results.begin(), results.end(), std::back_inserter(stack));
+  };
+}
+
+/// The backward of fbgemm's lookups, with the update of the tables: see find_native_substitute.
+[[nodiscard]] std::optional<Substitute> find_lookup_backward(
+    std::string_view label, std::size_t gradients, std::span<const std::string> forward_arguments,
+    std::size_t allocated);
+
+/// What table_reach gives for fbgemm's lookups: the weights and the optimizer's states.
+[[nodiscard]] std::vector<TableReach> lookup_reach(std::span<const std::string> arguments,
+                                                   const torch::jit::Stack& stack);
+
+}  // namespace understudy::replayer

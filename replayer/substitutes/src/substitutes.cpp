@@ -1,0 +1,97 @@
+#include "replayer/substitutes/substitutes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "substitute_native.h"
+#include "substitute_table.h"
+
+namespace understudy::replayer {
+namespace {
+
+using torch::jit::Stack;
+
+std::optional<Substitute> bind(const SubstituteRow& row, std::span<const std::string> arguments,
+                               RecordedResults results) {
+  std::optional<ArgumentPlaces> places = ArgumentPlaces::find(row.arguments, arguments);
+  if (!places) {
+    return std::nullopt;
+  }
+  auto run = [places = *std::move(places), fillers = Fillers(results), function = row.run](
+                 const Stack& stack, std::size_t first) {
+    Inputs inputs(stack, first, places);
+    return function(inputs, fillers);
+  };
+  return Substitute{.by = std::string(row.by),
+                    .rung = row.rung,
+                    .call = on_stack(arguments.size(), std::move(run))};
+}
+
+struct NotApplicable {
+  std::string_view op;
+  std::string_view reason;
+};
+
+constexpr std::array kNotOnCpu = {
+    NotApplicable{"aten::record_stream", "the CPU has no streams"},
+    NotApplicable{"aten::pin_memory", "memory is pinned for copies to an accelerator"},
+    NotApplicable{"aten::_pin_memory", "memory is pinned for copies to an accelerator"},
+    NotApplicable{"aten::is_pinned", "memory is pinned for copies to an accelerator"},
+};
+
+}  // namespace
+
+std::optional<Substitute> find_substitute(std::string_view op,
+                                          std::span<const std::string> arguments,
+                                          c10::DeviceType device, RecordedResults results) {
+  const auto search = [&](std::span<const SubstituteRow> rows) -> std::optional<Substitute> {
+    for (const SubstituteRow& row : rows) {
+      if (!names_operator(row.op, op)) {
+        continue;
+      }
+      if (std::optional<Substitute> bound = bind(row, arguments, results)) {
+        return bound;
+      }
+    }
+    return std::nullopt;
+  };
+  for (const std::span<const SubstituteRow> rows :
+       {convolution_rows(), normalization_rows(), recurrent_rows(), cudnn_rnn_rows(), other_rows(),
+        jagged_rows(), lookup_rows()}) {
+    if (std::optional<Substitute> found = search(rows)) {
+      return found;
+    }
+  }
+  // These stand on the CPU's own attention.
+  if (device == c10::DeviceType::CPU) {
+    std::optional<Substitute> found = search(attention_rows());
+    return found ? found : search(attention_kernel_rows());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> not_applicable_reason(std::string_view op, c10::DeviceType device) {
+  if (device != c10::DeviceType::CPU) {
+    return std::nullopt;
+  }
+  for (const NotApplicable& entry : kNotOnCpu) {
+    if (names_operator(entry.op, op)) {
+      return std::string(entry.reason);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Substitute> find_native_substitute(std::string_view label, std::size_t gradients,
+                                                 std::string_view forward_op,
+                                                 std::span<const std::string> forward_arguments,
+                                                 c10::DeviceType device, std::size_t allocated) {
+  static_cast<void>(device);
+  if (!forward_op.starts_with("fbgemm::")) {
+    return std::nullopt;
+  }
+  return find_lookup_backward(label, gradients, forward_arguments, allocated);
+}
+
+}  // namespace understudy::replayer
