@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 bool same(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
-  return fs::substitute(a, b, ignored);
+  return fs::equivalent(a, b, ignored);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "replayer/bind/externals.h"
 #include "replayer/device/device.h"
 #include "replayer/device/kernel_settings.h"
+#include "replayer/device/placement.h"
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
 #include "replayer/memory/memory_limit.h"
