@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "program_builder.h"
+#include "backends/backend.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/externals.h"
 #include "replayer/run/run.h"

@@ -9,13 +9,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <memory>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "backends/job.h"
 #include "host_load.h"
 
 namespace understudy::replayer {
@@ -39,17 +38,12 @@ class Meeting {
   std::barrier<> barrier_;
 };
 
-class RankBackend : public backends::Backend {
+class RankJob : public backends::Job {
  public:
-  RankBackend(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
-  std::string name() const override { return "threads"; }
-  std::string version() const override { return {}; }
+  RankJob(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int world_size() const override { return meeting_.ranks(); }
   std::string host() const override { return {}; }
-  backends::GroupId make_group(const std::string&, std::span<const int>) override { return 0; }
-  std::unique_ptr<backends::Work> start(const backends::Call&) override { return nullptr; }
-  void wait(std::unique_ptr<backends::Work>) override {}
   std::vector<std::string> all_gather_text(const std::string& text) override {
     return meeting_.exchange(rank_, text);
   }
@@ -80,7 +74,7 @@ std::vector<Ending> play(const StopLimits& limits, const std::vector<RankPlay>& 
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      RankBackend backend(meeting, static_cast<int>(rank));
+      RankJob backend(meeting, static_cast<int>(rank));
       std::atomic<int> signal = 0;
       Monitor monitor;
       monitor.stop_signal = &signal;
@@ -164,7 +158,7 @@ TEST_P(StopRuleRanks, TheIntervalIsLookedAtWheneverTheirNumberHasGrownByAQuarter
 
 TEST(StopRule, NobodyToAskIsNoSignal) {
   Meeting meeting(1);
-  RankBackend backend(meeting, 0);
+  RankJob backend(meeting, 0);
   const Monitor monitor;
   StopRule rule({3, {}, {}}, backend, monitor);
   EXPECT_FALSE(rule.is_last({1}, 0));
