@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <utility>
+
 #include "et_schema/support/spin_pause.h"
 
 namespace understudy::replayer {

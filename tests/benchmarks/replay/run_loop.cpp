@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "program_builder.h"
 #include "backends/backend.h"
+#include "program_builder.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/externals.h"
 #include "replayer/run/run.h"

@@ -2,7 +2,8 @@
 
 namespace understudy::et_schema {
 
-/// Tells the core that a loop waits for another thread or for the time, and spares its other thread.
+/// Tells the core that a loop waits for another thread or for the time, and spares its other
+/// thread.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -194,7 +194,7 @@ TEST(ReportJson, IsTheGoldenFile) {
 TEST(ReportJson, HasTheKeysOfTheContract) {
   const auto json = nlohmann::json::parse(to_json(sample_report(2)));
   EXPECT_EQ(json["format"], "understudy-report");
-  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["version"], 2);
   EXPECT_EQ(json["world_size"], 2);
   for (const nlohmann::json& part : {json, json["ranks"][1]}) {
     for (const char* key : {"min", "median", "p10", "p90", "p99"}) {
@@ -323,24 +323,24 @@ TEST(ReportRefusal, AnotherFormat) {
 
 TEST(ReportRefusal, ANewerVersion) {
   EXPECT_EQ(refused_report([](auto& json) {
-              json["version"] = 2;
+              json["version"] = 3;
               json["environment"]["tool_version"] = "3.1.0";
             }),
             R"(the report is of a newer format than this program reads
   file:     report.json
   field:    version
-  expected: version 1 or older, which Understudy 0.1.0 reads
-  got:      version 2, written by Understudy 3.1.0
+  expected: version 2 or older, which Understudy 0.1.0 reads
+  got:      version 3, written by Understudy 3.1.0
   hint:     use that version of Understudy or a newer one, or make the report again with this one)");
   EXPECT_EQ(refused_report([](auto& json) {
-              json["version"] = 2;
+              json["version"] = 3;
               json.erase("environment");
             }),
             R"(the report is of a newer format than this program reads
   file:     report.json
   field:    version
-  expected: version 1 or older, which Understudy 0.1.0 reads
-  got:      version 2, written by Understudy of an unknown version
+  expected: version 2 or older, which Understudy 0.1.0 reads
+  got:      version 3, written by Understudy of an unknown version
   hint:     use that version of Understudy or a newer one, or make the report again with this one)");
   EXPECT_EQ(refused_report([](auto& json) { json["version"] = 0; }), R"(the report cannot be read
   file:     report.json
