@@ -79,7 +79,8 @@ std::optional<std::uint64_t> available_memory(const std::string& root) {
     // In a container the mount is often the group itself, whatever its path says.
     std::string path = group_path(root, version).value_or("");
     while (true) {
-      const std::string folder = root + std::string(version.mount) + path + "/";
+      std::string folder = root;
+      folder.append(version.mount).append(path).append("/");
       if (const Bytes rest = rest_of(folder, version)) {
         available = std::min(available.value_or(*rest), *rest);
       }

@@ -15,7 +15,6 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::SlotId;
 
 /// Below this share of its busy time a thread's overlap is what clocks and wrappers make of a
