@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "predictor/collectives/rows.h"
+#include "predictor/collectives/series.h"
+#include "predictor/costs/costs.h"
+
+namespace understudy::predictor {
+
+/// What all kinds of a platform have in common, fitted to all of their rows on one node: time =
+/// alpha x steps + beta x link bytes + gamma x reduced bytes (traffic.h).
+struct AlphaBetaGamma {
+  double alpha_ns = 0;
+  double beta_ns_per_byte = 0;
+  double gamma_ns_per_byte = 0;
+  bool operator==(const AlphaBetaGamma&) const = default;
+};
+
+/// The network between nodes: time = step x (nodes - 1) + bytes out of the busiest node /
+/// bandwidth.
+struct NodeNetwork {
+  double step_ns = 0;
+  double ns_per_byte = 0;
+  double width = 0;  ///< |ln error|, 90 %, of the rows that it was fitted to
+  bool operator==(const NodeNetwork&) const = default;
+};
+
+/// All of a platform's communication. on_device tells the two apart that a machine has: tensors on
+/// its GPUs, tensors of its hosts.
+struct CollectiveModels {
+  struct Platform {
+    bool on_device = true;
+    AlphaBetaGamma common;
+    std::optional<NodeNetwork> between_nodes = {};  ///< measured, or what a user says of it
+    bool operator==(const Platform&) const = default;
+  };
+  std::vector<Series> series;
+  std::vector<Platform> platforms;
+  bool operator==(const CollectiveModels&) const = default;
+};
+
+/// Fits all kinds that the rows hold. Rows of one rank tell nothing and are passed over.
+[[nodiscard]] CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows);
+
+/// What a call takes, from the arrival of its last rank. In this order:
+/// - the kind's own rows on as many nodes (of another element type where there are none of this);
+/// - for all_to_allv those of all_to_all, at the size that loads the busiest link as much;
+/// - another kind's, by its traffic and what all kinds have in common (not modelled, wider);
+/// - on several nodes without rows of such: the larger of what the ranks' links take, as on one
+///   node, and what the network between nodes takes (extrapolated); without either, the former
+///   alone (not modelled).
+/// Throws Error (usage) where the platform has no rows at all.
+[[nodiscard]] Estimate estimate(const CollectiveModels& models, const CommCall& call);
+
+}  // namespace understudy::predictor

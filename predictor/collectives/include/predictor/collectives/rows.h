@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/comms.h"
+#include "et_schema/model/dtype.h"
+
+namespace understudy::predictor {
+
+/// One measured communication.
+struct CollectiveRow {
+  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+  std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
+  int ranks = 2;           ///< of the group
+  int nodes = 1;           ///< that these ranks are on
+  bool on_device = true;   ///< the tensors lie on a GPU
+  et_schema::DType dtype = et_schema::DType::kFloat32;
+  double median_ns = 0;  ///< from the arrival of the last rank to the end
+  double spread_ns = 0;  ///< half of p90 - p10 of the repetitions; 0: not known
+  std::size_t n = 1;     ///< repetitions
+  std::string source;    ///< base name of the file that it comes from
+  bool operator==(const CollectiveRow&) const = default;
+};
+
+/// Version of the rows' own file.
+inline constexpr int kCollectiveRowsVersion = 1;
+
+/// As a file of our own: a header line, then a JSON line a row (docs/formats.md).
+[[nodiscard]] std::string to_json_lines(const std::vector<CollectiveRow>& rows);
+
+/// Reads it back. Throws Error (bad input) with line and field: not this format, a kind or element
+/// type that is not known, numbers outside of their range.
+[[nodiscard]] std::vector<CollectiveRow> parse_collective_row_lines(std::string_view text,
+                                                                    const std::string& file);
+
+/// Throws Error (bad input), naming `where`, unless the row can be a measurement: a size of 0 or
+/// more, one rank or more, no more nodes than ranks, a finite time above 0.
+void check_row(const CollectiveRow& row, const std::string& file, const std::string& where);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,269 @@
+#include "predictor/collectives/models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
+#include "predictor/collectives/traffic.h"
+#include "predictor/fitting/least_squares.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+
+constexpr double kHeld = 0.9;
+// Widths, |ln|, of what no row tells: the largest that the kinds and types of the tables showed.
+constexpr double kOtherKind = 0.4;
+constexpr double kOtherDtype = 0.2;
+constexpr double kOtherPlace = 0.7;  ///< GPUs' links for hosts', or the other way round
+constexpr double kNoNetwork = 2.3;   ///< nodes between which nothing is known: ten times
+constexpr double kOtherNodes = 0.3;
+
+bool is_free(CommKind kind) {
+  return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;
+}
+
+void widen(Estimate& estimate, double width) {
+  const double low = std::log(estimate.ns / estimate.low_ns);
+  const double high = std::log(estimate.high_ns / estimate.ns);
+  estimate.low_ns = estimate.ns * std::exp(-std::hypot(low, width));
+  estimate.high_ns = estimate.ns * std::exp(std::hypot(high, width));
+}
+
+double common_ns(const AlphaBetaGamma& common, CommKind kind, double bytes, int ranks) {
+  const Traffic traffic = traffic_of(kind, bytes, ranks);
+  return common.alpha_ns * traffic.steps + common.beta_ns_per_byte * traffic.link_bytes +
+         common.gamma_ns_per_byte * traffic.reduced_bytes;
+}
+
+double between_ns(const NodeNetwork& network, CommKind kind, double bytes, int ranks, int nodes) {
+  const double phases = traffic_of(kind, 0, 2).steps;
+  return network.step_ns * phases * (nodes - 1) +
+         network.ns_per_byte * node_bytes(kind, bytes, ranks, nodes);
+}
+
+AlphaBetaGamma fit_common(const std::vector<CollectiveRow>& rows) {
+  DesignMatrix design;
+  std::vector<double> times;
+  for (const CollectiveRow& row : rows) {
+    const Traffic traffic = traffic_of(row.kind, static_cast<double>(row.bytes), row.ranks);
+    design.push_back({traffic.steps, traffic.link_bytes, traffic.reduced_bytes});
+    times.push_back(row.median_ns);
+  }
+  const std::vector<double> fitted = relative_least_squares(std::move(design), times);
+  return {fitted[0], fitted[1], fitted[2]};
+}
+
+NodeNetwork fit_network(const std::vector<CollectiveRow>& rows) {
+  DesignMatrix design;
+  std::vector<double> times;
+  for (const CollectiveRow& row : rows) {
+    const auto bytes = static_cast<double>(row.bytes);
+    design.push_back({traffic_of(row.kind, 0, 2).steps * (row.nodes - 1),
+                      node_bytes(row.kind, bytes, row.ranks, row.nodes)});
+    times.push_back(row.median_ns);
+  }
+  const std::vector<double> fitted = relative_least_squares(design, times);
+  NodeNetwork network{fitted[0], fitted[1], 0};
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double ns = fitted[0] * design[i][0] + fitted[1] * design[i][1];
+    scores.push_back(std::abs(std::log(ns / times[i])));
+  }
+  network.width = conformal_quantile(scores, kHeld);
+  return network;
+}
+
+CollectiveModels::Platform fit_platform(bool on_device, const std::vector<CollectiveRow>& rows) {
+  std::vector<CollectiveRow> inside;
+  std::vector<CollectiveRow> across;
+  for (const CollectiveRow& row : rows) {
+    (row.nodes > 1 ? across : inside).push_back(row);
+  }
+  CollectiveModels::Platform platform;
+  platform.on_device = on_device;
+  platform.common = fit_common(inside.empty() ? across : inside);
+  if (!across.empty()) {
+    platform.between_nodes = fit_network(across);
+  }
+  return platform;
+}
+
+/// The kind's own series: of the element type asked for, else of float32, else any.
+const Series* find_series(const CollectiveModels& models, const SeriesKey& key) {
+  const Series* found = nullptr;
+  const auto rank = [&key](const Series& series) {
+    return series.key.dtype == key.dtype                    ? 2
+           : series.key.dtype == et_schema::DType::kFloat32 ? 1
+                                                            : 0;
+  };
+  for (const Series& series : models.series) {
+    if (series.key.kind == key.kind && series.key.on_device == key.on_device &&
+        series.key.nodes == key.nodes && (found == nullptr || rank(series) > rank(*found))) {
+      found = &series;
+    }
+  }
+  return found;
+}
+
+const CollectiveModels::Platform& platform_of(const CollectiveModels& models, bool on_device) {
+  const auto found =
+      std::ranges::find(models.platforms, on_device, &CollectiveModels::Platform::on_device);
+  return found == models.platforms.end() ? models.platforms.front() : *found;
+}
+
+Estimate own(const Series& series, const SeriesKey& key, double bytes, int ranks) {
+  Estimate answer = estimate(series, bytes, ranks);
+  if (series.key.dtype != key.dtype && et_schema::traits(key.kind).reduces) {
+    widen(answer, kOtherDtype);
+  }
+  return answer;
+}
+
+/// By the traffic of a kind that has rows; nothing where none has.
+std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey& key, double bytes,
+                                int ranks) {
+  for (const CommKind other : similar_kinds(key.kind)) {
+    SeriesKey of_other = key;
+    of_other.kind = other;
+    const Series* series = find_series(models, of_other);
+    if (series == nullptr) {
+      continue;
+    }
+    const AlphaBetaGamma& common = platform_of(models, key.on_device).common;
+    const double other_bytes = similar_bytes(key.kind, bytes, ranks, other);
+    const double ours = common_ns(common, key.kind, bytes, ranks);
+    const double theirs = common_ns(common, other, other_bytes, ranks);
+    Estimate answer = scaled(estimate(*series, other_bytes, ranks), theirs > 0 ? ours / theirs : 1);
+    answer.model = "as " + std::string(et_schema::to_string(other)) + ": " + answer.model;
+    answer.extrapolated = true;
+    answer.modelled = false;
+    widen(answer, kOtherKind);
+    return answer;
+  }
+  return std::nullopt;
+}
+
+/// On as many nodes as rows were measured on; nothing where there are none of any kind.
+std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey& key, double bytes,
+                                 int ranks) {
+  if (const Series* series = find_series(models, key)) {
+    return own(*series, key, bytes, ranks);
+  }
+  return derived(models, key, bytes, ranks);
+}
+
+/// On one node, or where nodes do not matter.
+Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, int ranks) {
+  key.nodes = 1;
+  if (auto answer = measured(models, key, bytes, ranks)) {
+    return *answer;
+  }
+  key.on_device = !key.on_device;
+  if (auto answer = measured(models, key, bytes, ranks)) {
+    answer->extrapolated = true;
+    answer->modelled = false;
+    widen(*answer, kOtherPlace);
+    return *answer;
+  }
+  // All rows are of several nodes: what they have in common as if it were one.
+  Estimate answer =
+      known(common_ns(models.platforms.front().common, key.kind, bytes, ranks), "alpha_beta_gamma");
+  answer.extrapolated = true;
+  answer.modelled = false;
+  widen(answer, kOtherPlace);
+  return answer;
+}
+
+Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, double bytes,
+                      int ranks) {
+  if (const Series* series = find_series(models, key)) {
+    return own(*series, key, bytes, ranks);
+  }
+  Estimate inside = inside_ns(models, key, bytes, ranks);
+  const std::optional<NodeNetwork>& network = platform_of(models, key.on_device).between_nodes;
+  if (!network) {
+    inside.model = "one node: " + inside.model;
+    inside.extrapolated = true;
+    inside.modelled = false;
+    widen(inside, kNoNetwork);
+    inside.low_ns = inside.ns;  // a slower network makes nothing faster
+    return inside;
+  }
+  const double between = between_ns(*network, key.kind, bytes, ranks, key.nodes);
+  if (between > inside.ns) {
+    inside = known(between, "");
+    widen(inside, std::hypot(network->width, kOtherNodes));
+  }
+  inside.model = "two_levels";
+  inside.extrapolated = true;
+  return inside;
+}
+
+}  // namespace
+
+CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows) {
+  using Key = std::tuple<CommKind, bool, int, et_schema::DType>;
+  std::map<Key, std::vector<CollectiveRow>> by_key;
+  std::map<bool, std::vector<CollectiveRow>> by_place;
+  for (const CollectiveRow& row : rows) {
+    if (row.ranks > 1 && !is_free(row.kind)) {
+      by_key[{row.kind, row.on_device, row.nodes, row.dtype}].push_back(row);
+      by_place[row.on_device].push_back(row);
+    }
+  }
+  CollectiveModels models;
+  for (const auto& [key, of_key] : by_key) {
+    const auto& [kind, on_device, nodes, dtype] = key;
+    models.series.push_back(fit_series({kind, on_device, nodes, dtype}, of_key));
+  }
+  for (const auto& [on_device, of_place] : by_place) {
+    models.platforms.push_back(fit_platform(on_device, of_place));
+  }
+  return models;
+}
+
+Estimate estimate(const CollectiveModels& models, const CommCall& call) {
+  if (is_free(call.kind)) {
+    return known(0, "no communication");
+  }
+  if (models.series.empty()) {
+    throw et_schema::usage_error(
+        "the platform has no measured communication",
+        {.field = "collectives",
+         .expected = "rows of at least one kind",
+         .got = "none",
+         .hint = "measure some (calibrate under mpirun), or add the output of nccl-tests"});
+  }
+  SeriesKey key{call.kind, call.on_device, call.nodes, call.dtype};
+  auto bytes = static_cast<double>(call.bytes);
+  if (call.kind == CommKind::kAllToAllV) {
+    if (!call.sent_bytes.empty()) {
+      bytes = equal_parts_bytes(call.sent_bytes, call.ranks);
+    }
+    SeriesKey equal = key;
+    equal.kind = CommKind::kAllToAll;
+    if (find_series(models, equal) != nullptr) {
+      key = equal;
+    }
+  }
+  // A group of one sends nothing, but calls all the same: the latency of one step at most.
+  const int ranks = std::max(call.ranks, 2);
+  Estimate answer = call.nodes > 1 ? across_nodes(models, key, bytes, ranks)
+                                   : inside_ns(models, key, bytes, ranks);
+  if (call.ranks < 2) {
+    answer = inside_ns(models, key, 0, 2);
+    answer.low_ns = 0;
+    answer.model = "one rank: " + answer.model;
+    answer.modelled = false;
+  }
+  return answer;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,352 @@
+#include "predictor/collectives/read_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/model/report.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_scan.h"
+#include "et_schema/support/quote.h"
+#include "readers.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DType;
+using et_schema::JsonField;
+
+constexpr double kNsPerUs = 1e3;
+
+template <typename Value>
+using Names = std::pair<std::string_view, Value>;
+
+constexpr std::array kKinds = {Names<CommKind>{"allreduce", CommKind::kAllReduce},
+                               Names<CommKind>{"allgather", CommKind::kAllGatherBase},
+                               Names<CommKind>{"allgatherbase", CommKind::kAllGatherBase},
+                               Names<CommKind>{"allgatherintotensor", CommKind::kAllGatherBase},
+                               Names<CommKind>{"reducescatter", CommKind::kReduceScatterBase},
+                               Names<CommKind>{"reducescatterbase", CommKind::kReduceScatterBase},
+                               Names<CommKind>{"reducescattertensor", CommKind::kReduceScatterBase},
+                               Names<CommKind>{"alltoall", CommKind::kAllToAll},
+                               Names<CommKind>{"alltoallbase", CommKind::kAllToAllV},
+                               Names<CommKind>{"alltoallv", CommKind::kAllToAllV},
+                               Names<CommKind>{"broadcast", CommKind::kBroadcast},
+                               Names<CommKind>{"reduce", CommKind::kReduce},
+                               Names<CommKind>{"gather", CommKind::kGather},
+                               Names<CommKind>{"scatter", CommKind::kScatter},
+                               Names<CommKind>{"sendrecv", CommKind::kSend},
+                               Names<CommKind>{"send", CommKind::kSend},
+                               Names<CommKind>{"isend", CommKind::kSend},
+                               Names<CommKind>{"recv", CommKind::kRecv},
+                               Names<CommKind>{"irecv", CommKind::kRecv},
+                               Names<CommKind>{"barrier", CommKind::kBarrier}};
+
+constexpr std::array kTypes = {
+    Names<DType>{"float", DType::kFloat32},     Names<DType>{"double", DType::kFloat64},
+    Names<DType>{"half", DType::kFloat16},      Names<DType>{"fp16", DType::kFloat16},
+    Names<DType>{"bf16", DType::kBFloat16},     Names<DType>{"f8e4m3", DType::kFloat8E4M3Fn},
+    Names<DType>{"f8e5m2", DType::kFloat8E5M2}, Names<DType>{"int", DType::kInt32},
+    Names<DType>{"long", DType::kInt64},        Names<DType>{"char", DType::kInt8},
+    Names<DType>{"byte", DType::kUInt8},        Names<DType>{"bool", DType::kBool}};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return result;
+}
+
+/// The calls of one name, size and group in a replayed trace.
+struct ReplayedCall {
+  CommKind kind = CommKind::kAllReduce;
+  std::int64_t bytes = 0;
+  int ranks = 1;
+  DType dtype = DType::kFloat32;
+  auto operator<=>(const ReplayedCall&) const = default;
+};
+
+std::int64_t multiplied(const JsonField& field, std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (a < 0 || __builtin_mul_overflow(a, b, &product)) {
+    field.fail("a size of 64 bits, 0 or more");
+  }
+  return product;
+}
+
+/// nccl-tests' size of a call that a rank's own elements are known of.
+std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int64_t item_bytes) {
+  const auto in = call.find("in_msg_size");
+  const auto out = call.find("out_msg_size");
+  if (!in || !out) {
+    return 0;
+  }
+  const std::int64_t in_bytes = multiplied(*in, in->as_int(), item_bytes);
+  const std::int64_t out_bytes = multiplied(*out, out->as_int(), item_bytes);
+  switch (et_schema::traits(kind).bytes) {
+    case et_schema::CommBytes::kInputs:
+      return kind == CommKind::kAllToAllV ? std::max(in_bytes, out_bytes) : in_bytes;
+    case et_schema::CommBytes::kOutputs:
+      return out_bytes;
+    case et_schema::CommBytes::kInputsOfAllRanks:
+      return multiplied(*in, in_bytes, ranks);
+    case et_schema::CommBytes::kOutputsOfAllRanks:
+      break;
+  }
+  return multiplied(*out, out_bytes, ranks);
+}
+
+ReplayedCall call_of(const JsonField& call, CommKind kind) {
+  ReplayedCall replayed;
+  replayed.kind = kind;
+  replayed.ranks = call.at("world_size").as_int32();
+  if (const auto dtype = call.find("dtype")) {
+    const auto type = dtype_of_tool_name(dtype->as_text());
+    if (!type) {
+      dtype->fail("an element type");
+    }
+    replayed.dtype = *type;
+  }
+  replayed.bytes = bytes_of(call, kind, replayed.ranks, et_schema::item_size(replayed.dtype));
+  return replayed;
+}
+
+CollectiveRow row_of(const ReplayedCall& call, std::vector<double> latencies_us,
+                     const std::string& file) {
+  constexpr double kLow = 0.1;
+  constexpr double kHalf = 0.5;
+  constexpr double kHigh = 0.9;
+  std::ranges::sort(latencies_us);
+  CollectiveRow row;
+  row.kind = call.kind;
+  row.bytes = call.bytes;
+  row.ranks = call.ranks;
+  row.dtype = call.dtype;
+  row.median_ns = *et_schema::percentile(latencies_us, kHalf) * kNsPerUs;
+  row.spread_ns =
+      (*et_schema::percentile(latencies_us, kHigh) - *et_schema::percentile(latencies_us, kLow)) /
+      2 * kNsPerUs;
+  row.n = latencies_us.size();
+  row.source = file;
+  return row;
+}
+
+ReadCollectives parse_comm_replay(std::string_view text, const std::string& file) {
+  const et_schema::JsonSource source{file, "the output of comm_replay cannot be read",
+                                     "give a file of its replayed_trace folder"};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  std::map<ReplayedCall, std::vector<double>> latencies_us;
+  ReadCollectives read;
+  for (const JsonField& call : JsonField(document, source).items()) {
+    const auto name = call.find("comms");
+    if (!name) {
+      ++read.left_out["computations"];
+      continue;
+    }
+    const auto kind = kind_of_tool_name(name->as_text());
+    if (!kind) {
+      ++read.left_out["calls that are no communication: " + et_schema::quote(name->as_text())];
+      continue;
+    }
+    latencies_us[call_of(call, *kind)].push_back(call.at("latency_us").as_double());
+  }
+  for (const auto& [call, samples] : latencies_us) {
+    read.rows.push_back(row_of(call, samples, file));
+    check_row(read.rows.back(), file, std::string(et_schema::to_string(call.kind)));
+  }
+  if (read.rows.empty()) {
+    refuse_rows(file, "", "a communication or more", "none");
+  }
+  return read;
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (std::size_t begin = 0; begin <= line.size();) {
+    const std::size_t end = std::min(line.find(',', begin), line.size());
+    std::string_view cell = line.substr(begin, end - begin);
+    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) {
+      cell.remove_prefix(1);
+    }
+    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\r')) {
+      cell.remove_suffix(1);
+    }
+    cells.push_back(cell);
+    begin = end + 1;
+  }
+  return cells;
+}
+
+/// A row of size(B), count, type, time(ns), busbw(GB/s) out of place, the last two again in place:
+/// read by position, since names come twice. `factor` becomes bandwidth x time / size.
+CollectiveRow size_table_row(const std::vector<std::string_view>& cells, const std::string& file,
+                             const std::string& where, double& factor) {
+  constexpr std::size_t kCells = 7;
+  constexpr double kNone = -1;
+  constexpr double kMostBytes = 9e18;
+  const auto number = [&](std::size_t i) {
+    return cells.size() == kCells ? number_of(cells[i]).value_or(kNone) : kNone;
+  };
+  const double bytes = number(0);
+  const double ns = number(3);
+  const double busbw = number(4);
+  const auto dtype = cells.size() == kCells ? dtype_of_tool_name(cells[2]) : std::nullopt;
+  if (!(bytes >= 0 && bytes < kMostBytes) || !(ns >= 0) || !(busbw >= 0) || !dtype) {
+    refuse_rows(file, where, "size, count, type, time, bandwidth, time, bandwidth",
+                et_schema::quote(fmt::format("{}", fmt::join(cells, ", "))));
+  }
+  CollectiveRow row;
+  row.bytes = static_cast<std::int64_t>(bytes);
+  row.dtype = *dtype;
+  row.median_ns = ns;
+  row.source = file;
+  check_row(row, file, where);
+  factor = busbw * ns / bytes;
+  return row;
+}
+
+ReadCollectives parse_size_table(std::string_view text, const std::string& file) {
+  ReadCollectives read;
+  std::vector<double> factors;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::vector<std::string_view> cells = cells_of(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (++number > 1 && (cells.size() > 1 || !cells[0].empty())) {
+      read.rows.push_back(
+          size_table_row(cells, file, fmt::format("line {}", number), factors.emplace_back()));
+    }
+  }
+  std::ranges::sort(factors);
+  const auto ranks =
+      factors.empty() ? std::nullopt : ranks_of_bus_factor(factors[factors.size() / 2]);
+  if (!ranks) {
+    refuse_rows(file, "busbw", "size / time x 2 (n - 1) / n of a whole number of ranks n",
+                "another one");
+  }
+  for (CollectiveRow& row : read.rows) {
+    row.ranks = *ranks;
+  }
+  return read;
+}
+
+enum class RowFormat : std::uint8_t { kOwn, kNcclText, kNcclJson, kCommReplay, kSizeTable, kNone };
+
+RowFormat format_of(std::string_view text) {
+  constexpr std::size_t kHeadBytes = 4096;
+  const std::string_view head = text.substr(0, kHeadBytes);
+  const std::size_t begin = et_schema::find_json_start(text);
+  const char first = begin < text.size() ? text[begin] : '\0';
+  const auto has = [](std::string_view where, std::string_view what) {
+    return where.find(what) != std::string_view::npos;
+  };
+  if (first == '{') {
+    if (has(head, "\"understudy-collective-rows\"")) {
+      return RowFormat::kOwn;
+    }
+    return has(text, "\"nccl_version\"") && has(text, "\"results\"") ? RowFormat::kNcclJson
+                                                                     : RowFormat::kNone;
+  }
+  if (first == '[' && has(head, "\"latency_us\"")) {
+    return RowFormat::kCommReplay;
+  }
+  if (head.starts_with("size(B)")) {
+    return RowFormat::kSizeTable;
+  }
+  return has(text, "algbw") && has(text, "busbw") && has(text, "redop") ? RowFormat::kNcclText
+                                                                        : RowFormat::kNone;
+}
+
+}  // namespace
+
+void refuse_rows(const std::string& file, std::string field, std::string expected,
+                 std::string got) {
+  throw et_schema::bad_input("the measured communication cannot be read",
+                             {.file = file,
+                              .field = std::move(field),
+                              .expected = std::move(expected),
+                              .got = std::move(got),
+                              .hint = "docs/formats.md lists what is read"});
+}
+
+std::optional<CommKind> kind_of_tool_name(std::string_view name) {
+  std::string letters = lower(name);
+  std::erase_if(letters, [](char c) { return c < 'a' || c > 'z'; });
+  const auto found = std::ranges::find(kKinds, letters, &Names<CommKind>::first);
+  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<DType> dtype_of_tool_name(std::string_view name) {
+  const std::string text = lower(name);
+  const auto found = std::ranges::find(kTypes, text, &Names<DType>::first);
+  return found == kTypes.end() ? et_schema::dtype_from_string(text) : std::optional(found->second);
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(value) : std::nullopt;
+}
+
+std::optional<int> ranks_of_bus_factor(double factor) {
+  constexpr double kMostRanks = 16384;
+  constexpr double kTolerance = 0.01;
+  const double n = 2 / (2 - factor);
+  const double whole = std::round(n);
+  const bool fits =
+      std::isfinite(n) && whole >= 2 && whole <= kMostRanks && std::abs(n / whole - 1) < kTolerance;
+  return fits ? std::optional(static_cast<int>(whole)) : std::nullopt;
+}
+
+bool is_collective_rows(std::string_view text) {
+  return format_of(text) != RowFormat::kNone;
+}
+
+ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
+                                      const RowDefaults& defaults) {
+  // A path says nothing about a measurement, and is another one on each machine.
+  const std::string name = std::filesystem::path(file).filename();
+  ReadCollectives read;
+  const RowFormat format = format_of(text);
+  switch (format) {
+    case RowFormat::kOwn:
+      return {parse_collective_row_lines(text, file)};
+    case RowFormat::kNcclText:
+      read = parse_nccl_tests_text(text, file);
+      break;
+    case RowFormat::kNcclJson:
+      read = parse_nccl_tests_json(text, file);
+      break;
+    case RowFormat::kCommReplay:
+      read = parse_comm_replay(text, file);
+      break;
+    case RowFormat::kSizeTable:
+      read = parse_size_table(text, file);
+      break;
+    case RowFormat::kNone:
+      refuse_rows(file, "", "rows of ours, nccl-tests, comm_replay, or a table of sizes",
+                  "another file");
+  }
+  for (CollectiveRow& row : read.rows) {
+    row.source = name;
+    if (format == RowFormat::kCommReplay || format == RowFormat::kSizeTable) {
+      row.on_device = defaults.on_device;
+      row.nodes = std::min(defaults.nodes, row.ranks);
+    }
+  }
+  return read;
+}
+
+}  // namespace understudy::predictor

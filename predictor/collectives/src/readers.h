@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/comms.h"
+#include "et_schema/model/dtype.h"
+#include "predictor/collectives/read_rows.h"
+
+namespace understudy::predictor {
+
+/// A file that cannot be read: what was expected of which part, and what is there.
+[[noreturn]] void refuse_rows(const std::string& file, std::string field, std::string expected,
+                              std::string got);
+
+/// "all_reduce", "allreduce", "AllReduce", "_allgather_base", "alltoallv": letters alone count.
+[[nodiscard]] std::optional<et_schema::CommKind> kind_of_tool_name(std::string_view name);
+/// "float", "Float", "half", "bfloat16", "f8e4m3", "Int".
+[[nodiscard]] std::optional<et_schema::DType> dtype_of_tool_name(std::string_view name);
+
+/// The whole text as a number.
+[[nodiscard]] std::optional<double> number_of(std::string_view text);
+
+/// The number of ranks by an all-reduce's own bandwidths, 2 (n - 1) / n = bus / algorithm; nothing
+/// where no whole number fits to one in a hundred.
+[[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
+
+[[nodiscard]] ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file);
+[[nodiscard]] ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& file);
+
+}  // namespace understudy::predictor

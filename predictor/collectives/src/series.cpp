@@ -1,0 +1,286 @@
+#include "predictor/collectives/series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/assert.h"
+#include "predictor/collectives/traffic.h"
+#include "predictor/fitting/interpolation.h"
+#include "predictor/fitting/least_squares.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kHeld = 0.9;         ///< of what the intervals are of
+constexpr double kBeyond = 2;         ///< widens what was calibrated inside, beyond it
+constexpr double kLeastWidth = 0.01;  ///< what two sweeps of one machine differ by at least
+// Steps where the rows are too few to tell: those of the tables that the model was chosen on.
+constexpr double kAssumedSizeStep = 0.15;
+constexpr double kAssumedRankStep = 0.25;
+
+double ln_size(double bytes) {
+  return std::log(std::max(bytes, 1.0));
+}
+
+struct AlphaBeta {
+  double alpha_ns = 0;
+  double beta_ns_per_byte = 0;
+};
+
+double time_ns(const AlphaBeta& base, et_schema::CommKind kind, double bytes, int ranks) {
+  const Traffic traffic = traffic_of(kind, bytes, ranks);
+  return base.alpha_ns * traffic.steps + base.beta_ns_per_byte * traffic.link_bytes;
+}
+
+/// One size on one number of ranks, equal rows as one.
+struct Point {
+  double bytes = 0;
+  double ns = 0;
+  double spread = 0;
+};
+using Sweep = std::vector<Point>;
+
+Point merged(const std::vector<const CollectiveRow*>& rows) {
+  Point point{static_cast<double>(rows.front()->bytes), 0, 0};
+  for (const CollectiveRow* row : rows) {
+    point.ns += std::log(row->median_ns);
+    point.spread = std::max(point.spread, row->spread_ns / row->median_ns);
+  }
+  point.ns = std::exp(point.ns / static_cast<double>(rows.size()));
+  return point;
+}
+
+std::map<int, Sweep> sweeps_of(const std::vector<CollectiveRow>& rows) {
+  std::map<int, std::map<std::int64_t, std::vector<const CollectiveRow*>>> sorted;
+  for (const CollectiveRow& row : rows) {
+    sorted[row.ranks][row.bytes].push_back(&row);
+  }
+  std::map<int, Sweep> sweeps;
+  for (const auto& [ranks, sizes] : sorted) {
+    for (const auto& [bytes, equal] : sizes) {
+      sweeps[ranks].push_back(merged(equal));
+    }
+  }
+  return sweeps;
+}
+
+AlphaBeta fit_base(et_schema::CommKind kind, const std::map<int, Sweep>& sweeps) {
+  DesignMatrix design;
+  std::vector<double> times;
+  for (const auto& [ranks, sweep] : sweeps) {
+    for (const Point& point : sweep) {
+      const Traffic traffic = traffic_of(kind, point.bytes, ranks);
+      design.push_back({traffic.steps, traffic.link_bytes});
+      times.push_back(point.ns);
+    }
+  }
+  const std::vector<double> fitted = relative_least_squares(std::move(design), times);
+  return {fitted[0], fitted[1]};
+}
+
+std::optional<BandwidthSigmoid> sigmoid_of(et_schema::CommKind kind, int ranks,
+                                           const Sweep& sweep) {
+  constexpr double kSmallestBytes = 4096;
+  std::vector<SizeTime> points;
+  for (const Point& point : sweep) {
+    if (point.bytes > 0) {
+      points.push_back({point.bytes, point.ns / kNsPerUs});
+    }
+  }
+  if (points.empty()) {
+    return std::nullopt;
+  }
+  const Regions regions = points.front().bytes <= kSmallestBytes ? Regions::kSeed : Regions::kNone;
+  std::optional<BandwidthSigmoid> sigmoid =
+      fit_sigmoid(points, et_schema::value_of(et_schema::traits(kind).bus, ranks), regions);
+  if (sigmoid) {
+    sigmoid->adds_overhead = false;
+  }
+  return sigmoid;
+}
+
+SizeCurve curve_of(et_schema::CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta& base) {
+  SizeCurve curve;
+  curve.ranks = ranks;
+  for (const Point& point : sweep) {
+    curve.ln_bytes.push_back(ln_size(point.bytes));
+    curve.efficiency.push_back(time_ns(base, kind, point.bytes, ranks) / point.ns);
+    curve.spread.push_back(point.spread);
+  }
+  curve.sigmoid = sigmoid_of(kind, ranks, sweep);
+  return curve;
+}
+
+/// What a point's own curve tells of it without it.
+struct LeftOut {
+  std::vector<double> scores;  ///< |ln error| / the walk's deviation
+  std::vector<double> predicted, measured;
+};
+
+void leave_out_sizes(et_schema::CommKind kind, const SizeCurve& curve, const Sweep& sweep,
+                     const AlphaBeta& base, LeftOut& out) {
+  for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
+    const Place place =
+        find_place({curve.ln_bytes[i - 1], curve.ln_bytes[i + 1]}, curve.ln_bytes[i]);
+    const double share = interpolate({curve.efficiency[i - 1], curve.efficiency[i + 1]}, place);
+    const double ns = time_ns(base, kind, sweep[i].bytes, curve.ranks) / share;
+    out.predicted.push_back(ns);
+    out.measured.push_back(sweep[i].ns);
+    out.scores.push_back(std::abs(std::log(ns / sweep[i].ns)) / walk_deviation(place));
+  }
+}
+
+/// The time at `bytes` by the sigmoid's slope from the end that the curve knows.
+double sigmoid_from(const BandwidthSigmoid& sigmoid, const Point& end, double bytes,
+                    double factor) {
+  return end.ns * sigmoid_us(sigmoid, bytes, factor) / sigmoid_us(sigmoid, end.bytes, factor);
+}
+
+/// |ln error| per sqrt(ln size) of both ways to go beyond a curve's ends.
+struct EndScores {
+  std::vector<double> alpha_beta, sigmoid;
+};
+
+/// Leaves the two sizes of one end out and predicts them from the rest.
+void leave_out_end(et_schema::CommKind kind, int ranks, const Sweep& sweep, bool at_top,
+                   EndScores& scores) {
+  constexpr std::ptrdiff_t kLeftOut = 2;
+  constexpr std::size_t kLeast = 5;
+  if (sweep.size() < kLeast) {
+    return;
+  }
+  const Sweep kept = at_top ? Sweep(sweep.begin(), sweep.end() - kLeftOut)
+                            : Sweep(sweep.begin() + kLeftOut, sweep.end());
+  const AlphaBeta base = fit_base(kind, {{ranks, kept}});
+  const std::optional<BandwidthSigmoid> sigmoid = sigmoid_of(kind, ranks, kept);
+  const double factor = et_schema::value_of(et_schema::traits(kind).bus, ranks);
+  const Point& end = at_top ? kept.back() : kept.front();
+  const double share = time_ns(base, kind, end.bytes, ranks) / end.ns;
+  for (std::ptrdiff_t i = 0; i < kLeftOut; ++i) {
+    const Point& point = at_top ? *(sweep.end() - 1 - i) : *(sweep.begin() + i);
+    const double distance = std::sqrt(std::abs(ln_size(point.bytes) - ln_size(end.bytes)));
+    const auto score = [&](double ns) { return std::abs(std::log(ns / point.ns)) / distance; };
+    const double alpha_beta = score(time_ns(base, kind, point.bytes, ranks) / share);
+    scores.alpha_beta.push_back(alpha_beta);
+    scores.sigmoid.push_back(sigmoid ? score(sigmoid_from(*sigmoid, end, point.bytes, factor))
+                                     : alpha_beta);
+  }
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) {
+    sum += value;
+  }
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// What leaving out each number of ranks between two others would have missed by.
+std::vector<double> rank_scores(const std::vector<SizeCurve>& curves) {
+  std::vector<double> scores;
+  for (std::size_t c = 1; c + 1 < curves.size(); ++c) {
+    const Place between = find_place({std::log(curves[c - 1].ranks), std::log(curves[c + 1].ranks)},
+                                     std::log(curves[c].ranks));
+    for (std::size_t i = 0; i < curves[c].ln_bytes.size(); ++i) {
+      const auto at = [&](const SizeCurve& curve) {
+        return interpolate(curve.efficiency, find_place(curve.ln_bytes, curves[c].ln_bytes[i]));
+      };
+      const double share = interpolate({at(curves[c - 1]), at(curves[c + 1])}, between);
+      scores.push_back(std::abs(std::log(share / curves[c].efficiency[i])) /
+                       walk_deviation(between));
+    }
+  }
+  return scores;
+}
+
+/// A curve's answer at a size.
+struct CurveAnswer {
+  double efficiency = 1;
+  double width = 0;  ///< |ln|, 90 %
+  bool is_beyond = false;
+};
+
+CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes) {
+  const Place place = find_place(curve.ln_bytes, ln_size(bytes));
+  CurveAnswer answer{interpolate(curve.efficiency, place), 0, place.outside > 0};
+  const double step = answer.is_beyond ? kBeyond * series.end_step : series.size_step;
+  const double spread = curve.spread[place.below];
+  answer.width = std::hypot(step * walk_deviation(place), spread, kLeastWidth);
+  if (answer.is_beyond && series.sigmoid_beyond && curve.sigmoid) {
+    const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
+    const double end_bytes = std::exp(curve.ln_bytes[place.below]);
+    const et_schema::CommKind kind = series.key.kind;
+    const Point end{end_bytes, time_ns(base, kind, end_bytes, curve.ranks) / answer.efficiency, 0};
+    const double factor = et_schema::value_of(et_schema::traits(kind).bus, curve.ranks);
+    const double ns = sigmoid_from(*curve.sigmoid, end, std::max(bytes, 1.0), factor);
+    answer.efficiency = time_ns(base, kind, bytes, curve.ranks) / ns;
+  }
+  return answer;
+}
+
+}  // namespace
+
+Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) {
+  UNDERSTUDY_ASSERT(!rows.empty());
+  const std::map<int, Sweep> sweeps = sweeps_of(rows);
+  const AlphaBeta base = fit_base(key.kind, sweeps);
+  Series series;
+  series.key = key;
+  series.alpha_ns = base.alpha_ns;
+  series.beta_ns_per_byte = base.beta_ns_per_byte;
+  LeftOut left_out;
+  EndScores ends;
+  for (const auto& [ranks, sweep] : sweeps) {
+    series.curves.push_back(curve_of(key.kind, ranks, sweep, base));
+    leave_out_sizes(key.kind, series.curves.back(), sweep, base, left_out);
+    leave_out_end(key.kind, ranks, sweep, true, ends);
+    leave_out_end(key.kind, ranks, sweep, false, ends);
+  }
+  series.left_out = summarize_errors(left_out.predicted, left_out.measured);
+  series.size_step =
+      left_out.scores.empty() ? kAssumedSizeStep : conformal_quantile(left_out.scores, kHeld);
+  series.sigmoid_beyond = mean_of(ends.sigmoid) < mean_of(ends.alpha_beta);
+  const std::vector<double>& chosen = series.sigmoid_beyond ? ends.sigmoid : ends.alpha_beta;
+  series.end_step = chosen.empty() ? std::max(kAssumedSizeStep, series.size_step)
+                                   : conformal_quantile(chosen, kHeld);
+  const std::vector<double> ranks = rank_scores(series.curves);
+  series.rank_step = ranks.empty() ? kAssumedRankStep : conformal_quantile(ranks, kHeld);
+  return series;
+}
+
+Estimate estimate(const Series& series, double bytes, int ranks) {
+  std::vector<double> ln_ranks;
+  for (const SizeCurve& curve : series.curves) {
+    ln_ranks.push_back(std::log(curve.ranks));
+  }
+  const Place place = find_place(ln_ranks, std::log(ranks));
+  // Where the sizes tell no latency, a smaller call takes as long as the smallest, or less.
+  const double least_bytes = std::exp(series.curves[place.below].ln_bytes.front());
+  const bool is_least = series.alpha_ns <= 0 && bytes < least_bytes;
+  bytes = is_least ? least_bytes : bytes;
+  CurveAnswer at = answer(series, series.curves[place.below], bytes);
+  if (place.share > 0) {
+    const CurveAnswer above = answer(series, series.curves[place.below + 1], bytes);
+    at.efficiency += place.share * (above.efficiency - at.efficiency);
+    at.width = std::max(at.width, above.width);
+    at.is_beyond = at.is_beyond || above.is_beyond;
+  }
+  const double rank_width =
+      (place.outside > 0 ? kBeyond : 1) * series.rank_step * walk_deviation(place);
+  const double width = std::hypot(at.width, rank_width);
+  const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
+  const double ns = time_ns(base, series.key.kind, bytes, ranks) / at.efficiency;
+  const char* beyond = series.sigmoid_beyond ? "sigmoid" : "alpha_beta";
+  return {.ns = ns,
+          .low_ns = is_least ? 0 : ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = at.is_beyond ? beyond : "alpha_beta+residual",
+          .extrapolated = is_least || at.is_beyond || place.outside > 0};
+}
+
+}  // namespace understudy::predictor

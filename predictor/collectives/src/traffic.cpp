@@ -1,0 +1,149 @@
+#include "predictor/collectives/traffic.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/assert.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+
+/// How a kind moves data.
+enum class Pattern : std::uint8_t { kRing, kTwoRings, kTree, kExchange, kMessage, kNothing };
+constexpr std::size_t kPatterns = 6;
+
+Pattern pattern_of(CommKind kind) {
+  switch (kind) {
+    case CommKind::kAllReduce:
+      return Pattern::kTwoRings;
+    case CommKind::kAllGather:
+    case CommKind::kAllGatherBase:
+    case CommKind::kReduceScatter:
+    case CommKind::kReduceScatterBase:
+      return Pattern::kRing;
+    case CommKind::kBroadcast:
+    case CommKind::kReduce:
+      return Pattern::kTree;
+    case CommKind::kAllToAll:
+    case CommKind::kAllToAllV:
+    case CommKind::kGather:
+    case CommKind::kScatter:
+      return Pattern::kExchange;
+    case CommKind::kSend:
+    case CommKind::kRecv:
+      return Pattern::kMessage;
+    case CommKind::kBarrier:
+    case CommKind::kWait:
+    case CommKind::kInit:
+      break;
+  }
+  return Pattern::kNothing;
+}
+
+/// The patterns by likeness to each; those with more in common of steps and links first.
+constexpr std::array<std::array<Pattern, kPatterns>, kPatterns> kLikest = {{
+    {Pattern::kRing, Pattern::kTwoRings, Pattern::kTree, Pattern::kExchange, Pattern::kMessage,
+     Pattern::kNothing},
+    {Pattern::kTwoRings, Pattern::kRing, Pattern::kTree, Pattern::kExchange, Pattern::kMessage,
+     Pattern::kNothing},
+    {Pattern::kTree, Pattern::kRing, Pattern::kTwoRings, Pattern::kExchange, Pattern::kMessage,
+     Pattern::kNothing},
+    {Pattern::kExchange, Pattern::kRing, Pattern::kTwoRings, Pattern::kTree, Pattern::kMessage,
+     Pattern::kNothing},
+    {Pattern::kMessage, Pattern::kTree, Pattern::kExchange, Pattern::kRing, Pattern::kTwoRings,
+     Pattern::kNothing},
+    {Pattern::kNothing, Pattern::kTwoRings, Pattern::kRing, Pattern::kTree, Pattern::kExchange,
+     Pattern::kMessage},
+}};
+
+double phases_of(CommKind kind) {
+  return pattern_of(kind) == Pattern::kTwoRings || kind == CommKind::kBarrier ? 2 : 1;
+}
+
+bool has_bytes(CommKind kind) {
+  return pattern_of(kind) != Pattern::kNothing;
+}
+
+/// Sum of what rank `of` sends to others, or gets from them.
+double exchanged(const std::vector<std::int64_t>& sent_bytes, int ranks, int of, bool is_sent) {
+  double sum = 0;
+  for (int other = 0; other < ranks; ++other) {
+    const int from = is_sent ? of : other;
+    const int to = is_sent ? other : of;
+    sum += other == of
+               ? 0.0
+               : static_cast<double>(sent_bytes[static_cast<std::size_t>(from * ranks + to)]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Traffic traffic_of(CommKind kind, double bytes, int ranks) {
+  const auto n = static_cast<double>(ranks);
+  const et_schema::CommTraits& traits = et_schema::traits(kind);
+  const double steps = et_schema::is_message(kind) ? 1 : phases_of(kind) * (n - 1);
+  const double size = has_bytes(kind) ? bytes : 0;
+  return {.steps = steps,
+          .link_bytes = size * et_schema::value_of(traits.bus, ranks),
+          .reduced_bytes = traits.reduces ? size * (n - 1) / n : 0};
+}
+
+double node_bytes(CommKind kind, double bytes, int ranks, int nodes) {
+  if (nodes < 2 || !has_bytes(kind)) {
+    return 0;
+  }
+  if (pattern_of(kind) != Pattern::kExchange) {
+    return traffic_of(kind, bytes, ranks).link_bytes;
+  }
+  // Gather and scatter have one root: its node alone is busy, with one rank's worth.
+  const bool has_root = et_schema::traits(kind).has_root;
+  const double per_node = static_cast<double>(ranks) / nodes;
+  return bytes * (1 - 1.0 / nodes) * (has_root ? 1 : per_node);
+}
+
+double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks) {
+  UNDERSTUDY_ASSERT(sent_bytes.size() ==
+                    static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
+  double most = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    most = std::max({most, exchanged(sent_bytes, ranks, rank, true),
+                     exchanged(sent_bytes, ranks, rank, false)});
+  }
+  return ranks > 1 ? most * ranks / (ranks - 1) : 0;
+}
+
+std::vector<CommKind> similar_kinds(CommKind kind) {
+  std::vector<CommKind> kinds;
+  const auto distance = [kind](CommKind other) {
+    return std::abs(static_cast<int>(other) - static_cast<int>(kind));
+  };
+  for (const Pattern pattern : kLikest[static_cast<std::size_t>(pattern_of(kind))]) {
+    const auto first = static_cast<std::ptrdiff_t>(kinds.size());
+    for (std::size_t i = et_schema::kCommKinds; i-- > 0;) {
+      const auto other = static_cast<CommKind>(i);
+      if (other != kind && pattern_of(other) == pattern && has_bytes(other)) {
+        kinds.push_back(other);
+      }
+    }
+    // Variants of one collective stand beside each other in CommKind.
+    std::stable_sort(kinds.begin() + first, kinds.end(),
+                     [&](CommKind a, CommKind b) { return distance(a) < distance(b); });
+  }
+  return kinds;
+}
+
+double similar_bytes(CommKind kind, double bytes, int ranks, CommKind other) {
+  if (!has_bytes(kind) || ranks < 2) {
+    return 0;
+  }
+  const double per_phase = traffic_of(kind, bytes, ranks).link_bytes / phases_of(kind);
+  return per_phase / (traffic_of(other, 1, ranks).link_bytes / phases_of(other));
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,248 @@
+// How well times of all-reduce are predicted that were not fitted to: sizes between powers of two,
+// and numbers of ranks between 2, 4 and 8. Reads tables of sizes (docs/formats.md, "Collective
+// rows"), one a number of ranks:
+//   study_collectives FILE…
+// Ends with status 1 where a limit is missed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/read_file.h"
+#include "predictor/collectives/models.h"
+#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/sigmoid.h"
+#include "predictor/fitting/errors.h"
+#include "predictor/fitting/interpolation.h"
+#include "predictor/fitting/least_squares.h"
+
+namespace {
+
+using namespace understudy::predictor;  // NOLINT: a program, no header
+namespace et = understudy::et_schema;
+using Rows = std::vector<CollectiveRow>;
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr double kPercent = 100;
+
+bool is_power_of_two(std::int64_t bytes) {
+  return (bytes & (bytes - 1)) == 0;
+}
+
+/// round(1.3^k) MiB up to 1 GiB, without the powers of two.
+std::set<std::int64_t> ladder() {
+  std::set<std::int64_t> sizes;
+  for (double step = 1; std::round(step) <= 1024; step *= 1.3) {
+    const std::int64_t bytes = std::llround(step) * kMiB;
+    if (!is_power_of_two(bytes)) {
+      sizes.insert(bytes);
+    }
+  }
+  return sizes;
+}
+
+Rows chosen(const Rows& rows, const std::function<bool(const CollectiveRow&)>& is_chosen) {
+  Rows result;
+  std::ranges::copy_if(rows, std::back_inserter(result), is_chosen);
+  return result;
+}
+
+CommCall call_of(const CollectiveRow& row) {
+  return {.kind = row.kind,
+          .bytes = row.bytes,
+          .ranks = row.ranks,
+          .nodes = row.nodes,
+          .on_device = row.on_device,
+          .dtype = row.dtype};
+}
+
+struct Outcome {
+  ErrorSummary errors;
+  double held = 0;  ///< share of the measurements inside the 90 % interval; of models without: 0
+};
+
+Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow&)>& predict) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  double held = 0;
+  for (const CollectiveRow& row : test) {
+    const Estimate answer = predict(row);
+    predicted.push_back(answer.ns);
+    measured.push_back(row.median_ns);
+    held += answer.low_ns <= row.median_ns && row.median_ns <= answer.high_ns ? 1 : 0;
+  }
+  return {summarize_errors(predicted, measured), held / static_cast<double>(test.size())};
+}
+
+void print(const std::string& model, const Outcome& outcome, bool has_interval) {
+  const ErrorSummary& errors = outcome.errors;
+  const std::string held =
+      has_interval ? fmt::format("{:6.1f}", outcome.held * kPercent) : "     -";
+  fmt::print("  {:<46} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {}\n", model, errors.n,
+             errors.geometric * kPercent, errors.mean * kPercent, errors.max * kPercent,
+             errors.bias * kPercent, held);
+}
+
+void print_title(const std::string& title) {
+  fmt::print("\n{}\n  {:<46} {:>5} {:>7} {:>7} {:>7} {:>7} {:>6}\n", title, "errors in %", "n",
+             "GMAE", "MAPE", "max", "sign", "held");
+}
+
+std::map<int, std::vector<SizeTime>> sweeps_of(const Rows& rows) {
+  std::map<int, std::vector<SizeTime>> sweeps;
+  for (const CollectiveRow& row : rows) {
+    sweeps[row.ranks].push_back({static_cast<double>(row.bytes), row.median_ns / 1e3});
+  }
+  return sweeps;
+}
+
+Outcome judge_sigmoid(const Rows& train, const Rows& test, Regions regions, bool adds_overhead) {
+  std::map<int, BandwidthSigmoid> sigmoids;
+  for (const auto& [ranks, sweep] : sweeps_of(train)) {
+    sigmoids[ranks] = *fit_sigmoid(sweep, 2.0 * (ranks - 1) / ranks, regions);
+    sigmoids[ranks].adds_overhead = adds_overhead;
+    if (regions == Regions::kNone) {
+      sigmoids[ranks].overhead_us = sweep.front().us;
+    }
+  }
+  return judge(test, [&](const CollectiveRow& row) {
+    return known(1e3 * sigmoid_us(sigmoids.at(row.ranks), static_cast<double>(row.bytes),
+                                  2.0 * (row.ranks - 1) / row.ranks),
+                 "sigmoid");
+  });
+}
+
+Outcome judge_alpha_beta(const Rows& train, const Rows& test) {
+  std::map<int, std::vector<double>> fits;
+  for (const auto& [ranks, sweep] : sweeps_of(train)) {
+    DesignMatrix design;
+    std::vector<double> times;
+    for (const SizeTime& point : sweep) {
+      design.push_back({1, point.bytes});
+      times.push_back(point.us);
+    }
+    fits[ranks] = relative_least_squares(design, times);
+  }
+  return judge(test, [&](const CollectiveRow& row) {
+    const std::vector<double>& fit = fits.at(row.ranks);
+    return known(1e3 * (fit[0] + fit[1] * static_cast<double>(row.bytes)), "alpha_beta");
+  });
+}
+
+Outcome judge_log_log(const Rows& train, const Rows& test) {
+  const auto sweeps = sweeps_of(train);
+  return judge(test, [&](const CollectiveRow& row) {
+    std::vector<double> sizes;
+    std::vector<double> times;
+    for (const SizeTime& point : sweeps.at(row.ranks)) {
+      sizes.push_back(std::log(point.bytes));
+      times.push_back(std::log(point.us * 1e3));
+    }
+    const double ln_bytes = std::log(static_cast<double>(row.bytes));
+    return known(std::exp(interpolate(times, find_place(sizes, ln_bytes))), "log_log");
+  });
+}
+
+Outcome judge_ours(const Rows& train, const Rows& test) {
+  const CollectiveModels models = fit_collectives(train);
+  return judge(test, [&](const CollectiveRow& row) { return estimate(models, call_of(row)); });
+}
+
+bool is_within(const char* what, const Outcome& outcome, double geometric, double mean) {
+  const bool is_good = outcome.errors.geometric < geometric && outcome.errors.mean < mean;
+  fmt::print("  {}: limit {:.2f} / {:.2f} {}\n", what, geometric * kPercent, mean * kPercent,
+             is_good ? "held" : "MISSED");
+  return is_good;
+}
+
+Rows read(int argc, char** argv) {
+  Rows rows;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = et::read_file(argv[i], et::process_limits());
+    const ReadCollectives read = parse_collective_rows(text, argv[i]);
+    rows.insert(rows.end(), read.rows.begin(), read.rows.end());
+  }
+  return rows;
+}
+
+bool study_sizes(const Rows& rows) {
+  const std::set<std::int64_t> sizes = ladder();
+  const Rows train = chosen(rows, [](const auto& row) { return is_power_of_two(row.bytes); });
+  const Rows test = chosen(rows, [&](const auto& row) { return sizes.contains(row.bytes); });
+  print_title("Sizes between powers of two");
+  print("A: seed's sigmoid, its own regions", judge_sigmoid(train, test, Regions::kSeed, true),
+        false);
+  print("B: sigmoid without a flat region", judge_sigmoid(train, test, Regions::kNone, true),
+        false);
+  print("C: B, no overhead where saturated", judge_sigmoid(train, test, Regions::kNone, false),
+        false);
+  print("D: alpha-beta", judge_alpha_beta(train, test), false);
+  print("E: linear in ln size", judge_log_log(train, test), false);
+  const Outcome ours = judge_ours(train, test);
+  print("alpha-beta with residual", ours, true);
+  return is_within("sizes", ours, 0.0098, 0.0188);
+}
+
+bool study_ranks(const Rows& rows) {
+  const std::set<std::int64_t> sizes = ladder();
+  const auto study = [&](const char* title, const std::set<int>& known_ranks,
+                         const std::set<int>& asked) {
+    const Rows train = chosen(rows, [&](const auto& row) {
+      return is_power_of_two(row.bytes) && known_ranks.contains(row.ranks);
+    });
+    const Rows test = chosen(rows, [&](const auto& row) {
+      return (sizes.contains(row.bytes) || is_power_of_two(row.bytes)) && asked.contains(row.ranks);
+    });
+    print_title(title);
+    const Outcome ours = judge_ours(train, test);
+    print("alpha-beta with residual", ours, true);
+    return ours;
+  };
+  const Outcome between =
+      study("Fitted on 2, 4, 8 ranks, asked for 3, 5, 6, 7", {2, 4, 8}, {3, 5, 6, 7});
+  study("Fitted on 2 to 6 ranks, asked for 7, 8", {2, 3, 4, 5, 6}, {7, 8});
+  return is_within("ranks", between, 1, 0.029);
+}
+
+void study_beyond(const Rows& rows) {
+  const auto study = [&](const char* title, std::int64_t low, std::int64_t high) {
+    const auto is_known = [&](const auto& row) { return row.bytes >= low && row.bytes <= high; };
+    print_title(title);
+    const auto is_power = [](const auto& row) { return is_power_of_two(row.bytes); };
+    print(
+        "alpha-beta with residual",
+        judge_ours(chosen(rows, [&](const auto& row) { return is_power(row) && is_known(row); }),
+                   chosen(rows, [&](const auto& row) { return is_power(row) && !is_known(row); })),
+        true);
+  };
+  study("Fitted up to 128 MiB, asked for 256 MiB to 1 GiB", 0, 128 * kMiB);
+  study("Fitted from 8 MiB on, asked for 1 to 4 MiB", 8 * kMiB, 1024 * kMiB);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fputs("usage: study_collectives FILE…, a table of sizes each\n", stderr);
+    return 2;
+  }
+  try {
+    const Rows rows = read(argc, argv);
+    fmt::print("{} rows of {} files\n", rows.size(), argc - 1);
+    const bool sizes = study_sizes(rows);
+    const bool ranks = study_ranks(rows);
+    study_beyond(rows);
+    return sizes && ranks ? 0 : 1;
+  } catch (const et::Error& error) {
+    std::fputs(et::to_text(error).c_str(), stderr);
+    return static_cast<int>(error.kind());
+  }
+}

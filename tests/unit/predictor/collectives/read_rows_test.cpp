@@ -1,0 +1,263 @@
+#include "predictor/collectives/read_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "et_schema/support/error.h"
+#include "readers.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DType;
+
+std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
+  try {
+    (void)parse_collective_rows(text, file);
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error) + "\n";
+  }
+  return "read";
+}
+
+const std::string kText =
+    "# nccl-tests version 2.17.9 nccl-headers=22903 nccl-library=22903\n"
+    "# Collective test starting: all_gather_perf\n"
+    "# nThread 1 nGpus 1 minBytes 0 maxBytes 64 step: 2(factor) warmup iters: 1 iters: 20\n"
+    "#\n"
+    "# Using devices\n"
+    "#  Rank  0 Group  0 Pid    490 on     host-a device  0 [0000:0f:00] NVIDIA A100\n"
+    "#  Rank  1 Group  0 Pid    491 on     host-a device  1 [0000:10:00] NVIDIA A100\n"
+    "#  Rank  2 Group  0 Pid    505 on     host-b device  0 [0000:0f:00] NVIDIA A100\n"
+    "#  Rank  3 Group  0 Pid    506 on     host-b device  1 [0000:10:00] NVIDIA A100\n"
+    "#\n"
+    "#                                                   out-of-place            in-place\n"
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+    "time  "
+    " algbw   busbw  #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
+    "(us)  "
+    "(GB/s)  (GB/s)\n"
+    "           0             0     float    none      -1     0.12    0.00    0.00       0     "
+    "0.10  "
+    "  0.00    0.00       0\n"
+    "          32             8     half     none      -1    12.34    0.00    0.00       0    "
+    "12.10  "
+    "  0.00    0.00     N/A\n"
+    "          64            16     float                    1.2e+01    0.01    0.00       0    "
+    "11.00 "
+    "   0.01    0.00       0\n"
+    "         128            32     float    none      -1    14.00    0.01    0.01       3    "
+    "14.00  "
+    "  0.01    0.01       0\n"
+    "         garbage\n"
+    "         256\n"
+    "# Out of bounds values : 0 OK\n";
+
+TEST(ReadRows, NcclTestsText) {
+  const ReadCollectives read = parse_collective_rows(kText, "logs/any.txt");
+  ASSERT_EQ(read.rows.size(), 2U);
+  CollectiveRow expected{CommKind::kAllGatherBase, 32,    4, 2, true,
+                         DType::kFloat16,          12340, 0, 1, "any.txt"};
+  EXPECT_EQ(read.rows[0], expected);
+  expected.bytes = 64;
+  expected.dtype = DType::kFloat32;
+  expected.median_ns = 12000;
+  EXPECT_EQ(read.rows[1], expected);
+  EXPECT_EQ(read.left_out,
+            (std::map<std::string, std::uint64_t>{
+                {"lines of another shape", 1}, {"sizes of 0", 1}, {"wrong results", 1}}));
+}
+
+TEST(ReadRows, NcclTestsTextWithoutItsProgram) {
+  std::string text = kText;
+  text.erase(text.find("# Collective test"), std::string("# Collective test starting: ").size());
+  text.erase(text.find("all_gather_perf"), std::string("all_gather_perf").size());
+  EXPECT_EQ(parse_collective_rows(text, "logs/alltoall_perf.txt").rows[0].kind,
+            CommKind::kAllToAll);
+  EXPECT_EQ(message_of(text),
+            "the measured communication cannot be read\n"
+            "  file:     rows.txt\n"
+            "  field:    the collective\n"
+            "  expected: the program's name in the text or the file's: all_reduce_perf.txt\n"
+            "  got:      none\n"
+            "  hint:     docs/formats.md lists what is read\n");
+}
+
+TEST(ReadRows, NcclTestsTextWithTimestampsAndWithoutRanks) {
+  const std::string head =
+      "# Collective test starting: all_reduce_perf\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+      "time "
+      "  algbw   busbw  #wrong           timestamp\n";
+  const std::string row =
+      "  1073741824     268435456     float     sum      -1  10908.0   98.44  184.57       0  "
+      "11220.1 "
+      "  95.70  179.43       0  2025-01-31 12:00:00\n";
+  const ReadCollectives read = parse_collective_rows(head + row, "x");
+  ASSERT_EQ(read.rows.size(), 1U);
+  EXPECT_EQ(read.rows[0].ranks, 16);
+  EXPECT_EQ(read.rows[0].median_ns, 10908000);
+}
+
+const std::string kJson =
+    R"({"version":1,"args":["build\/broadcast_perf","-J","x"],"nccl_version":22903,"config":{"devices":[
+{"rank":0,"hostname":"a"},{"rank":1,"hostname":"a"},{"rank":2,"hostname":"a"}]},"results":[
+{"size":8,"count":2,"type":"float","redop":"none","root":"     0",
+ "out_of_place":{"time":9.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":0.0},"in_place":null},
+{"size":16,"count":4,"type":"bfloat16","redop":"none","root":"0","out_of_place":null,
+ "in_place":{"cpu_time":10.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":null}},
+{"size":32,"count":8,"type":"float","redop":"none","root":"0",
+ "out_of_place":{"time":9.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":4.0},"in_place":null}]})";
+
+TEST(ReadRows, NcclTestsJson) {
+  const ReadCollectives read = parse_collective_rows(kJson, "b.json");
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kBroadcast, 8, 3, 1, true, DType::kFloat32, 9500,
+                                         0, 1, "b.json"}));
+  EXPECT_EQ(read.rows[1].dtype, DType::kBFloat16);
+  EXPECT_EQ(read.rows[1].median_ns, 10500);
+  EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
+}
+
+TEST(ReadRows, NotANumberIsRefused) {
+  std::string text = kJson;
+  text.replace(text.find("9.5"), 3, "\"nan\"");
+  EXPECT_EQ(message_of(text, "b.json"),
+            "the output of nccl-tests cannot be read\n"
+            "  file:     b.json\n"
+            "  field:    results[0].out_of_place.time\n"
+            "  expected: a number\n"
+            "  got:      \"nan\"\n"
+            "  hint:     run it again with -J FILE\n");
+  std::string table = kText;
+  table.replace(table.find("12.34"), 5, "  nan");
+  EXPECT_EQ(message_of(table),
+            "the collective rows cannot be read\n"
+            "  file:     rows.txt\n"
+            "  field:    line 15, time\n"
+            "  expected: a finite time above 0\n"
+            "  got:      nan ns\n"
+            "  hint:     measure again, or remove the line\n");
+}
+
+const std::string kReplay =
+    R"([{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":30.0},
+{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":10.0},
+{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":20.0},
+{"comms":"all_to_allv","in_msg_size":10,"out_msg_size":30,"in_split":[5,5],"dtype":"Half","world_size":2,"latency_us":7},
+{"comms":"all_gather","in_msg_size":10,"out_msg_size":40,"dtype":"Long","world_size":4,"latency_us":8},
+{"comms":"gather","in_msg_size":10,"out_msg_size":40,"dtype":"Int","world_size":4,"latency_us":8},
+{"comms":"barrier","world_size":4,"latency_us":3},
+{"comms":"wait","world_size":4,"latency_us":1},
+{"compute":"gemm","latency_us":1}])";
+
+TEST(ReadRows, CommReplay) {
+  const ReadCollectives read =
+      parse_collective_rows(kReplay, "r/rank-0.json", {.on_device = false, .nodes = 2});
+  ASSERT_EQ(read.rows.size(), 5U);
+  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllReduce, 400, 4, 2, false, DType::kFloat32,
+                                         20000, 8000, 3, "rank-0.json"}));
+  const auto bytes_of = [&](CommKind kind) {
+    for (const CollectiveRow& row : read.rows) {
+      if (row.kind == kind) {
+        return row.bytes;
+      }
+    }
+    return std::int64_t{-1};
+  };
+  EXPECT_EQ(bytes_of(CommKind::kAllToAllV), 60);
+  EXPECT_EQ(bytes_of(CommKind::kAllGatherBase), 320);
+  EXPECT_EQ(bytes_of(CommKind::kGather), 160);
+  EXPECT_EQ(bytes_of(CommKind::kBarrier), 0);
+  EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{
+                               {"calls that are no communication: wait", 1}, {"computations", 1}}));
+}
+
+const std::string kTable =
+    "size(B), count, type, time(ns), busbw(GB/s), time(ns), busbw(GB/s)\n"
+    "1048576, 262144, float, 51400, 30.6, 51500, 30.5\n"
+    "2097152, 524288, float, 70000, 44.94, 70100, 44.8\n";
+
+TEST(ReadRows, TablesOfSizesTellTheirRanks) {
+  const ReadCollectives read = parse_collective_rows(kTable, "a100_4.txt");
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.rows[1], (CollectiveRow{CommKind::kAllReduce, 2097152, 4, 1, true, DType::kFloat32,
+                                         70000, 0, 1, "a100_4.txt"}));
+  for (int n = 2; n <= 64; ++n) {
+    EXPECT_EQ(ranks_of_bus_factor(2.0 * (n - 1) / n), n);
+  }
+  EXPECT_FALSE(ranks_of_bus_factor(2));
+  EXPECT_FALSE(ranks_of_bus_factor(0.2));
+}
+
+TEST(ReadRows, TablesOfSizesAreRefusedByLine) {
+  EXPECT_EQ(message_of(kTable + "1, 2\n"),
+            "the measured communication cannot be read\n"
+            "  file:     rows.txt\n"
+            "  field:    line 4\n"
+            "  expected: size, count, type, time, bandwidth, time, bandwidth\n"
+            "  got:      1, 2\n"
+            "  hint:     docs/formats.md lists what is read\n");
+  EXPECT_EQ(message_of("size(B), count\n"),
+            "the measured communication cannot be read\n"
+            "  file:     rows.txt\n"
+            "  field:    busbw\n"
+            "  expected: size / time x 2 (n - 1) / n of a whole number of ranks n\n"
+            "  got:      another one\n"
+            "  hint:     docs/formats.md lists what is read\n");
+}
+
+TEST(ReadRows, OurOwnComeBackAsWritten) {
+  const std::vector<CollectiveRow> rows = {
+      {CommKind::kAllToAllV, 12, 3, 1, false, DType::kInt64, 1234.5, 6.25, 20, "here"},
+      {CommKind::kBarrier, 0, 8, 2, true, DType::kFloat32, 99, 0, 1, "there"}};
+  const std::string text = to_json_lines(rows);
+  EXPECT_EQ(parse_collective_rows(text, "rows.jsonl").rows, rows);
+  EXPECT_EQ(
+      text,
+      "{\"format\":\"understudy-collective-rows\",\"version\":1,\"tool_version\":\"0.1.0\"}\n"
+      "{\"kind\":\"all_to_allv\",\"bytes\":12,\"ranks\":3,\"nodes\":1,\"on_device\":false,"
+      "\"dtype\":\"int64\",\"median_ns\":1234.5,\"spread_ns\":6.25,\"n\":20,\"source\":\"here\"}\n"
+      "{\"kind\":\"barrier\",\"bytes\":0,\"ranks\":8,\"nodes\":2,\"on_device\":true,"
+      "\"dtype\":\"float32\",\"median_ns\":99.0,\"spread_ns\":0.0,\"n\":1,\"source\":\"there\"}\n");
+}
+
+TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
+  std::string text =
+      to_json_lines({{CommKind::kBarrier, 0, 2, 4, true, DType::kFloat32, 99, 0, 1, ""}});
+  EXPECT_EQ(message_of(text),
+            "the collective rows cannot be read\n"
+            "  file:     rows.txt, line 2\n"
+            "  field:    nodes\n"
+            "  expected: 1 to as many as ranks\n"
+            "  got:      4\n"
+            "  hint:     measure again, or remove the line\n");
+  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  EXPECT_EQ(
+      message_of(text),
+      "the file of collective rows is of a newer format than this program reads\n"
+      "  file:     rows.txt, line 1\n"
+      "  field:    version\n"
+      "  expected: version 1 or older, which Understudy 0.1.0 reads\n"
+      "  got:      version 2, written by Understudy 0.1.0\n"
+      "  hint:     use that version of Understudy or a newer one, or make the file of collective "
+      "rows again with this one\n");
+}
+
+TEST(ReadRows, OtherFilesAreRefused) {
+  EXPECT_FALSE(is_collective_rows("{\"format\":\"understudy-report\"}"));
+  EXPECT_TRUE(is_collective_rows(kText));
+  EXPECT_EQ(message_of("hello"),
+            "the measured communication cannot be read\n"
+            "  file:     rows.txt\n"
+            "  expected: rows of ours, nccl-tests, comm_replay, or a table of sizes\n"
+            "  got:      another file\n"
+            "  hint:     docs/formats.md lists what is read\n");
+}
+
+}  // namespace
+}  // namespace understudy::predictor

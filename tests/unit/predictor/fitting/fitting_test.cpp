@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "predictor/fitting/errors.h"
+#include "predictor/fitting/interpolation.h"
+#include "predictor/fitting/least_squares.h"
+
+namespace understudy::predictor {
+namespace {
+
+TEST(LeastSquares, FindsTheCoefficientsOfExactData) {
+  const DesignMatrix rows = {{1, 2}, {1, 5}, {1, 11}};
+  const std::vector<double> fitted = nonnegative_least_squares(rows, {3 + 4, 3 + 10, 3 + 22});
+  EXPECT_NEAR(fitted[0], 3, 1e-9);
+  EXPECT_NEAR(fitted[1], 2, 1e-9);
+}
+
+TEST(LeastSquares, NoCoefficientIsNegative) {
+  // By ordinary least squares the line would cut the axis at -1.
+  const std::vector<double> fitted = nonnegative_least_squares({{1, 1}, {1, 2}, {1, 3}}, {1, 3, 5});
+  EXPECT_EQ(fitted[0], 0);
+  EXPECT_NEAR(fitted[1], (1.0 + 6 + 15) / 14, 1e-9);
+}
+
+TEST(LeastSquares, EqualAndEmptyColumnsAreNoTrouble) {
+  const std::vector<double> fitted =
+      nonnegative_least_squares({{1, 1, 0}, {2, 2, 0}, {3, 3, 0}}, {2, 4, 6});
+  EXPECT_NEAR(fitted[0] + fitted[1], 2, 1e-9);
+  EXPECT_EQ(fitted[2], 0);
+}
+
+TEST(LeastSquares, ColumnsOfFarApartSizes) {
+  const std::vector<double> fitted = relative_least_squares(
+      {{1, 1e3}, {1, 1e6}, {1, 1e9}}, {5e4 + 1e-5 * 1e3, 5e4 + 1e-5 * 1e6, 5e4 + 1e-5 * 1e9});
+  EXPECT_NEAR(fitted[0], 5e4, 1e-3);
+  EXPECT_NEAR(fitted[1], 1e-5, 1e-12);
+}
+
+TEST(LeastSquares, RelativeErrorsCountAlike) {
+  // One coefficient for 1 and 100: relative errors of equal size, unlike absolute ones.
+  const std::vector<double> fitted = relative_least_squares({{1}, {1}}, {1, 100});
+  EXPECT_NEAR(fitted[0], (1 + 0.01) / (1 + 0.0001), 1e-9);
+}
+
+TEST(MinimizeSquares, FindsACurve) {
+  const auto curve = [](const std::vector<double>& p, double x) {
+    return p[0] / (1 + std::exp(-p[1] * (x - p[2])));
+  };
+  const std::vector<double> truth = {3, 0.7, 12};
+  const std::vector<double> found = minimize_squares(
+      [&](const std::vector<double>& p) {
+        std::vector<double> residuals;
+        for (double x = 2; x < 25; x += 1) {
+          residuals.push_back(curve(p, x) - curve(truth, x));
+        }
+        return residuals;
+      },
+      {1, 1, 10});
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    EXPECT_NEAR(found[i], truth[i], 1e-4);
+  }
+}
+
+TEST(MinimizeSquares, ResidualsThatAreNotFiniteEndTheSearch) {
+  const std::vector<double> start = {2};
+  EXPECT_EQ(
+      minimize_squares([](const std::vector<double>&) { return std::vector<double>{NAN}; }, start),
+      start);
+}
+
+TEST(Interpolation, PlacesAmongAscendingNumbers) {
+  const std::vector<double> at = {1, 2, 4};
+  const std::vector<double> values = {10, 20, 60};
+  EXPECT_EQ(interpolate(values, find_place(at, 3)), 40);
+  EXPECT_EQ(interpolate(values, find_place(at, 2)), 20);
+  EXPECT_EQ(interpolate(values, find_place(at, 4)), 60);
+  EXPECT_EQ(interpolate(values, find_place(at, 0)), 10);
+  EXPECT_EQ(interpolate(values, find_place(at, 9)), 60);
+  EXPECT_EQ(interpolate({7}, find_place({5}, 3)), 7);
+}
+
+TEST(Interpolation, AWalkIsLeastKnownInTheMiddleAndBeyondTheEnds) {
+  const std::vector<double> at = {0, 4};
+  EXPECT_EQ(walk_deviation(find_place(at, 0)), 0);
+  EXPECT_EQ(walk_deviation(find_place(at, 4)), 0);
+  EXPECT_DOUBLE_EQ(walk_deviation(find_place(at, 2)), 1);
+  EXPECT_DOUBLE_EQ(walk_deviation(find_place(at, 1)), std::sqrt(0.75));
+  EXPECT_DOUBLE_EQ(walk_deviation(find_place(at, 13)), 3);
+  EXPECT_DOUBLE_EQ(walk_deviation(find_place(at, -9)), 3);
+}
+
+TEST(Errors, MeansMaximumAndSign) {
+  const ErrorSummary errors = summarize_errors({110, 80, 100}, {100, 100, 100});
+  EXPECT_EQ(errors.n, 3U);
+  EXPECT_NEAR(errors.mean, 0.1, 1e-12);
+  EXPECT_NEAR(errors.max, 0.2, 1e-12);
+  EXPECT_NEAR(errors.bias, -0.1 / 3, 1e-12);
+  EXPECT_NEAR(errors.geometric, std::cbrt((0.1 + 4e-4) * (0.2 + 4e-4) * 4e-4), 1e-12);
+  EXPECT_EQ(summarize_errors({}, {}), ErrorSummary());
+}
+
+TEST(Errors, ConformalQuantileCountsOneMore) {
+  std::vector<double> scores;
+  for (int i = 1; i <= 19; ++i) {
+    scores.push_back(i);
+  }
+  EXPECT_EQ(conformal_quantile(scores, 0.9), 18);  // ceil(0.9 x 20)
+  EXPECT_EQ(conformal_quantile({1, 2, 3}, 0.9), 3);
+  EXPECT_EQ(conformal_quantile({}, 0.9), 0);
+}
+
+}  // namespace
+}  // namespace understudy::predictor
