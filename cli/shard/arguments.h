@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/command_line.h"
+
+namespace understudy::cli {
+
+/// What `shard` was asked to do.
+struct ShardArguments {
+  std::string tables;    ///< the file of tables; empty where one is drawn
+  std::string platform;  ///< empty: published figures
+  int ranks = 0;
+  int nodes = 1;
+  std::optional<std::int64_t> batch;  ///< samples a rank; absent: the file's
+  std::optional<double> memory_gib;   ///< of a rank
+  std::uint64_t seed = 0;             ///< of the random heuristic and of drawn tables
+  bool draw = false;
+  bool heavy = false;
+  std::string output;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+/// Throws what parse_arguments() throws, and Error (usage) on flags that do not fit together.
+[[nodiscard]] ShardArguments read_shard_arguments(int argc, char** argv);
+
+}  // namespace understudy::cli

@@ -1,0 +1,101 @@
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/support/output_file.h"
+#include "et_schema/support/read_file.h"
+#include "predictor/sharding/draw.h"
+#include "predictor/sharding/heuristics.h"
+#include "predictor/sharding/search.h"
+#include "shard/arguments.h"
+#include "shard/platform.h"
+#include "shard/render.h"
+
+namespace understudy::cli {
+namespace {
+
+int draw(const ShardArguments& arguments) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  const predictor::ShardTask task =
+      predictor::draw_task({.ranks = arguments.ranks,
+                            .is_heavy = arguments.heavy,
+                            .seed = arguments.seed,
+                            .memory_bytes = arguments.memory_gib.value_or(0) * kGiB});
+  et_schema::write_file_atomically(arguments.output, predictor::to_json(task));
+  return kStatusOk;
+}
+
+predictor::ShardTask read_task(const ShardArguments& arguments) {
+  predictor::ShardTask task = predictor::parse_tables(
+      et_schema::read_file(arguments.tables, et_schema::process_limits()), arguments.tables);
+  if (arguments.batch) {
+    task.batch = *arguments.batch;
+  }
+  return task;
+}
+
+Sharding place(const ShardArguments& arguments, Progress& progress) {
+  Sharding sharding;
+  sharding.task = read_task(arguments);
+  const ShardPlatform platform(arguments);
+  const predictor::ShardCosts costs = platform.costs();
+  sharding.ranks = arguments.ranks;
+  sharding.memory_bytes = platform.memory_bytes();
+  sharding.tables_file = std::filesystem::path(arguments.tables).filename();
+  sharding.platform = platform.name();
+  const auto heuristics = predictor::heuristic_plans(sharding.task, sharding.ranks,
+                                                     sharding.memory_bytes, costs, arguments.seed);
+  sharding.plans.push_back(
+      predictor::search_plan(sharding.task, sharding.ranks, sharding.memory_bytes, costs,
+                             heuristics, {.progress = [&](std::size_t done, std::size_t total) {
+                               progress.show({.phase = "searching", .done = done, .total = total});
+                             }}));
+  sharding.plans.insert(sharding.plans.end(), heuristics.begin(), heuristics.end());
+  return sharding;
+}
+
+std::string rendered(const Sharding& sharding, Format format) {
+  switch (format) {
+    case Format::kJson:
+      return sharding_json(sharding);
+    case Format::kCsv:
+      return sharding_csv(sharding);
+    case Format::kText:
+      break;
+  }
+  return sharding_text(sharding);
+}
+
+int shard(const ShardArguments& arguments) {
+  if (!arguments.output.empty()) {
+    refuse_output(arguments.output, {arguments.tables, arguments.platform}, "--output");
+  }
+  if (arguments.draw) {
+    return draw(arguments);
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  const Sharding sharding = place(arguments, progress);
+  progress.clear();
+  print_output(rendered(sharding, arguments.format));
+  if (!arguments.output.empty()) {
+    et_schema::write_file_atomically(arguments.output, sharding_json(sharding));
+  }
+  return kStatusOk;
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("shard", argc, argv, [&] {
+    return understudy::cli::shard(understudy::cli::read_shard_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,127 @@
+#include "shard/platform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/read_file.h"
+#include "predictor/collectives/models_json.h"
+#include "predictor/collectives/sigmoid.h"
+#include "predictor/embedding/fitted_json.h"
+#include "predictor/embedding/seed.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::JsonField;
+using predictor::BandwidthSigmoid;
+using predictor::Estimate;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kPublishedMemoryBytes = 0.8 * 32 * kGiB;
+
+/// All-to-all on 4 and on 8 V100 (owensgroup/ml_perf_model, outputs in its history).
+constexpr BandwidthSigmoid kFour{13,          27,        56.7134,     85.6, 5.97878216,
+                                 13.33976161, .22551425, -3.99731681, true};
+constexpr BandwidthSigmoid kEight{12,          24,        45.8154,     68.0, 5.88387459,
+                                  12.51962025, .23138583, -4.02494046, true};
+
+/// 7.4 % mean error was published for such calls on 4 GPUs; other numbers of ranks are a guess.
+Estimate published_all_to_all(double link_bytes, int ranks) {
+  constexpr double kNsPerUs = 1e3;
+  constexpr double kWidth = 0.15;
+  constexpr double kOtherRanks = 0.5;
+  constexpr int kFourRanks = 4;
+  constexpr int kEightRanks = 8;
+  const bool is_published = ranks == kFourRanks || ranks == kEightRanks;
+  const double ns =
+      predictor::sigmoid_us(ranks <= kFourRanks ? kFour : kEight, std::max(link_bytes, 1.0), 1) *
+      kNsPerUs;
+  const double width = is_published ? kWidth : kOtherRanks;
+  return {.ns = ns,
+          .low_ns = ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = "published sigmoid",
+          .extrapolated = !is_published};
+}
+
+[[noreturn]] void refuse_without(const std::string& path, const char* section, const char* hint) {
+  throw et_schema::usage_error("the platform does not say what placing tables needs",
+                               {.file = path,
+                                .field = std::string("sections.") + section,
+                                .expected = "models of it",
+                                .got = "none",
+                                .hint = hint});
+}
+
+bool has_gpus(const predictor::CollectiveModels& models) {
+  return std::ranges::any_of(models.platforms,
+                             [](const auto& platform) { return platform.on_device; });
+}
+
+}  // namespace
+
+ShardPlatform::ShardPlatform(const ShardArguments& arguments)
+    : name_("V100, published figures"),
+      memory_bytes_(kPublishedMemoryBytes),
+      nodes_(arguments.nodes) {
+  if (arguments.platform.empty()) {
+    embedding_ = std::make_unique<predictor::SeedEmbeddingCosts>(*predictor::seed_card("v100"));
+  } else {
+    read(arguments.platform);
+  }
+  if (arguments.memory_gib) {
+    memory_bytes_ = *arguments.memory_gib * kGiB;
+  }
+}
+
+void ShardPlatform::read(const std::string& path) {
+  constexpr int kPlatformVersion = 1;
+  const et_schema::JsonSource source{path, "the platform cannot be read",
+                                     "make the file again with `calibrate`"};
+  const nlohmann::json document =
+      et_schema::parse_json(et_schema::read_file(path, et_schema::process_limits()), source);
+  const JsonField root(document, source);
+  const auto writer = root.find("tool_version");
+  et_schema::check_format(root, {"platform", "understudy-platform", kPlatformVersion}, path,
+                          writer ? writer->as_text() : std::string());
+  const JsonField sections = root.at("sections");
+  const auto embedding = sections.find("embeddings");
+  const auto collectives = sections.find("collectives");
+  if (!embedding) {
+    refuse_without(path, "embeddings", "add rows of embedding tables: calibrate --only embedding");
+  }
+  if (!collectives) {
+    refuse_without(path, "collectives", "add rows of collectives: calibrate under mpirun");
+  }
+  embedding_ =
+      std::make_unique<predictor::FittedEmbeddingCosts>(predictor::embedding_from_json(*embedding));
+  collectives_ = predictor::collectives_from_json(*collectives);
+  memory_bytes_ = std::numeric_limits<double>::infinity();
+  name_ = std::filesystem::path(path).filename();
+}
+
+predictor::ShardCosts ShardPlatform::costs() const {
+  predictor::ShardCosts costs;
+  costs.embedding = embedding_.get();
+  if (collectives_.series.empty()) {
+    costs.all_to_all = published_all_to_all;
+    return costs;
+  }
+  predictor::CommCall call;
+  call.kind = et_schema::CommKind::kAllToAll;
+  call.nodes = nodes_;
+  call.on_device = has_gpus(collectives_);
+  costs.all_to_all = [this, call](double link_bytes, int ranks) mutable {
+    // nccl-tests' size of an exchange holds what a rank keeps, too.
+    call.bytes = std::llround(link_bytes * ranks / (ranks - 1));
+    call.ranks = ranks;
+    return predictor::estimate(collectives_, call);
+  };
+  return costs;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "predictor/collectives/models.h"
+#include "predictor/embedding/costs.h"
+#include "predictor/sharding/plan.h"
+#include "shard/arguments.h"
+
+namespace understudy::cli {
+
+/// What the costs of a plan come from.
+class ShardPlatform {
+ public:
+  /// Published figures of a V100 where no file is named. Throws Error: bad input (no platform file,
+  /// a newer one), usage (a platform without embedding tables or communication).
+  explicit ShardPlatform(const ShardArguments& arguments);
+
+  [[nodiscard]] predictor::ShardCosts costs() const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Of a rank, for tables; infinite where nothing bounds it.
+  [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
+
+ private:
+  void read(const std::string& path);
+
+  std::string name_;
+  double memory_bytes_ = 0;
+  int nodes_ = 1;
+  std::unique_ptr<predictor::EmbeddingCosts> embedding_;
+  predictor::CollectiveModels collectives_;  ///< none: published all-to-alls
+};
+
+}  // namespace understudy::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "predictor/sharding/plan.h"
+#include "predictor/sharding/task.h"
+
+namespace understudy::cli {
+
+/// What `shard` found.
+struct Sharding {
+  predictor::ShardTask task;
+  int ranks = 0;
+  double memory_bytes = 0;  ///< infinite: not bounded
+  std::string tables_file;
+  std::string platform;
+  std::vector<predictor::Plan> plans;  ///< the search's first, then the heuristics
+};
+
+/// For a person: the plans by time, the chosen one's ranks, what was cut.
+[[nodiscard]] std::string sharding_text(const Sharding& sharding);
+/// The plan (docs/formats.md, "Sharding plan").
+[[nodiscard]] std::string sharding_json(const Sharding& sharding);
+/// The same as one long table.
+[[nodiscard]] std::string sharding_csv(const Sharding& sharding);
+
+}  // namespace understudy::cli

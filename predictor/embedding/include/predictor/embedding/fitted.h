@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "predictor/embedding/costs.h"
+#include "predictor/embedding/rows.h"
+#include "predictor/fitting/errors.h"
+
+namespace understudy::predictor {
+
+/// How a model tells which lookups a cache answers.
+enum class CacheModel : std::uint8_t {
+  kWholeTable,  ///< all of a table that fits, none of others: no data
+  kUniform,     ///< seed_hit_rate(): the table's size, draws alike
+  kReuse        ///< the rows that a batch meets most often stay: by the shares of reuse
+};
+/// "whole_table", "uniform" or "reuse".
+[[nodiscard]] std::string_view to_string(CacheModel model);
+
+/// What a call does, in numbers that its time is a sum over: 1 for the call, its tables, bags,
+/// lookups, bytes looked up, lookups that miss the cache, their bytes.
+inline constexpr std::size_t kEmbeddingTerms = 7;
+using EmbeddingTerms = std::array<double, kEmbeddingTerms>;
+
+/// One direction's times: coefficients of the terms, none below 0.
+struct EmbeddingFit {
+  EmbeddingTerms ns{};
+  double cache_bytes = 0;  ///< that leave the least error
+  double width = 0;        ///< |ln error|, 90 %, of rows that were left out
+  ErrorSummary left_out;   ///< each row predicted by a fit to four fifths without it
+  bool operator==(const EmbeddingFit&) const = default;
+};
+
+/// Times of a platform's embedding tables, fitted to rows.
+struct EmbeddingModel {
+  CacheModel cache = CacheModel::kReuse;
+  EmbeddingFit forward;
+  EmbeddingFit backward;
+  double most_load_ns = 0;  ///< of the rows: beyond it is extrapolated
+  bool operator==(const EmbeddingModel&) const = default;
+};
+
+/// Of a table, the terms but for the call's 1.
+[[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, CacheModel cache,
+                                      double cache_bytes);
+
+/// Fits each direction to its rows, by least squares of relative errors without the outermost of
+/// them. Throws Error (bad input): fewer than 20 rows of a direction.
+[[nodiscard]] EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows, CacheModel cache);
+
+/// Answers by such a model: a load is nanoseconds of the terms.
+class FittedEmbeddingCosts final : public EmbeddingCosts {
+ public:
+  explicit FittedEmbeddingCosts(EmbeddingModel model) : model_(model) {}
+  [[nodiscard]] double load(const EmbeddingTable& table, double batch,
+                            Direction direction) const override;
+  [[nodiscard]] Estimate time(double load, Direction direction) const override;
+
+ private:
+  EmbeddingModel model_;
+};
+
+}  // namespace understudy::predictor

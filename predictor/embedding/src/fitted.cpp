@@ -1,0 +1,247 @@
+#include "predictor/embedding/fitted.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "et_schema/support/error.h"
+#include "predictor/embedding/seed.h"
+#include "predictor/fitting/least_squares.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::size_t kFolds = 5;
+constexpr double kHeld = 0.9;
+constexpr std::size_t kLeastRows = 20;
+
+double hits_by_reuse(const EmbeddingTable& table, double lookups, double cached_rows) {
+  const ReuseShares shares =
+      table.reuse ? *table.reuse : uniform_shares(lookups, static_cast<double>(table.rows));
+  const double met = lookups / mean_reuse(shares);
+  double left = cached_rows;
+  double hits = 0;
+  for (std::size_t bin = kReuseBins; bin-- > 0 && left > 0;) {
+    const double kept = std::min(left, met * shares[bin]);
+    hits += kept * (bin_times(bin) - 1);  // the first meeting brings the row in
+    left -= kept;
+  }
+  return std::min(hits, lookups);
+}
+
+double hits_of(const EmbeddingTable& table, double batch, CacheModel cache, double cache_bytes) {
+  const double lookups = batch * table.pooling;
+  if (table_bytes(table) <= cache_bytes) {
+    return lookups;
+  }
+  const double cached_rows = cache_bytes / table_bytes(table) * static_cast<double>(table.rows);
+  switch (cache) {
+    case CacheModel::kWholeTable:
+      return 0;
+    case CacheModel::kUniform:
+      return lookups * std::clamp(seed_hit_rate(table, batch, cached_rows), 0.0, 1.0);
+    case CacheModel::kReuse:
+      break;
+  }
+  return hits_by_reuse(table, lookups, cached_rows);
+}
+
+using Calls = std::vector<const EmbeddingRow*>;
+
+std::vector<double> terms_of_call(const EmbeddingRow& row, CacheModel cache, double cache_bytes) {
+  EmbeddingTerms sum{};
+  for (const EmbeddingTable& table : row.call.tables) {
+    const EmbeddingTerms terms =
+        terms_of(table, static_cast<double>(row.call.batch), cache, cache_bytes);
+    for (std::size_t i = 0; i < kEmbeddingTerms; ++i) {
+      sum[i] += terms[i];
+    }
+  }
+  sum[0] = 1;
+  return {sum.begin(), sum.end()};
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/// Least squares of errors as shares of what is predicted, from a fit of shares of what was
+/// measured, which by itself leans to short times. The tenth that fits worst does not count: a
+/// neighbour on the machine makes single rows many times as long.
+std::vector<double> trimmed_fit(const DesignMatrix& design, const std::vector<double>& times) {
+  constexpr int kRounds = 3;
+  std::vector<double> ns = relative_least_squares(design, times);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> scores;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      scores.push_back(std::abs(std::log(dot(design[i], ns) / times[i])));
+    }
+    const double worst = conformal_quantile(scores, kHeld);
+    DesignMatrix kept;
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (scores[i] <= worst) {
+        const double predicted = dot(design[i], ns);
+        kept.push_back(design[i]);
+        std::ranges::for_each(kept.back(), [&](double& term) { term /= predicted; });
+        shares.push_back(times[i] / predicted);
+      }
+    }
+    ns = nonnegative_least_squares(kept, shares);
+  }
+  return ns;
+}
+
+double mean_score(const DesignMatrix& design, const std::vector<double>& times,
+                  const std::vector<double>& ns) {
+  double sum = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sum += std::abs(std::log(dot(design[i], ns) / times[i]));
+  }
+  return sum / static_cast<double>(times.size());
+}
+
+struct Fitted {
+  std::vector<double> ns;
+  double cache_bytes = 0;
+};
+
+/// With the cache size that fits best.
+Fitted fit_calls(const Calls& calls, CacheModel cache) {
+  constexpr int kSmallest = 15;  // 32 KiB, a core's first cache
+  constexpr int kLargest = 30;   // 1 GiB, more than any has
+  std::vector<double> times;
+  for (const EmbeddingRow* call : calls) {
+    times.push_back(call->median_ns);
+  }
+  Fitted best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int log2_bytes = kSmallest; log2_bytes <= kLargest; ++log2_bytes) {
+    const double cache_bytes = std::exp2(log2_bytes);
+    DesignMatrix design;
+    for (const EmbeddingRow* call : calls) {
+      design.push_back(terms_of_call(*call, cache, cache_bytes));
+    }
+    std::vector<double> ns = trimmed_fit(design, times);
+    const double score = mean_score(design, times, ns);
+    if (score < least) {
+      least = score;
+      best = {std::move(ns), cache_bytes};
+    }
+  }
+  return best;
+}
+
+/// Predicts each fifth from the others; every fifth row, so that sweeps are spread over the folds.
+void leave_out(const Calls& calls, CacheModel cache, EmbeddingFit& fit) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  std::vector<double> scores;
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    Calls kept;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (i % kFolds != fold) {
+        kept.push_back(calls[i]);
+      }
+    }
+    const Fitted fitted = fit_calls(kept, cache);
+    for (std::size_t i = fold; i < calls.size(); i += kFolds) {
+      predicted.push_back(dot(terms_of_call(*calls[i], cache, fitted.cache_bytes), fitted.ns));
+      measured.push_back(calls[i]->median_ns);
+      scores.push_back(std::abs(std::log(predicted.back() / measured.back())));
+    }
+  }
+  fit.left_out = summarize_errors(predicted, measured);
+  fit.width = conformal_quantile(scores, kHeld);
+}
+
+EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction direction,
+                           CacheModel cache) {
+  Calls calls;
+  for (const EmbeddingRow& row : rows) {
+    if (row.call.direction == direction) {
+      calls.push_back(&row);
+    }
+  }
+  if (calls.size() < kLeastRows) {
+    const bool is_forward = direction == Direction::kForward;
+    throw et_schema::bad_input("too few rows of embedding tables",
+                               {.field = is_forward ? "forward" : "backward",
+                                .expected = std::to_string(kLeastRows) + " rows or more",
+                                .got = std::to_string(calls.size()),
+                                .hint = "measure more: calibrate --only embedding"});
+  }
+  const Fitted fitted = fit_calls(calls, cache);
+  EmbeddingFit fit;
+  std::ranges::copy(fitted.ns, fit.ns.begin());
+  fit.cache_bytes = fitted.cache_bytes;
+  leave_out(calls, cache, fit);
+  return fit;
+}
+
+}  // namespace
+
+std::string_view to_string(CacheModel model) {
+  switch (model) {
+    case CacheModel::kWholeTable:
+      return "whole_table";
+    case CacheModel::kUniform:
+      return "uniform";
+    case CacheModel::kReuse:
+      break;
+  }
+  return "reuse";
+}
+
+EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, CacheModel cache,
+                        double cache_bytes) {
+  const double lookups = batch * table.pooling;
+  const double row_bytes = table_bytes(table) / static_cast<double>(table.rows);
+  const double misses = lookups - hits_of(table, batch, cache, cache_bytes);
+  return {0, 1, batch, lookups, lookups * row_bytes, misses, misses * row_bytes};
+}
+
+EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows, CacheModel cache) {
+  EmbeddingModel model;
+  model.cache = cache;
+  model.forward = fit_direction(rows, Direction::kForward, cache);
+  model.backward = fit_direction(rows, Direction::kBackward, cache);
+  for (const EmbeddingRow& row : rows) {
+    model.most_load_ns = std::max(model.most_load_ns, row.median_ns);
+  }
+  return model;
+}
+
+double FittedEmbeddingCosts::load(const EmbeddingTable& table, double batch,
+                                  Direction direction) const {
+  const EmbeddingFit& fit = direction == Direction::kForward ? model_.forward : model_.backward;
+  const EmbeddingTerms terms = terms_of(table, batch, model_.cache, fit.cache_bytes);
+  double ns = 0;
+  for (std::size_t i = 1; i < kEmbeddingTerms; ++i) {
+    ns += fit.ns[i] * terms[i];
+  }
+  return ns;
+}
+
+Estimate FittedEmbeddingCosts::time(double load, Direction direction) const {
+  if (!(load > 0)) {
+    return {};
+  }
+  const EmbeddingFit& fit = direction == Direction::kForward ? model_.forward : model_.backward;
+  const double ns = fit.ns[0] + load;
+  const bool is_beyond = load > model_.most_load_ns;
+  constexpr double kBeyond = 1.5;
+  const double width = fit.width * (is_beyond ? kBeyond : 1);
+  return {.ns = ns,
+          .low_ns = ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = "embedding by " + std::string(to_string(model_.cache)),
+          .extrapolated = is_beyond};
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "predictor/sharding/plan.h"
+
+namespace understudy::predictor {
+
+struct SearchOptions {
+  /// Told how many of how many starts are done.
+  std::function<void(std::size_t done, std::size_t total)> progress = {};
+};
+
+/// The plan of the shortest predicted step that it finds. Tables that do not fit on a rank are cut
+/// in columns, where that is not enough in rows. From each of the plans that fit, and from a greedy
+/// one by the predicted time itself, shards are moved and swapped between ranks as long as that
+/// shortens the step; so it is never longer than any of `starts`. Deterministic. Throws Error
+/// (usage) where the tables do not fit on all ranks.
+[[nodiscard]] Plan search_plan(const ShardTask& task, int ranks, double memory_bytes,
+                               const ShardCosts& costs, const std::vector<Plan>& starts,
+                               const SearchOptions& options = {});
+
+/// All tables as shards, none larger than a rank's memory. Throws Error (usage), as above.
+[[nodiscard]] std::vector<Shard> shards_that_fit(const ShardTask& task, int ranks,
+                                                 double memory_bytes);
+
+}  // namespace understudy::predictor

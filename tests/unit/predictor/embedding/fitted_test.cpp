@@ -1,0 +1,114 @@
+#include "predictor/embedding/fitted.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+#include "predictor/embedding/fitted_json.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// A machine of 1 MiB of cache: 5 us a call, 2 ns a lookup, 0.1 ns a missed byte.
+double true_ns(const EmbeddingCall& call) {
+  double ns = 5000;
+  for (const EmbeddingTable& table : call.tables) {
+    const EmbeddingTerms terms =
+        terms_of(table, static_cast<double>(call.batch), CacheModel::kReuse, 1 << 20);
+    ns += 2 * terms[3] + 0.1 * terms[6];
+  }
+  return call.direction == Direction::kForward ? ns : 3 * ns;
+}
+
+std::vector<EmbeddingRow> true_rows() {
+  std::vector<EmbeddingRow> rows;
+  for (int i = 0; i < 60; ++i) {
+    ReuseShares shares{};
+    shares[static_cast<std::size_t>(i % 4)] = 0.7;
+    shares[static_cast<std::size_t>(i % 7 + 4)] = 0.3;
+    const EmbeddingTable table{.rows = 500 << (i % 12),
+                               .dim = 8 << (i % 5),
+                               .pooling = 1.0 + i % 9,
+                               .item_bytes = 4,
+                               .reuse = shares};
+    for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+      EmbeddingRow& row = rows.emplace_back();
+      row.call = {{table}, 16 << (i % 8), direction};
+      row.median_ns = true_ns(row.call);
+    }
+  }
+  return rows;
+}
+
+TEST(FittedEmbedding, FindsTheMachineThatMadeTheRows) {
+  const EmbeddingModel model = fit_embedding(true_rows(), CacheModel::kReuse);
+  EXPECT_EQ(model.forward.cache_bytes, 1 << 20);
+  EXPECT_LT(model.forward.left_out.max, 1e-4);
+  EXPECT_LT(model.backward.left_out.max, 1e-4);
+  const FittedEmbeddingCosts costs(model);
+  const EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 3};
+  const EmbeddingCall two{{table, table}, 300, Direction::kForward};
+  const Estimate answer = costs.of(two);
+  EXPECT_NEAR(answer.ns / true_ns(two), 1, 1e-3);
+  EXPECT_LE(answer.low_ns, answer.ns);
+  EXPECT_GE(answer.high_ns, answer.ns);
+  EXPECT_EQ(answer.model, "embedding by reuse");
+}
+
+TEST(FittedEmbedding, WithoutTheDataTheErrorIsLarger) {
+  const double by_reuse = fit_embedding(true_rows(), CacheModel::kReuse).forward.left_out.mean;
+  const double by_formula = fit_embedding(true_rows(), CacheModel::kUniform).forward.left_out.mean;
+  const double by_size = fit_embedding(true_rows(), CacheModel::kWholeTable).forward.left_out.mean;
+  EXPECT_GT(by_formula, by_reuse + 0.01);
+  EXPECT_GT(by_size, by_reuse + 0.01);
+}
+
+TEST(FittedEmbedding, HotRowsHit) {
+  EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 10};
+  const auto misses = [&](double cache_bytes) {
+    return terms_of(table, 1000, CacheModel::kReuse, cache_bytes)[5];
+  };
+  EXPECT_NEAR(misses(1 << 20), 10000, 100);  // uniform draws from a million meet few rows again
+  table.reuse = ReuseShares{};
+  (*table.reuse)[10] = 1;
+  // 10,000 lookups of rows that are met some 725 times: about 14 rows, each fetched once.
+  EXPECT_NEAR(misses(1 << 20), 10000 / bin_times(10), 0.01);
+  EXPECT_GT(misses(256), misses(1 << 20));
+  EXPECT_EQ(misses(1e9), 0);
+}
+
+TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
+  const FittedEmbeddingCosts costs(fit_embedding(true_rows(), CacheModel::kReuse));
+  EXPECT_FALSE(costs.time(1000, Direction::kForward).extrapolated);
+  EXPECT_TRUE(costs.time(1e12, Direction::kForward).extrapolated);
+}
+
+TEST(FittedEmbedding, FewRowsAreRefused) {
+  std::vector<EmbeddingRow> rows = true_rows();
+  rows.resize(10);
+  try {
+    (void)fit_embedding(rows, CacheModel::kReuse);
+    FAIL();
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error) + "\n",
+              "too few rows of embedding tables\n"
+              "  field:    forward\n"
+              "  expected: 20 rows or more\n"
+              "  got:      5\n"
+              "  hint:     measure more: calibrate --only embedding\n");
+  }
+}
+
+TEST(FittedEmbedding, ReadBackAsWritten) {
+  const EmbeddingModel model = fit_embedding(true_rows(), CacheModel::kUniform);
+  const et_schema::JsonSource source{"p.json", "the platform cannot be read", "make it again"};
+  const nlohmann::json document = et_schema::parse_json(to_json(model), source);
+  EXPECT_EQ(embedding_from_json(et_schema::JsonField(document, source)), model);
+}
+
+}  // namespace
+}  // namespace understudy::predictor

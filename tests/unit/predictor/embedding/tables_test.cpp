@@ -1,0 +1,85 @@
+#include "predictor/embedding/tables.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+
+namespace understudy::predictor {
+namespace {
+
+TEST(ReuseShares, BinsDouble) {
+  EXPECT_EQ(reuse_bin(1), 0U);
+  EXPECT_EQ(reuse_bin(2), 1U);
+  EXPECT_EQ(reuse_bin(3), 2U);
+  EXPECT_EQ(reuse_bin(4), 2U);
+  EXPECT_EQ(reuse_bin(5), 3U);
+  EXPECT_EQ(reuse_bin(32768), 15U);
+  EXPECT_EQ(reuse_bin(32769), 16U);
+  EXPECT_EQ(reuse_bin(std::int64_t{1} << 60U), 16U);
+}
+
+TEST(ReuseShares, OfACapture) {
+  // 30 numbers once, 10 three times, in rows of two elements each.
+  et_schema::Reuse reuse;
+  reuse.bins = {{0, 100, {{1, 30}, {3, 10}}}};
+  const ReuseShares shares = reuse_shares(reuse);
+  EXPECT_DOUBLE_EQ(shares[0], 0.75);
+  EXPECT_DOUBLE_EQ(shares[2], 0.25);
+  reuse.run = 2;
+  EXPECT_DOUBLE_EQ(reuse_shares(reuse)[1], 0.75);
+  EXPECT_DOUBLE_EQ(reuse_shares(reuse)[3], 0.25);
+}
+
+TEST(ReuseShares, ThePublishedHistogramHasThePublishedMean) {
+  // facebookresearch/dlrm_datasets 2022: 12.7 lookups a row that is met, tail bins rounded to 0.
+  const ReuseShares shares = {.342, .144, .149, .138, .112, .068, .029, .010, .004,
+                              .002, .001, .001, 0,    0,    0,    0,    0};
+  EXPECT_NEAR(mean_reuse(shares), 12.7, 2);
+}
+
+TEST(ReuseShares, OfUniformDraws) {
+  const ReuseShares rare = uniform_shares(10, 1e6);
+  EXPECT_NEAR(rare[0], 1, 1e-4);
+  const ReuseShares often = uniform_shares(1e6, 100);
+  EXPECT_NEAR(often[reuse_bin(10000)], 1, 1e-9);
+  for (const double mean : {1e-6, 0.5, 3.0, 900.0, 2000.0}) {
+    const ReuseShares shares = uniform_shares(1e5 * mean, 1e5);
+    EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
+  }
+}
+
+std::string message_of(const std::string& json) {
+  const et_schema::JsonSource source{"t.json", "the tables cannot be read", "see docs/formats.md"};
+  const nlohmann::json document = et_schema::parse_json(json, source);
+  try {
+    (void)read_table(et_schema::JsonField(document, source));
+  } catch (const et_schema::Error& error) {
+    return error.context().field + ": " + error.context().expected + ", got " + error.context().got;
+  }
+  return "read";
+}
+
+TEST(EmbeddingTable, ReadsWhatIsGivenAndRefusesTheRest) {
+  EXPECT_EQ(message_of(R"({"rows":10,"dim":4,"pooling":1.5})"), "read");
+  EXPECT_EQ(message_of(R"({"rows":0,"dim":4,"pooling":1})"), "rows: 1 or more, got 0");
+  EXPECT_EQ(message_of(R"({"rows":1,"dim":-4,"pooling":1})"), "dim: 1 or more, got -4");
+  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":0})"),
+            "pooling: lookups a bag, above 0, got 0");
+  EXPECT_EQ(message_of(R"({"rows":1,"dim":4})"), "pooling: this key, got none");
+  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":1,"dtype":"float31"})"),
+            "dtype: an element type, got \"float31\"");
+  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":1,"reuse":[1]})"),
+            "reuse: 17 shares of the rows that a batch meets, got 1");
+  EXPECT_EQ(
+      message_of(R"({"rows":1,"dim":4,"pooling":1,"reuse":[0.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]})"),
+      "reuse: 17 shares that add up to 1, got 0.500000");
+  EXPECT_EQ(message_of(R"({"rows":4611686018427387904,"dim":4611686018427387904,"pooling":1})"),
+            ": a table below 2^62 bytes, got an object");
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,183 @@
+#include "predictor/sharding/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/error.h"
+#include "fake_costs.h"
+#include "predictor/sharding/balance.h"
+#include "predictor/sharding/draw.h"
+#include "predictor/sharding/heuristics.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kAnyMemory = std::numeric_limits<double>::infinity();
+
+/// The shortest step of all placements of whole tables.
+double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
+  Plan plan;
+  for (std::size_t i = 0; i < task.tables.size(); ++i) {
+    plan.shards.push_back(whole(task, i));
+  }
+  plan.rank_of.assign(task.tables.size(), 0);
+  double best = kAnyMemory;
+  while (true) {
+    evaluate(plan, task, ranks, memory_bytes, plain_costs());
+    best = plan.fits ? std::min(best, plan.time.ns()) : best;
+    std::size_t i = 0;
+    while (i < plan.rank_of.size() && ++plan.rank_of[i] == ranks) {
+      plan.rank_of[i++] = 0;
+    }
+    if (i == plan.rank_of.size()) {
+      return best;
+    }
+  }
+}
+
+ShardTask few_tables(std::uint64_t seed, std::size_t count) {
+  ShardTask task = draw_task({.ranks = 2, .is_heavy = false, .seed = seed});
+  task.tables.resize(count);
+  task.batch = 32;
+  return task;
+}
+
+class Search : public testing::TestWithParam<int> {};
+
+TEST_P(Search, IsNearTheBestOfAllPlacements) {
+  const int ranks = GetParam();
+  const std::size_t count = ranks <= 2 ? 8 : ranks <= 4 ? 6 : 4;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const ShardTask task = few_tables(seed, count);
+    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), {});
+    const double best = best_of_all(task, ranks, kAnyMemory);
+    EXPECT_GE(plan.time.ns(), best * (1 - 1e-9));
+    EXPECT_LE(plan.time.ns(), best * 1.03) << seed;
+  }
+}
+
+TEST_P(Search, IsNeverLongerThanAHeuristic) {
+  const int ranks = GetParam();
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const ShardTask task = draw_task({.ranks = ranks, .is_heavy = seed % 2 == 0, .seed = seed});
+    const auto heuristics = heuristic_plans(task, ranks, kAnyMemory, plain_costs(), seed);
+    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), heuristics);
+    for (const Plan& heuristic : heuristics) {
+      EXPECT_LE(plan.time.ns(), heuristic.time.ns() * (1 + 1e-9)) << heuristic.name;
+    }
+    ASSERT_EQ(plan.rank_of.size(), task.tables.size());
+    EXPECT_GE(std::ranges::min(plan.rank_of), 0);
+    EXPECT_LT(std::ranges::max(plan.rank_of), ranks);
+  }
+}
+
+TEST_P(Search, KeepsToTheMemory) {
+  const int ranks = GetParam();
+  const ShardTask task = draw_task({.ranks = ranks, .is_heavy = true, .seed = 1});
+  double sum = 0;
+  for (const NamedTable& table : task.tables) {
+    sum += table_bytes(table.table);
+  }
+  const double memory = sum / ranks * 1.05;
+  const Plan plan = search_plan(task, ranks, memory, plain_costs(), {});
+  EXPECT_TRUE(plan.fits);
+  for (const RankLoad& rank : plan.ranks) {
+    EXPECT_LE(rank.bytes, memory);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Search, testing::Values(1, 2, 3, 4, 8));
+
+TEST(Balance, KnowsTheStepAfterEachChange) {
+  const ShardTask task = draw_task({.ranks = 4, .is_heavy = true, .seed = 5});
+  std::vector<ShardLoad> loads;
+  std::vector<int> rank_of;
+  for (std::size_t i = 0; i < task.tables.size(); ++i) {
+    loads.push_back(load_of(task, whole(task, i), 4, *plain_costs().embedding));
+    rank_of.push_back(static_cast<int>(i % 4));
+  }
+  const ShardCosts costs = plain_costs();
+  Balance balance(loads, rank_of, 4, kAnyMemory, costs);
+  double before = kAnyMemory;
+  int changes = 0;
+  do {
+    std::vector<RankLoad> ranks(4);
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      add(ranks[static_cast<std::size_t>(balance.rank_of()[i])], loads[i], 1);
+    }
+    EXPECT_NEAR(balance.ns() / step_time(ranks, costs).ns(), 1, 1e-12);
+    EXPECT_LT(balance.ns(), before);
+    before = balance.ns();
+    ++changes;
+  } while (balance.improve());
+  EXPECT_GT(changes, 3);
+}
+
+TEST(Splits, ATableThatFitsOnNoRankIsCutInColumns) {
+  const ShardTask task{{table("wide", 1000, 64, 4), table("small", 10, 8, 1)}, 8};
+  const std::vector<Shard> shards = shards_that_fit(task, 4, 1000 * 25 * 4);
+  EXPECT_EQ(shards, (std::vector<Shard>{{0, Split::kColumns, 0, 24},
+                                        {0, Split::kColumns, 24, 48},
+                                        {0, Split::kColumns, 48, 64},
+                                        {1, Split::kNone, 0, 10}}));
+}
+
+TEST(Splits, AndInRowsWhereFourColumnsDoNotFit) {
+  const ShardTask task{{table("long", 1000, 8, 4)}, 8};
+  const std::vector<Shard> shards = shards_that_fit(task, 4, 300 * 8 * 4);
+  EXPECT_EQ(shards, (std::vector<Shard>{{0, Split::kRows, 0, 250},
+                                        {0, Split::kRows, 250, 500},
+                                        {0, Split::kRows, 500, 750},
+                                        {0, Split::kRows, 750, 1000}}));
+  const Plan plan = search_plan(task, 4, 300 * 8 * 4, plain_costs(), {});
+  EXPECT_TRUE(plan.fits);
+  std::vector<int> ranks = plan.rank_of;
+  std::ranges::sort(ranks);
+  EXPECT_EQ(ranks, (std::vector<int>{0, 1, 2, 3}));
+}
+
+std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
+  try {
+    (void)search_plan(task, ranks, memory_bytes, plain_costs(), {});
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error) + "\n";
+  }
+  return "a plan";
+}
+
+TEST(Splits, TablesThatDoNotFitAreRefused) {
+  const ShardTask task{{table("a", 1 << 20, 256, 4), table("b", 1 << 20, 256, 4)}, 8};
+  EXPECT_EQ(message_of(task, 2, 0.75 * (1U << 30U)),
+            "the tables do not fit\n"
+            "  field:    --memory\n"
+            "  expected: 1 GiB on each of 2 ranks, or more\n"
+            "  got:      0.75 GiB\n"
+            "  hint:     more ranks, more memory, or a smaller element type\n");
+}
+
+TEST(Splits, NorAreThoseThatLeaveNoRoomForAPart) {
+  // Three tables of 0.6 on two ranks of 1: 1.8 of 2, but no two of them fit on one.
+  const ShardTask task{{table("a", 600, 64, 1), table("b", 600, 64, 1), table("c", 600, 64, 1)}, 8};
+  EXPECT_EQ(message_of(task, 2, 1000 * 64 * 4),
+            "the tables do not fit\n"
+            "  field:    --memory\n"
+            "  expected: room for the tables and their parts, whole, on the ranks\n"
+            "  got:      0.000238 GiB on each of 2 ranks\n"
+            "  hint:     a little more memory: in sum it is enough\n");
+}
+
+TEST(SearchProgress, TellsHowFarItIs) {
+  std::vector<std::size_t> done;
+  const ShardTask task = few_tables(1, 6);
+  (void)search_plan(task, 2, kAnyMemory, plain_costs(), {},
+                    {.progress = [&](std::size_t i, std::size_t) { done.push_back(i); }});
+  EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
+}
+
+}  // namespace
+}  // namespace understudy::predictor
