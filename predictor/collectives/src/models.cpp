@@ -18,7 +18,7 @@ namespace {
 using et_schema::CommKind;
 
 constexpr double kHeld = 0.9;
-// Widths, |ln|, of what no row tells: the largest that the kinds and types of the tables showed.
+// Widths, |ln|, of what no row tells. Assumed: no table has several kinds, types or places.
 constexpr double kOtherKind = 0.4;
 constexpr double kOtherDtype = 0.2;
 constexpr double kOtherPlace = 0.7;  ///< GPUs' links for hosts', or the other way round

@@ -153,7 +153,12 @@ Outcome judge_log_log(const Rows& train, const Rows& test) {
 
 Outcome judge_ours(const Rows& train, const Rows& test) {
   const CollectiveModels models = fit_collectives(train);
-  return judge(test, [&](const CollectiveRow& row) { return estimate(models, call_of(row)); });
+  const Outcome outcome =
+      judge(test, [&](const CollectiveRow& row) { return estimate(models, call_of(row)); });
+  const Series& series = models.series.front();
+  fmt::print("  (steps of the intervals: {:.3f} between sizes, {:.3f} beyond, {:.3f} of ranks)\n",
+             series.size_step, series.end_step, series.rank_step);
+  return outcome;
 }
 
 bool is_within(const char* what, const Outcome& outcome, double geometric, double mean) {
