@@ -1,0 +1,128 @@
+#include "calibrate/fit_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "calibrate/fit_text.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "predictor/platform/platform.h"
+#include "predictor/rows/measured_files.h"
+
+namespace understudy::cli {
+namespace {
+
+using predictor::Candidate;
+
+constexpr std::size_t kMostRows = 5000;
+
+std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
+  std::vector<predictor::Card> cards;
+  for (const std::string& path : paths) {
+    for (predictor::Card& card : predictor::read_cards(path)) {
+      if (std::ranges::find(cards, card.name, &predictor::Card::name) != cards.end()) {
+        throw et_schema::bad_input("the card cannot be read", {.file = path,
+                                                               .field = "Device",
+                                                               .expected = "each card once",
+                                                               .got = card.name + " again"});
+      }
+      cards.push_back(std::move(card));
+    }
+  }
+  return cards;
+}
+
+predictor::Platform fit(const FitArguments& arguments, Progress& progress,
+                        std::map<std::string, std::uint64_t>& left_out) {
+  progress.show("reading");
+  const std::vector<predictor::Card> cards = read_specs(arguments.specs);
+  predictor::RowsRead read = predictor::read_measured_calls(arguments.inputs);
+  left_out = std::move(read.left_out);
+  predictor::ModelsOptions options;
+  if (!arguments.candidates.empty()) {
+    options.candidates = arguments.candidates;
+  }
+  options.most_rows = arguments.most_rows;
+  std::string phase;
+  options.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
+    phase = "fitting " + what;
+    progress.show({.phase = phase, .done = done, .total = total});
+  };
+  predictor::Platform platform;
+  platform.operators = predictor::fit_operator_models(read.calls, cards, options);
+  platform.rows = std::move(read.calls);
+  return platform;
+}
+
+}  // namespace
+
+void add_fit_options(CLI::App& app, FitArguments& arguments) {
+  arguments.most_rows = kMostRows;
+  app.add_option("INPUT", arguments.inputs,
+                 "Measurements: tables of operators (CSV), operator-times files of replay, folders "
+                 "of them")
+      ->required();
+  app.add_option(
+         "--spec", arguments.specs,
+         "What is specified of the cards: a card's JSON file, or a folder of them; peaks of "
+         "others are taken from their fastest rows")
+      ->type_name("CARD");
+  app.add_option("-o,--output", arguments.output, "The platform file to write")->required();
+  app.add_option_function<std::vector<std::string>>(
+         "--models",
+         [&arguments](const std::vector<std::string>& names) {
+           for (const std::string& name : names) {
+             arguments.candidates.push_back(*predictor::candidate_from_string(name));
+           }
+         },
+         "The kinds of models that are compared (default: all but mlp)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees", "mlp"})
+                  .description(""))
+      ->type_name("KIND,…");
+  app.add_option("--most-rows", arguments.most_rows,
+                 "Fit an operator to so many rows at most, drawn evenly")
+      ->check(CLI::Range(std::size_t{100}, std::size_t{1000000}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+int fit_files(const FitArguments& arguments) {
+  std::vector<std::string> inputs = arguments.inputs;
+  inputs.insert(inputs.end(), arguments.specs.begin(), arguments.specs.end());
+  refuse_output(arguments.output, inputs, "--output");
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  std::map<std::string, std::uint64_t> left_out;
+  const predictor::Platform platform = fit(arguments, progress, left_out);
+  progress.show("writing");
+  et_schema::write_file_atomically(arguments.output, predictor::to_json(platform));
+  progress.clear();
+  switch (arguments.format) {
+    case Format::kText:
+      if (!arguments.quiet) {
+        print_output(fit_text(platform, left_out, arguments.output));
+      }
+      break;
+    case Format::kJson:
+      print_output(fit_json(platform, left_out));
+      break;
+    case Format::kCsv:
+      print_output(fit_csv(platform));
+      break;
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

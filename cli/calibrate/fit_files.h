@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "predictor/operators/call_model.h"
+
+namespace understudy::cli {
+
+/// `calibrate FILES…`: a platform from measurements that exist.
+struct FitArguments {
+  std::vector<std::string> inputs;
+  std::vector<std::string> specs;
+  std::string output;
+  std::vector<predictor::Candidate> candidates;  ///< empty: those that are tried by default
+  std::size_t most_rows = 0;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+/// Adds the options of this mode.
+void add_fit_options(CLI::App& app, FitArguments& arguments);
+
+/// Reads, fits, writes the platform and prints what was fitted. The exit status.
+int fit_files(const FitArguments& arguments);
+
+}  // namespace understudy::cli

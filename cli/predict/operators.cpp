@@ -1,0 +1,190 @@
+#include "predict/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "et_schema/support/output_file.h"
+#include "predictor/platform/platform_costs.h"
+#include "predictor/rows/measured_files.h"
+#include "predictor/rows/operator_table.h"
+
+namespace understudy::cli {
+namespace {
+
+using predictor::CsvTable;
+using predictor::MeasuredCall;
+using predictor::Prediction;
+
+constexpr double kNsPerMs = 1e6;
+
+/// The rows asked for, and the table that predictions are written beside.
+struct Asked {
+  CsvTable table;
+  std::vector<MeasuredCall> calls;
+};
+
+Asked read_asked(const std::string& path) {
+  std::optional<Asked> asked;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    Asked& read = asked.emplace();
+    const bool is_json = file.data.starts_with('{');
+    if (is_json) {
+      const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
+      read.calls = predictor::calls_of(times, file.name);
+      read.table = predictor::parse_csv(predictor::to_csv(read.calls), file.name);
+    } else {
+      read.table = predictor::parse_csv(file.data, file.name);
+      read.calls = predictor::calls_of(read.table, predictor::Times::kOptional);
+    }
+  });
+  if (!asked || asked->calls.empty()) {
+    throw et_schema::bad_input("nothing to predict",
+                               {.file = path, .expected = "a row", .got = "none"});
+  }
+  return std::move(*asked);
+}
+
+/// Where a row's call is to run: `--card`, else its own device, else the only one there is.
+predictor::DeviceKey device_of(const MeasuredCall& call, const OperatorsArguments& arguments,
+                               const std::string& card, const predictor::OperatorModels& models) {
+  const std::string name = card.empty() ? call.device : card;
+  const int threads = call.threads > 0 ? call.threads : std::max(arguments.threads, 0);
+  return predictor::find_device(models, {name, threads});
+}
+
+std::string written(const Asked& asked, const std::vector<Prediction>& predictions) {
+  std::string out;
+  for (const std::string& title : asked.table.columns) {
+    out += predictor::csv_cell(title) + ",";
+  }
+  out += "ms,low,high,model,extrapolated,unmodelled\n";
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    for (const std::string& cell : asked.table.records[row].cells) {
+      out += predictor::csv_cell(cell) + ",";
+    }
+    const Prediction& p = predictions[row];
+    out += fmt::format("{:.6g},{:.6g},{:.6g},{},{},{}\n", p.ns / kNsPerMs, p.low_ns / kNsPerMs,
+                       p.high_ns / kNsPerMs, predictor::csv_cell(p.model), p.extrapolated ? 1 : 0,
+                       p.modelled ? 0 : 1);
+  }
+  return out;
+}
+
+struct Judged {
+  std::vector<double> residuals;
+  std::size_t within = 0;
+};
+
+/// Of rows whose time the table holds.
+std::map<std::string, Judged> judged_by_operator(const Asked& asked,
+                                                 const std::vector<Prediction>& predictions) {
+  std::map<std::string, Judged> judged;
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const MeasuredCall& call = asked.calls[row];
+    if (call.median_ns > 0) {
+      const Prediction& p = predictions[row];
+      Judged& group = judged[predictor::full_name(call.call)];
+      group.residuals.push_back(std::log(call.median_ns / p.ns));
+      const bool is_within = call.median_ns >= p.low_ns && call.median_ns <= p.high_ns;
+      group.within += is_within ? 1U : 0U;
+    }
+  }
+  return judged;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f}", 100 * share);
+}
+
+std::string summary_text(const Asked& asked, const std::vector<Prediction>& predictions,
+                         const std::string& output) {
+  const auto extrapolated =
+      static_cast<std::size_t>(std::ranges::count(predictions, true, &Prediction::extrapolated));
+  const auto unmodelled =
+      static_cast<std::size_t>(std::ranges::count(predictions, false, &Prediction::modelled));
+  std::string out = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model\n",
+                                output, with_commas(predictions.size()), with_commas(extrapolated),
+                                with_commas(unmodelled));
+  const std::map<std::string, Judged> judged = judged_by_operator(asked, predictions);
+  if (judged.empty()) {
+    return out;
+  }
+  TextTable table({{"against the table's times"},
+                   {"calls", Alignment::kRight},
+                   {"mean %", Alignment::kRight},
+                   {"geo %", Alignment::kRight},
+                   {"worst %", Alignment::kRight},
+                   {"bias %", Alignment::kRight},
+                   {"in interval %", Alignment::kRight}});
+  for (const auto& [name, group] : judged) {
+    const predictor::Errors errors = predictor::errors_of(group.residuals);
+    table.add({name, with_commas(errors.n), percent(errors.mean), percent(errors.geometric),
+               percent(errors.worst), percent(errors.bias),
+               percent(static_cast<double>(group.within) / static_cast<double>(errors.n))});
+  }
+  return out + table.to_text();
+}
+
+}  // namespace
+
+int predict_operators(const OperatorsArguments& arguments) {
+  if (!arguments.output.empty()) {
+    std::vector<std::string> inputs = {arguments.table, arguments.platform};
+    if (!arguments.card.empty()) {
+      inputs.push_back(arguments.card);
+    }
+    refuse_output(arguments.output, inputs, "--output");
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.show("reading");
+  predictor::Platform platform = predictor::read_platform(arguments.platform);
+  std::string card_name;
+  if (!arguments.card.empty()) {
+    std::vector<predictor::Card> cards = predictor::read_cards(arguments.card);
+    if (cards.size() != 1) {
+      throw et_schema::usage_error("--card takes one card",
+                                   {.field = "--card",
+                                    .expected = "a card's JSON file",
+                                    .got = fmt::format("a folder of {}", cards.size())});
+    }
+    card_name = cards.front().name;
+    platform.operators.add_card(std::move(cards.front()));
+  }
+  const Asked asked = read_asked(arguments.table);
+  progress.show("predicting");
+  std::vector<Prediction> predictions;
+  predictions.reserve(asked.calls.size());
+  for (const MeasuredCall& call : asked.calls) {
+    predictions.push_back(platform.operators.predict(
+        call.call, device_of(call, arguments, card_name, platform.operators)));
+  }
+  progress.clear();
+  const std::string table = written(asked, predictions);
+  if (arguments.output.empty()) {
+    print_output(table);
+    return kStatusOk;
+  }
+  et_schema::write_file_atomically(arguments.output, table);
+  if (!arguments.quiet) {
+    print_output(summary_text(asked, predictions, arguments.output));
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

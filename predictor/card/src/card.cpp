@@ -1,0 +1,139 @@
+#include "predictor/card/card.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_text.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// One figure, its key in a file, and what the file's unit is in ours.
+struct Figure {
+  const char* key;
+  double Card::*value;
+  double unit;
+  bool is_required;
+};
+
+constexpr double kGiga = 1e9;
+constexpr double kMega = 1e6;
+constexpr double kMebi = 1024.0 * 1024.0;
+constexpr double kGibi = kMebi * 1024.0;
+
+constexpr std::array<Figure, 7> kFigures = {{
+    {"Dev_Mem", &Card::memory_bytes, kGibi, false},
+    {"Mem_Bw", &Card::bandwidth_bytes_per_s, kGiga, true},
+    {"Num_Sm", &Card::processors, 1, true},
+    {"Core_Per_SM", &Card::cores_per_processor, 1, false},
+    {"Freq", &Card::clock_hz, kMega, false},
+    {"SingleFLOPs", &Card::flops, kGiga, true},
+    {"L2Cache", &Card::l2_bytes, kMebi, true},
+}};
+
+double positive(const et_schema::JsonField& field) {
+  const double value = field.as_double();
+  if (!(value > 0) || value > 1e18) {
+    field.fail("a number above 0");
+  }
+  return value;
+}
+
+}  // namespace
+
+double peak_flops(const Card& card, et_schema::DType dtype) {
+  const auto found = card.flops_by_dtype.find(dtype);
+  return found == card.flops_by_dtype.end() ? card.flops : found->second;
+}
+
+Card parse_card(std::string_view text, const std::string& file) {
+  const et_schema::JsonSource source{file, "the card cannot be read",
+                                     "docs/formats.md, \"Cards\", lists the keys"};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  Card card = read_card(et_schema::JsonField(document, source));
+  if (card.source.empty()) {
+    card.source = file;
+  }
+  return card;
+}
+
+Card read_card(const et_schema::JsonField& root) {
+  Card card;
+  card.name = root.at("Device").as_text();
+  if (card.name.empty()) {
+    root.at("Device").fail("the card's name");
+  }
+  for (const Figure& figure : kFigures) {
+    if (figure.is_required || root.find(figure.key)) {
+      card.*figure.value = positive(root.at(figure.key)) * figure.unit;
+    }
+  }
+  if (const auto peaks = root.find("FLOPsByDtype")) {
+    for (const auto& [name, value] : peaks->members()) {
+      const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(name);
+      if (!dtype) {
+        value.fail("an element type as key", name);
+      }
+      card.flops_by_dtype[*dtype] = positive(value) * kGiga;
+    }
+  }
+  if (const auto found = root.find("Source")) {
+    card.source = found->as_text();
+  }
+  return card;
+}
+
+std::string to_json(const Card& card) {
+  std::string out = "{\"Device\":";
+  et_schema::append_json_string(out, card.name);
+  for (const Figure& figure : kFigures) {
+    if (card.*figure.value > 0) {
+      out += ",";
+      et_schema::append_json_string(out, figure.key);
+      out += ":";
+      et_schema::append_json_double(out, card.*figure.value / figure.unit);
+    }
+  }
+  if (!card.flops_by_dtype.empty()) {
+    out += ",\"FLOPsByDtype\":{";
+    for (const auto& [dtype, flops] : card.flops_by_dtype) {
+      out += out.back() == '{' ? "" : ",";
+      et_schema::append_json_string(out, to_string(dtype));
+      out += ":";
+      et_schema::append_json_double(out, flops / kGiga);
+    }
+    out += "}";
+  }
+  out += ",\"Source\":";
+  et_schema::append_json_string(out, card.source);
+  return out + "}";
+}
+
+std::vector<Card> read_cards(const std::string& path) {
+  std::vector<Card> cards;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    Card card = parse_card(file.data, file.name);
+    const auto same = std::ranges::find(cards, card.name, &Card::name);
+    if (same != cards.end()) {
+      throw et_schema::bad_input("the card cannot be read",
+                                 {.file = file.name,
+                                  .field = "Device",
+                                  .expected = "each card once",
+                                  .got = card.name + ", also in " + same->source});
+    }
+    cards.push_back(std::move(card));
+  });
+  if (cards.empty()) {
+    throw et_schema::bad_input("no card", {.file = path,
+                                           .expected = "a card's JSON file, or a folder of them",
+                                           .got = "nothing",
+                                           .hint = "docs/formats.md, \"Cards\", lists the keys"});
+  }
+  return cards;
+}
+
+}  // namespace understudy::predictor

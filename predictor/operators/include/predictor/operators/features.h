@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "predictor/card/card.h"
+#include "predictor/operators/work.h"
+
+namespace understudy::predictor {
+
+/// What models see of a call on a card (docs/prediction.md, "Features"). Sizes are logarithms; what
+/// a family does not have is 0.
+inline constexpr std::size_t kFeatures = 72;
+using Features = std::array<float, kFeatures>;
+
+/// The four sizes of a call: batch, m, n, k of a product; batch, channels in and out, size of a
+/// convolution; else rows, row length, elements out and in.
+inline constexpr std::size_t kFirstSize = 6;
+inline constexpr std::size_t kSizes = 4;
+/// Bytes of an element of the first tensor.
+inline constexpr std::size_t kElementBytesFeature = 50;
+/// What models fill in themselves: how much slower than its family the operator is.
+inline constexpr std::size_t kOperatorFeature = 62;
+/// Features of the card alone, from here on.
+inline constexpr std::size_t kFirstCardFeature = 64;
+
+/// A call as models take it.
+struct Point {
+  Features x = {};
+  double compute_ns = 0;    ///< FLOPs at the card's peak
+  double memory_ns = 0;     ///< bytes at the card's bandwidth
+  std::uint64_t shape = 0;  ///< of operator, dtypes, shapes: what a split keeps together
+  std::string op;           ///< "aten::add.Tensor"
+};
+
+/// What no kernel can be faster than; 0 for what moves nothing.
+[[nodiscard]] inline double bound_ns(const Point& point) {
+  return point.compute_ns > point.memory_ns ? point.compute_ns : point.memory_ns;
+}
+
+/// The card's peaks, bandwidth, processors and cache have to be above 0.
+[[nodiscard]] Point point_of(const OperatorCall& call, const Card& card);
+
+/// "aten::add.Tensor".
+[[nodiscard]] std::string full_name(const OperatorCall& call);
+
+}  // namespace understudy::predictor

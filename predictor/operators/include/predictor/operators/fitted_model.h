@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "predictor/operators/call_model.h"
+
+namespace understudy::predictor {
+
+/// Errors of predictions that were not fitted to, as shares: 0.05 is 5 %.
+struct Errors {
+  std::size_t n = 0;
+  double mean = 0;       ///< arithmetic mean of |predicted / measured - 1|
+  double geometric = 0;  ///< exp(mean ln(|e| + 4e-4))
+  double worst = 0;      ///< the largest |e|
+  double bias = 0;       ///< mean of e: below 0 where too little was predicted
+  bool operator==(const Errors&) const = default;
+};
+/// `residuals` are ln measured - ln predicted. Of none: all 0.
+[[nodiscard]] Errors errors_of(const std::vector<double>& residuals);
+/// The half-width that holds `share` of |residuals|: split-conformal, infinite samples not assumed.
+[[nodiscard]] double conformal_width(std::vector<double> residuals, double share = 0.9);
+
+/// Between which bounds and sizes a model has seen calls.
+struct Range {
+  std::array<float, kSizes + 1> low{}, high{};  ///< ln of the bound, and of the four sizes
+  [[nodiscard]] static Range of(const Samples& samples);
+  /// Outside by more than a fifth.
+  [[nodiscard]] bool excludes(const Point& point) const;
+  /// Above the largest bound.
+  [[nodiscard]] bool is_above(const Point& point) const;
+  bool operator==(const Range&) const = default;
+};
+
+/// A candidate and what it missed by in cross-validation.
+struct CandidateErrors {
+  Candidate candidate = Candidate::kRoofline;
+  Errors errors;
+};
+
+/// The best model of a group of calls.
+struct FittedModel {
+  std::shared_ptr<const CallModel> model;
+  std::shared_ptr<const CallModel> beyond;  ///< fitted to the larger half; null: the model itself
+  std::vector<CandidateErrors> candidates;  ///< the chosen one first
+  double width = 0;         ///< ln: the interval is time / e^width … time * e^width
+  double width_beyond = 0;  ///< outside of the range
+  Range range;
+  std::size_t rows = 0;
+  std::vector<std::string> operators;  ///< in order of names
+  [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
+};
+
+struct FitOptions {
+  std::vector<Candidate> candidates = {Candidate::kRoofline, Candidate::kNearest,
+                                       Candidate::kTwoClock, Candidate::kTrees};
+  std::shared_ptr<const SharedModel> shared = nullptr;  ///< adds the transferred kinds
+  TreeOptions trees = {};
+  std::size_t folds = 4;
+};
+
+/// Fits the candidates in cross-validation whose folds keep equal shapes together, keeps the one of
+/// least mean error, and calibrates its intervals: from the folds inside of the range; outside,
+/// from the largest tenth predicted by a fit to the rest, times 1.5. At least one sample.
+[[nodiscard]] FittedModel fit_best(const Samples& samples, const FitOptions& options);
+
+void append_json(std::string& out, const FittedModel& fitted);
+/// Throws Error (bad input).
+[[nodiscard]] FittedModel read_fitted_model(const et_schema::JsonField& field,
+                                            const std::shared_ptr<const SharedModel>& shared);
+void append_json(std::string& out, const Errors& errors);
+[[nodiscard]] Errors read_errors(const et_schema::JsonField& field);
+void append_json(std::string& out, const Range& range);
+[[nodiscard]] Range read_range(const et_schema::JsonField& field);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "models.h"
+#include "predictor/operators/operator_models.h"
+#include "predictor/operators/peaks.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::size_t kFewestOfSharedCard = 300;  // rows that a card adds something with
+constexpr std::size_t kMostOfSharedCard = 1500;
+constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // below, other cards help
+constexpr std::size_t kSharedTrees = 200;
+
+/// The calls of one device as samples, by operator.
+struct DeviceSamples {
+  Card card;
+  std::vector<Sample> samples;
+  std::map<std::string, Samples> by_operator;
+  std::map<std::string, Samples> by_family;
+};
+
+/// Drawn without regard to order, the same each time.
+Samples drawn(Samples samples, std::size_t most) {
+  if (samples.size() <= most) {
+    return samples;
+  }
+  std::mt19937_64 engine(1);
+  for (std::size_t i = 0; i < most; ++i) {
+    std::swap(samples[i], samples[i + engine() % (samples.size() - i)]);
+  }
+  samples.resize(most);
+  return samples;
+}
+
+Card card_of(const DeviceKey& key, const std::vector<Card>& cards,
+             const std::vector<const MeasuredCall*>& calls) {
+  const auto described = std::ranges::find(cards, key.device, &Card::name);
+  if (described != cards.end()) {
+    return with_measured_peaks(*described, calls);
+  }
+  Card card = key.device == "cpu" ? host_card() : Card{};
+  card.name = key.device;
+  return with_measured_peaks(std::move(card), calls);
+}
+
+std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredCall>& calls,
+                                                     const std::vector<Card>& cards) {
+  std::map<DeviceKey, std::vector<const MeasuredCall*>> rows;
+  for (const MeasuredCall& call : calls) {
+    rows[key_of(call)].push_back(&call);
+  }
+  std::map<DeviceKey, DeviceSamples> devices;
+  for (const auto& [key, own] : rows) {
+    DeviceSamples& device = devices[key];
+    device.card = card_of(key, cards, own);
+    device.samples.reserve(own.size());
+    for (const MeasuredCall* call : own) {
+      device.samples.push_back({point_of(call->call, device.card), std::log(call->median_ns), 0});
+      const Sample* const sample = &device.samples.back();
+      device.by_operator[sample->point.op].push_back(sample);
+      device.by_family[std::string(to_string(family_of(call->call.name)))].push_back(sample);
+    }
+  }
+  return devices;
+}
+
+/// The samples of one operator or family on several cards, numbered.
+struct CardsOfGroup {
+  std::vector<std::string> names;
+  std::vector<std::vector<Sample>> samples;
+};
+
+Samples pooled(const CardsOfGroup& group, std::optional<std::size_t> left_out,
+               std::vector<Sample>& storage) {
+  storage.clear();
+  std::uint32_t number = 0;
+  for (std::size_t card = 0; card < group.samples.size(); ++card) {
+    if (card == left_out) {
+      continue;
+    }
+    for (Sample sample : group.samples[card]) {
+      sample.card = number;
+      storage.push_back(std::move(sample));
+    }
+    ++number;
+  }
+  Samples all;
+  for (const Sample& sample : storage) {
+    all.push_back(&sample);
+  }
+  return all;
+}
+
+TreeOptions shared_trees() {
+  TreeOptions options;
+  options.trees = kSharedTrees;
+  return options;
+}
+
+SharedFit fit_shared_group(const CardsOfGroup& group) {
+  SharedFit fit;
+  fit.cards = group.names;
+  std::vector<Sample> storage;
+  std::vector<double> residuals;
+  for (std::size_t card = 0; card < group.samples.size(); ++card) {
+    const Samples others = pooled(group, card, storage);
+    const auto model =
+        unmeasured_model(fit_shared(others, group.samples.size() - 1, shared_trees()));
+    Samples asked;
+    for (const Sample& sample : group.samples[card]) {
+      asked.push_back(&sample);
+    }
+    const std::vector<double> own = residuals_of(asked, *model);
+    residuals.insert(residuals.end(), own.begin(), own.end());
+  }
+  fit.errors = errors_of(residuals);
+  constexpr double kLeastWidth = 0.1;  // of a card that nobody has tried
+  fit.width = std::max(conformal_width(residuals), kLeastWidth);
+  const Samples all = pooled(group, std::nullopt, storage);
+  fit.model = fit_shared(all, group.samples.size(), shared_trees());
+  fit.range = Range::of(all);
+  std::set<std::string> operators;
+  for (const Sample* sample : all) {
+    operators.insert(sample->point.op);
+  }
+  fit.operators = {operators.begin(), operators.end()};
+  return fit;
+}
+
+bool is_one_operator(const Samples& samples) {
+  return std::ranges::all_of(
+      samples, [&](const Sample* sample) { return sample->point.op == samples.front()->point.op; });
+}
+
+class Fitter {
+ public:
+  Fitter(std::map<DeviceKey, DeviceSamples> devices, const ModelsOptions& options)
+      : devices_(std::move(devices)), options_(options) {
+    for (const auto& [key, device] : devices_) {
+      total_ += device.by_operator.size() + device.by_family.size();
+    }
+    shared_groups_ = shared_groups();
+    total_ += shared_groups_.size();
+  }
+
+  OperatorModels fit() {
+    OperatorModels models;
+    for (const auto& [name, group] : shared_groups_) {
+      progress(name);
+      models.add(name, fit_shared_group(group));
+    }
+    for (const auto& [key, device] : devices_) {
+      models.add(key, fit_device(key, device, models));
+    }
+    return models;
+  }
+
+ private:
+  void progress(const std::string& what) {
+    if (options_.progress) {
+      options_.progress(what, done_, total_);
+    }
+    ++done_;
+  }
+
+  /// Groups that several cards have enough rows of.
+  [[nodiscard]] std::map<std::string, CardsOfGroup> shared_groups() const {
+    std::map<std::string, CardsOfGroup> groups;
+    for (const auto& [key, device] : devices_) {
+      if (key.timed == TimedAs::kHost) {
+        continue;
+      }
+      for (const auto* by_name : {&device.by_operator, &device.by_family}) {
+        for (const auto& [name, samples] : *by_name) {
+          if (samples.size() >= kFewestOfSharedCard) {
+            CardsOfGroup& group = groups[shared_key(key.timed, name)];
+            group.names.push_back(key.device);
+            std::vector<Sample>& own = group.samples.emplace_back();
+            for (const Sample* sample : drawn(samples, kMostOfSharedCard)) {
+              own.push_back(*sample);
+            }
+          }
+        }
+      }
+    }
+    std::erase_if(groups, [](const auto& entry) { return entry.second.names.size() < 2; });
+    return groups;
+  }
+
+  FittedModel fit_group(const DeviceKey& key, const std::string& name, const Samples& all,
+                        const OperatorModels& models) {
+    progress(fmt::format("{}: {}", key.device, name));
+    FitOptions fit;
+    fit.candidates = options_.candidates;
+    const auto shared = models.shared().find(shared_key(key.timed, name));
+    const bool is_few = all.size() < kFewestForOwnModel;
+    if (is_few && shared != models.shared().end()) {
+      fit.shared = shared->second.model;
+    }
+    return fit_best(drawn(all, options_.most_rows), fit);
+  }
+
+  DeviceModels fit_device(const DeviceKey& key, const DeviceSamples& device,
+                          const OperatorModels& models) {
+    DeviceModels fitted;
+    fitted.card = device.card;
+    for (const auto& [name, samples] : device.by_operator) {
+      const bool is_shared = models.shared().contains(shared_key(key.timed, name));
+      if (samples.size() >= options_.own_model_rows || is_shared) {
+        fitted.by_operator.emplace(name, fit_group(key, name, samples, models));
+      } else {
+        ++done_;
+      }
+    }
+    for (const auto& [name, samples] : device.by_family) {
+      if (fitted.by_operator.contains(samples.front()->point.op) && is_one_operator(samples)) {
+        ++done_;  // its model is the family's
+        continue;
+      }
+      fitted.by_family.emplace(name, fit_group(key, name, samples, models));
+    }
+    return fitted;
+  }
+
+  std::map<DeviceKey, DeviceSamples> devices_;
+  const ModelsOptions& options_;
+  std::map<std::string, CardsOfGroup> shared_groups_;
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+OperatorModels fit_operator_models(const std::vector<MeasuredCall>& calls,
+                                   const std::vector<Card>& cards, const ModelsOptions& options) {
+  OperatorModels models = Fitter(samples_by_device(calls, cards), options).fit();
+  for (const Card& card : cards) {
+    models.add_card(card);
+  }
+  return models;
+}
+
+}  // namespace understudy::predictor

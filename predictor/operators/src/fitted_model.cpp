@@ -1,0 +1,254 @@
+#include "predictor/operators/fitted_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "et_schema/support/assert.h"
+#include "models.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kTolerance = 0.2;  // ln: a fifth outside is not another range yet
+constexpr double kBlockedFactor = 1.5;
+constexpr std::size_t kFewest = 40;  // rows that a largest tenth can be taken from
+
+std::array<float, kSizes + 1> place_of(const Point& point) {
+  std::array<float, kSizes + 1> place{};
+  place[0] = static_cast<float>(std::log(std::max(bound_ns(point), 1e-6)));
+  std::copy_n(point.x.begin() + kFirstSize, kSizes, place.begin() + 1);
+  return place;
+}
+
+Samples without(const Samples& samples, const Samples& left_out) {
+  const std::set<const Sample*> gone(left_out.begin(), left_out.end());
+  Samples kept;
+  std::ranges::copy_if(samples, std::back_inserter(kept),
+                       [&](const Sample* sample) { return !gone.contains(sample); });
+  return kept;
+}
+
+/// Equal shapes are in one fold; folds are of equal size.
+std::vector<Samples> folds_of(const Samples& samples, std::size_t count) {
+  std::set<std::uint64_t> shapes;
+  for (const Sample* sample : samples) {
+    shapes.insert(sample->point.shape);
+  }
+  const std::size_t folds = std::min(count, shapes.size());
+  std::vector<Samples> all(folds);
+  for (const Sample* sample : samples) {
+    const auto rank =
+        static_cast<std::size_t>(std::distance(shapes.begin(), shapes.find(sample->point.shape)));
+    all[rank % folds].push_back(sample);
+  }
+  return all;
+}
+
+struct Trial {
+  Candidate candidate;
+  std::vector<double> residuals;
+};
+
+Trial cross_validate(Candidate candidate, const Samples& samples, const std::vector<Samples>& folds,
+                     const FitOptions& options) {
+  Trial trial{candidate, {}};
+  for (const Samples& fold : folds) {
+    const auto model = fit_model(candidate, without(samples, fold), options.shared, options.trees);
+    const std::vector<double> residuals = residuals_of(fold, *model);
+    trial.residuals.insert(trial.residuals.end(), residuals.begin(), residuals.end());
+  }
+  return trial;
+}
+
+std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes,
+                                      const FitOptions& options) {
+  std::vector<Candidate> candidates;
+  constexpr std::size_t kFewestForTrees = 25;
+  if (shapes < 2) {
+    // Nothing to choose by.
+    return {options.shared ? Candidate::kTransferred : Candidate::kTwoClock};
+  }
+  for (const Candidate candidate : options.candidates) {
+    const bool needs_rows = candidate != Candidate::kRoofline && candidate != Candidate::kTwoClock;
+    if (!needs_rows || samples.size() >= kFewestForTrees) {
+      candidates.push_back(candidate);
+    }
+  }
+  if (options.shared) {
+    candidates.push_back(Candidate::kTransferred);
+    if (samples.size() >= kFewestForTrees / 2) {
+      candidates.push_back(Candidate::kTransferredTrees);
+    }
+  }
+  if (candidates.empty()) {
+    candidates.push_back(Candidate::kTwoClock);
+  }
+  return candidates;
+}
+
+Samples by_bound(Samples samples) {
+  std::ranges::stable_sort(samples, {},
+                           [](const Sample* sample) { return bound_ns(sample->point); });
+  return samples;
+}
+
+std::unique_ptr<CallModel> fit_larger_half(Candidate candidate, const Samples& by_size,
+                                           const FitOptions& options) {
+  constexpr int kFewerTrees = 3;  // half of the rows, and only for what lies outside
+  const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
+  TreeOptions trees = options.trees;
+  trees.trees /= kFewerTrees;
+  trees.rate *= 2;
+  return fit_model(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
+                   trees);
+}
+
+/// What a fit to the smaller nine tenths misses the largest tenth by.
+double blocked_width(Candidate candidate, const Samples& by_size, const FitOptions& options) {
+  const auto cut = static_cast<std::ptrdiff_t>(by_size.size() - by_size.size() / 10);
+  const Samples known(by_size.begin(), by_size.begin() + cut);
+  const Samples asked(by_size.begin() + cut, by_size.end());
+  const auto model = fit_larger_half(candidate, known, options);
+  return kBlockedFactor * conformal_width(residuals_of(asked, *model));
+}
+
+std::vector<std::string> operators_of(const Samples& samples) {
+  std::set<std::string> names;
+  for (const Sample* sample : samples) {
+    names.insert(sample->point.op);
+  }
+  return {names.begin(), names.end()};
+}
+
+/// One shape tells nothing of how far a model misses another: within a factor of e.
+constexpr double kUnknownWidth = 1;
+/// No measurement repeats better, whatever few rows say.
+constexpr double kLeastWidth = 0.01;
+/// Nor do few rows tell how they go on.
+constexpr double kLeastWidthBeyond = 0.3;
+
+/// Few rows of one size cannot tell how a model of their own goes on at others: it has to be
+/// clearly better than what other cards say.
+void prefer_transferred(std::vector<Trial>& trials, std::size_t rows) {
+  constexpr double kClearly = 0.8;
+  constexpr double kClearlyShare = 0.01;
+  const auto transferred = std::ranges::find_if(trials, [](const Trial& trial) {
+    return trial.candidate == Candidate::kTransferred ||
+           trial.candidate == Candidate::kTransferredTrees;
+  });
+  if (rows >= kFewest || transferred == trials.end()) {
+    return;
+  }
+  const double own = errors_of(trials.front().residuals).mean;
+  const double others = errors_of(transferred->residuals).mean;
+  if (own > kClearly * others || own > others - kClearlyShare) {
+    std::rotate(trials.begin(), transferred, transferred + 1);
+  }
+}
+
+void set_widths(const Samples& samples, const Trial* best, const FitOptions& options,
+                FittedModel& fitted) {
+  const bool is_known = best != nullptr && !best->residuals.empty();
+  fitted.width = is_known ? std::max(conformal_width(best->residuals), kLeastWidth) : kUnknownWidth;
+  const Candidate chosen = fitted.candidates.front().candidate;
+  if (samples.size() < kFewest) {
+    fitted.width_beyond = std::max(2 * fitted.width, kLeastWidthBeyond);
+    return;
+  }
+  const Samples by_size = by_bound(samples);
+  fitted.beyond = fit_larger_half(chosen, by_size, options);
+  fitted.width_beyond = std::max(fitted.width, blocked_width(chosen, by_size, options));
+}
+
+}  // namespace
+
+Errors errors_of(const std::vector<double>& residuals) {
+  constexpr double kGeometricTerm = 4e-4;
+  Errors errors{residuals.size(), 0, 0, 0, 0};
+  if (residuals.empty()) {
+    return errors;
+  }
+  for (const double residual : residuals) {
+    const double error = std::exp(-residual) - 1;
+    errors.mean += std::abs(error);
+    errors.geometric += std::log(std::abs(error) + kGeometricTerm);
+    errors.worst = std::max(errors.worst, std::abs(error));
+    errors.bias += error;
+  }
+  const auto count = static_cast<double>(residuals.size());
+  errors.mean /= count;
+  errors.geometric = std::exp(errors.geometric / count);
+  errors.bias /= count;
+  return errors;
+}
+
+double conformal_width(std::vector<double> residuals, double share) {
+  UNDERSTUDY_ASSERT(!residuals.empty());
+  for (double& residual : residuals) {
+    residual = std::abs(residual);
+  }
+  std::ranges::sort(residuals);
+  const auto count = static_cast<double>(residuals.size());
+  const double rank = std::ceil((count + 1) * share);
+  if (rank > count) {
+    // Fewer than the quantile needs: the largest, and half as much again.
+    return residuals.back() * 1.5;
+  }
+  return residuals[static_cast<std::size_t>(rank) - 1];
+}
+
+Range Range::of(const Samples& samples) {
+  UNDERSTUDY_ASSERT(!samples.empty());
+  Range range;
+  range.low = range.high = place_of(samples.front()->point);
+  for (const Sample* sample : samples) {
+    const auto place = place_of(sample->point);
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      range.low[i] = std::min(range.low[i], place[i]);
+      range.high[i] = std::max(range.high[i], place[i]);
+    }
+  }
+  return range;
+}
+
+bool Range::excludes(const Point& point) const {
+  const auto place = place_of(point);
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    if (static_cast<double>(place[i]) > static_cast<double>(high[i]) + kTolerance ||
+        static_cast<double>(place[i]) < static_cast<double>(low[i]) - kTolerance) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Range::is_above(const Point& point) const {
+  return place_of(point)[0] > high[0];
+}
+
+FittedModel fit_best(const Samples& samples, const FitOptions& options) {
+  UNDERSTUDY_ASSERT(!samples.empty());
+  const std::vector<Samples> folds = folds_of(samples, options.folds);
+  std::vector<Trial> trials;
+  for (const Candidate candidate : candidates_for(samples, folds.size(), options)) {
+    trials.push_back(folds.size() < 2 ? Trial{candidate, {}}
+                                      : cross_validate(candidate, samples, folds, options));
+  }
+  FittedModel fitted;
+  const auto mean_error = [](const Trial& trial) { return errors_of(trial.residuals).mean; };
+  std::ranges::stable_sort(trials, {}, mean_error);
+  prefer_transferred(trials, samples.size());
+  for (const Trial& trial : trials) {
+    fitted.candidates.push_back({trial.candidate, errors_of(trial.residuals)});
+  }
+  fitted.model = fit_model(trials.front().candidate, samples, options.shared, options.trees);
+  fitted.range = Range::of(samples);
+  fitted.rows = samples.size();
+  fitted.operators = operators_of(samples);
+  set_widths(samples, folds.size() < 2 ? nullptr : &trials.front(), options, fitted);
+  return fitted;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,297 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_text.h"
+#include "models.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::JsonField;
+
+void append_number(std::string& out, double value) {
+  out += fmt::format("{}", value);
+}
+/// The shortest text that reads back as the same float.
+void append_number(std::string& out, float value) {
+  out += fmt::format("{}", value);
+}
+
+void append_base(std::string& out, const TwoClock& base) {
+  out += "[";
+  append_number(out, base.floor_ns);
+  for (const double value : {base.fixed_ns, base.compute_share, base.memory_share}) {
+    out += ",";
+    append_number(out, value);
+  }
+  out += "]";
+}
+
+template <typename Values>
+void append_floats(std::string& out, const Values& values) {
+  out += "[";
+  for (const auto value : values) {
+    out += out.back() == '[' ? "" : ",";
+    append_number(out, value);
+  }
+  out += "]";
+}
+
+void append_trees(std::string& out, const Trees& trees) {
+  out += "{\"features\":[";
+  for (const Trees::Node& node : trees.nodes()) {
+    out += out.back() == '[' ? "" : ",";
+    et_schema::append_json_int(out, node.feature);
+  }
+  std::vector<float> values;
+  for (const Trees::Node& node : trees.nodes()) {
+    values.push_back(node.value);
+  }
+  out += "],\"values\":";
+  append_floats(out, values);
+  out += "}";
+}
+
+void append_codes(std::string& out, const OperatorCodes& codes) {
+  out += "{";
+  for (const auto& [op, code] : codes.all()) {
+    out += out.back() == '{' ? "" : ",";
+    et_schema::append_json_string(out, op);
+    out += ":";
+    append_number(out, code);
+  }
+  out += "}";
+}
+
+void begin(std::string& out, Candidate kind) {
+  out += "{\"model\":";
+  et_schema::append_json_string(out, to_string(kind));
+}
+
+double finite(const JsonField& field) {
+  const double value = field.as_double();
+  if (!std::isfinite(value)) {
+    field.fail("a finite number");
+  }
+  return value;
+}
+
+std::vector<float> read_floats(const JsonField& field) {
+  std::vector<float> values;
+  for (const JsonField& item : field.items()) {
+    const auto value = static_cast<float>(finite(item));
+    if (!std::isfinite(value)) {
+      item.fail("a number that a float can hold");
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+TwoClock read_base(const JsonField& field) {
+  const std::vector<JsonField> items = field.items();
+  if (items.size() != 4) {
+    field.fail("floor, fixed, compute share, memory share");
+  }
+  TwoClock base{finite(items[0]), finite(items[1]), finite(items[2]), finite(items[3])};
+  if (base.floor_ns < 0 || base.fixed_ns < 0 || base.compute_share <= 0 || base.memory_share <= 0) {
+    field.fail("times of 0 or more and shares above 0");
+  }
+  return base;
+}
+
+Trees read_trees(const JsonField& field) {
+  std::vector<std::int16_t> features;
+  for (const std::int64_t feature : field.at("features").as_ints()) {
+    if (feature < Trees::kLeaf || feature >= static_cast<std::int64_t>(kFeatures)) {
+      field.at("features").fail("numbers of features, -1 for a leaf", fmt::format("{}", feature));
+    }
+    features.push_back(static_cast<std::int16_t>(feature));
+  }
+  try {
+    return Trees(features, read_floats(field.at("values")), kFeatures);
+  } catch (const std::invalid_argument& error) {
+    field.fail("trees, each node before its two subtrees", error.what());
+  }
+}
+
+OperatorCodes read_codes(const JsonField& field) {
+  OperatorCodes codes;
+  for (const auto& [op, code] : field.members()) {
+    codes.add(op, static_cast<float>(finite(code)));
+  }
+  return codes;
+}
+
+std::unique_ptr<CallModel> read_nearest(const JsonField& field) {
+  std::vector<NearestModel::Entry> entries;
+  for (const JsonField& item : field.at("entries").items()) {
+    const std::vector<float> values = read_floats(item);
+    if (values.size() != kSizes + 2) {
+      item.fail(fmt::format("{} numbers", kSizes + 2));
+    }
+    NearestModel::Entry& entry = entries.emplace_back();
+    std::copy_n(values.begin(), entry.at.size(), entry.at.begin());
+    entry.residual = values.back();
+  }
+  return std::make_unique<NearestModel>(read_base(field.at("base")), std::move(entries));
+}
+
+std::unique_ptr<CallModel> read_mlp(const JsonField& field) {
+  std::vector<MlpModel::Layer> layers;
+  std::size_t in = MlpModel::kInputs;
+  const std::vector<JsonField> items = field.at("layers").items();
+  for (const JsonField& item : items) {
+    MlpModel::Layer& layer = layers.emplace_back();
+    layer.in = in;
+    layer.weights = read_floats(item.at("weights"));
+    layer.bias = read_floats(item.at("bias"));
+    layer.out = layer.bias.size();
+    const bool is_last = layers.size() == items.size();
+    if (layer.out != (is_last ? 1 : MlpModel::kWidth) || layer.weights.size() != in * layer.out) {
+      item.fail("a layer that fits the one before it");
+    }
+    in = layer.out;
+  }
+  const std::vector<float> numbers = read_floats(field.at("scales"));
+  if (layers.empty() || numbers.size() != 2 * (MlpModel::kInputs + 1)) {
+    field.at("scales").fail(fmt::format("{} numbers", 2 * (MlpModel::kInputs + 1)));
+  }
+  std::vector<MlpModel::Scale> scales;
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    if (numbers[i + 1] <= 0) {
+      field.at("scales").fail("deviations above 0");
+    }
+    scales.push_back({numbers[i], numbers[i + 1]});
+  }
+  return std::make_unique<MlpModel>(std::move(layers), std::move(scales));
+}
+
+}  // namespace
+
+void RooflineModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"base\":";
+  append_base(out, base_);
+  out += "}";
+}
+
+void TwoClockModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"base\":";
+  append_base(out, base_);
+  out += "}";
+}
+
+void TreesModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"base\":";
+  append_base(out, base_);
+  out += ",\"operators\":";
+  append_codes(out, codes_);
+  out += ",\"trees\":";
+  append_trees(out, trees_);
+  out += "}";
+}
+
+void TransferredModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"base\":";
+  append_base(out, base_);
+  out += ",\"trust\":";
+  append_number(out, trust_);
+  out += ",\"operators\":";
+  append_codes(out, codes_);
+  out += ",\"trees\":";
+  append_trees(out, own_);
+  out += "}";
+}
+
+void NearestModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"base\":";
+  append_base(out, roofline_);
+  out += ",\"entries\":[";
+  for (const Entry& entry : entries_) {
+    out += out.back() == '[' ? "" : ",";
+    std::vector<float> values(entry.at.begin(), entry.at.end());
+    values.push_back(entry.residual);
+    append_floats(out, values);
+  }
+  out += "]}";
+}
+
+void MlpModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"layers\":[";
+  for (const Layer& layer : layers_) {
+    out += out.back() == '[' ? "{\"weights\":" : ",{\"weights\":";
+    append_floats(out, layer.weights);
+    out += ",\"bias\":";
+    append_floats(out, layer.bias);
+    out += "}";
+  }
+  std::vector<float> scales;
+  for (const Scale& scale : scales_) {
+    scales.push_back(scale.mean);
+    scales.push_back(scale.deviation);
+  }
+  out += "],\"scales\":";
+  append_floats(out, scales);
+  out += "}";
+}
+
+void append_json(std::string& out, const SharedModel& shared) {
+  out += "{\"mean\":";
+  append_base(out, shared.mean);
+  out += ",\"operators\":";
+  append_codes(out, shared.codes);
+  out += ",\"trees\":";
+  append_trees(out, shared.trees);
+  out += "}";
+}
+
+std::shared_ptr<const SharedModel> read_shared_model(const JsonField& field) {
+  auto shared = std::make_shared<SharedModel>();
+  shared->mean = read_base(field.at("mean"));
+  shared->codes = read_codes(field.at("operators"));
+  shared->trees = read_trees(field.at("trees"));
+  return shared;
+}
+
+std::unique_ptr<CallModel> read_model(const JsonField& field,
+                                      const std::shared_ptr<const SharedModel>& shared) {
+  const JsonField name = field.at("model");
+  const std::optional<Candidate> kind = candidate_from_string(name.as_text());
+  if (!kind) {
+    name.fail("a kind of model that this version knows", name.as_text());
+  }
+  switch (*kind) {
+    case Candidate::kRoofline:
+      return std::make_unique<RooflineModel>(read_base(field.at("base")));
+    case Candidate::kTwoClock:
+      return std::make_unique<TwoClockModel>(read_base(field.at("base")));
+    case Candidate::kTrees:
+      return std::make_unique<TreesModel>(read_base(field.at("base")),
+                                          read_codes(field.at("operators")),
+                                          read_trees(field.at("trees")));
+    case Candidate::kNearest:
+      return read_nearest(field);
+    case Candidate::kMlp:
+      return read_mlp(field);
+    case Candidate::kTransferred:
+    case Candidate::kTransferredTrees:
+      break;
+  }
+  if (!shared) {
+    name.fail("a model shared by several cards that it builds on", "none");
+  }
+  return std::make_unique<TransferredModel>(
+      shared, read_base(field.at("base")), finite(field.at("trust")), read_trees(field.at("trees")),
+      read_codes(field.at("operators")));
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,272 @@
+#include "models.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "et_schema/support/assert.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::array<std::pair<Candidate, std::string_view>, 7> kNames = {{
+    {Candidate::kRoofline, "roofline"},
+    {Candidate::kNearest, "nearest"},
+    {Candidate::kTwoClock, "two_clock"},
+    {Candidate::kTrees, "two_clock+trees"},
+    {Candidate::kMlp, "mlp"},
+    {Candidate::kTransferred, "transferred"},
+    {Candidate::kTransferredTrees, "transferred+trees"},
+}};
+
+double base_ln(const TwoClock& base, const Point& point) {
+  return std::log(base_ns(base, point.compute_ns, point.memory_ns));
+}
+
+/// Few rows cannot fill 300 trees of 64 leaves.
+TreeOptions fitting(TreeOptions options, std::size_t rows) {
+  constexpr std::size_t kFew = 300;
+  constexpr std::size_t kVeryFew = 60;
+  if (rows < kFew) {
+    options.depth = std::min(options.depth, 4);
+    options.rows_in_leaf = std::min(options.rows_in_leaf, 4.0);
+    options.trees = std::min(options.trees, 200);
+  }
+  if (rows < kVeryFew) {
+    options.depth = std::min(options.depth, 2);
+    options.trees = std::min(options.trees, 60);
+  }
+  return options;
+}
+
+std::unique_ptr<CallModel> fit_trees(const Samples& samples, const TreeOptions& options) {
+  const TwoClock base = fit_two_clock(base_samples(samples));
+  const TwoClockModel alone(base);
+  const std::vector<double> residuals = residuals_of(samples, alone);
+  OperatorCodes codes = OperatorCodes::of(samples, residuals);
+  Trees trees = grow(samples, residuals, codes, options);
+  return std::make_unique<TreesModel>(base, std::move(codes), std::move(trees));
+}
+
+double mean_error(const Samples& samples, const CallModel& model) {
+  double sum = 0;
+  for (const Sample* sample : samples) {
+    sum += std::abs(model.ln_ns(sample->point) - sample->ln_ns);
+  }
+  return sum;
+}
+
+/// The base is fitted to what the shared trees leave; how far they are trusted is tried.
+std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
+                                           const std::shared_ptr<const SharedModel>& shared,
+                                           bool has_own_trees, const TreeOptions& options) {
+  constexpr double kPull = 0.05;
+  std::unique_ptr<TransferredModel> best;
+  double least = 0;
+  for (const double trust : {1.0, 0.5}) {
+    std::vector<BaseSample> left = base_samples(samples);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      left[i].ln_ns -= trust * shared->residual(samples[i]->point);
+    }
+    const TwoClock base = fit_two_clock(left, &shared->mean, kPull);
+    auto model = std::make_unique<TransferredModel>(shared, base, trust, Trees(), OperatorCodes());
+    const double error = mean_error(samples, *model);
+    if (!best || error < least) {
+      best = std::move(model);
+      least = error;
+    }
+  }
+  if (!has_own_trees) {
+    return best;
+  }
+  const std::vector<double> residuals = residuals_of(samples, *best);
+  OperatorCodes codes = OperatorCodes::of(samples, residuals);
+  Trees own = grow(samples, residuals, codes, options);
+  return best->with_own_trees(std::move(own), std::move(codes));
+}
+
+/// A card's own, where shares that its samples leave open stay near usual ones.
+TwoClock pulled_base(const Samples& samples, std::uint32_t card) {
+  constexpr double kPull = 8;
+  constexpr double kUsualCompute = 0.6;
+  constexpr double kUsualMemory = 0.7;
+  Samples own;
+  std::ranges::copy_if(samples, std::back_inserter(own),
+                       [&](const Sample* sample) { return sample->card == card; });
+  UNDERSTUDY_ASSERT(!own.empty());
+  const std::vector<BaseSample> rows = base_samples(own);
+  TwoClock around = fit_two_clock(rows);
+  around.compute_share = kUsualCompute;
+  around.memory_share = kUsualMemory;
+  return fit_two_clock(rows, &around, kPull);
+}
+
+double median_of(const std::vector<TwoClock>& bases, double TwoClock::*parameter) {
+  std::vector<double> values;
+  for (const TwoClock& base : bases) {
+    values.push_back(base.*parameter);
+  }
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : std::sqrt(values[half - 1] * values[half]);
+}
+
+TwoClock median_base(const std::vector<TwoClock>& bases) {
+  return {median_of(bases, &TwoClock::floor_ns), median_of(bases, &TwoClock::fixed_ns),
+          median_of(bases, &TwoClock::compute_share), median_of(bases, &TwoClock::memory_share)};
+}
+
+}  // namespace
+
+std::string_view to_string(Candidate candidate) {
+  return std::ranges::find(kNames, candidate, &std::pair<Candidate, std::string_view>::first)
+      ->second;
+}
+
+std::optional<Candidate> candidate_from_string(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kNames, name, &std::pair<Candidate, std::string_view>::second);
+  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+OperatorCodes OperatorCodes::of(const Samples& samples, const std::vector<double>& residuals) {
+  constexpr double kPrior = 5;  // rows that an operator of none would have
+  std::map<std::string, std::pair<double, double>> sums;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    auto& [sum, count] = sums[samples[i]->point.op];
+    sum += residuals[i];
+    count += 1;
+  }
+  OperatorCodes codes;
+  for (const auto& [op, sum] : sums) {
+    codes.add(op, static_cast<float>(sum.first / (sum.second + kPrior)));
+  }
+  return codes;
+}
+
+void OperatorCodes::add(std::string op, float code) {
+  codes_.emplace_back(std::move(op), code);
+}
+
+float OperatorCodes::operator()(const std::string& op) const {
+  const auto found =
+      std::ranges::lower_bound(codes_, op, {}, &std::pair<std::string, float>::first);
+  return found != codes_.end() && found->first == op ? found->second : 0;
+}
+
+bool OperatorCodes::knows(const std::string& op) const {
+  return std::ranges::binary_search(codes_, op, {}, &std::pair<std::string, float>::first);
+}
+
+std::vector<BaseSample> base_samples(const Samples& samples) {
+  std::vector<BaseSample> all;
+  all.reserve(samples.size());
+  for (const Sample* sample : samples) {
+    all.push_back({sample->point.compute_ns, sample->point.memory_ns, sample->ln_ns});
+  }
+  return all;
+}
+
+Features tree_features(const Point& point, const OperatorCodes& codes) {
+  Features x = point.x;
+  x[kOperatorFeature] = codes(point.op);
+  std::fill(x.begin() + kFirstCardFeature, x.end(), 0.0F);
+  return x;
+}
+
+Trees grow(const Samples& samples, const std::vector<double>& residuals, const OperatorCodes& codes,
+           TreeOptions options) {
+  std::vector<float> rows;
+  rows.reserve(samples.size() * kFeatures);
+  for (const Sample* sample : samples) {
+    const Features x = tree_features(sample->point, codes);
+    rows.insert(rows.end(), x.begin(), x.end());
+  }
+  const std::vector<float> target(residuals.begin(), residuals.end());
+  return grow_trees(rows, kFeatures, target, {}, fitting(options, samples.size()));
+}
+
+std::vector<double> residuals_of(const Samples& samples, const CallModel& model) {
+  std::vector<double> residuals;
+  residuals.reserve(samples.size());
+  for (const Sample* sample : samples) {
+    residuals.push_back(sample->ln_ns - model.ln_ns(sample->point));
+  }
+  return residuals;
+}
+
+double RooflineModel::ln_ns(const Point& point) const {
+  return std::log(roofline_ns(base_, point.compute_ns, point.memory_ns));
+}
+
+double TwoClockModel::ln_ns(const Point& point) const {
+  return base_ln(base_, point);
+}
+
+double TreesModel::ln_ns(const Point& point) const {
+  return base_ln(base_, point) + trees_(tree_features(point, codes_));
+}
+
+double TransferredModel::ln_ns(const Point& point) const {
+  const double shared = base_ln(base_, point) + trust_ * shared_->residual(point);
+  return own_.size() == 0 ? shared : shared + own_(tree_features(point, codes_));
+}
+
+double SharedModel::residual(const Point& point) const {
+  return trees(tree_features(point, codes));
+}
+
+std::shared_ptr<const SharedModel> fit_shared(const Samples& samples, std::size_t cards,
+                                              const TreeOptions& options) {
+  UNDERSTUDY_ASSERT(!samples.empty() && cards > 0);
+  std::vector<TwoClock> bases;
+  for (std::uint32_t card = 0; card < cards; ++card) {
+    bases.push_back(pulled_base(samples, card));
+  }
+  auto shared = std::make_shared<SharedModel>();
+  shared->mean = median_base(bases);
+  std::vector<double> residuals;
+  for (const Sample* sample : samples) {
+    // Each card's own fixed times, and shares that all have in common: what a card reaches beside
+    // them is for the trees to tell from sizes and ratios.
+    TwoClock base = bases[sample->card];
+    base.compute_share = shared->mean.compute_share;
+    base.memory_share = shared->mean.memory_share;
+    residuals.push_back(sample->ln_ns - base_ln(base, sample->point));
+  }
+  shared->codes = OperatorCodes::of(samples, residuals);
+  shared->trees = grow(samples, residuals, shared->codes, options);
+  return shared;
+}
+
+std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples,
+                                     const std::shared_ptr<const SharedModel>& shared,
+                                     const TreeOptions& options) {
+  UNDERSTUDY_ASSERT(!samples.empty());
+  switch (candidate) {
+    case Candidate::kRoofline:
+      return std::make_unique<RooflineModel>(fit_roofline(base_samples(samples)));
+    case Candidate::kNearest:
+      return fit_nearest(samples);
+    case Candidate::kTwoClock:
+      return std::make_unique<TwoClockModel>(fit_two_clock(base_samples(samples)));
+    case Candidate::kTrees:
+      return fit_trees(samples, options);
+    case Candidate::kMlp:
+      return fit_mlp(samples);
+    case Candidate::kTransferred:
+    case Candidate::kTransferredTrees:
+      UNDERSTUDY_ASSERT(shared != nullptr);
+      return fit_transferred(samples, shared, candidate == Candidate::kTransferredTrees, options);
+  }
+  UNDERSTUDY_ASSERT(false);
+  return nullptr;
+}
+
+std::unique_ptr<CallModel> unmeasured_model(const std::shared_ptr<const SharedModel>& shared) {
+  return std::make_unique<TransferredModel>(shared, shared->mean, 1.0, Trees(), OperatorCodes());
+}
+
+}  // namespace understudy::predictor

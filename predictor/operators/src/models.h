@@ -1,0 +1,129 @@
+#pragma once
+
+#include <array>
+
+#include "predictor/operators/call_model.h"
+
+namespace understudy::predictor {
+
+[[nodiscard]] std::vector<BaseSample> base_samples(const Samples& samples);
+/// Features as trees see them: the operator's code filled in, the card's own left out.
+[[nodiscard]] Features tree_features(const Point& point, const OperatorCodes& codes);
+[[nodiscard]] Trees grow(const Samples& samples, const std::vector<double>& residuals,
+                         const OperatorCodes& codes, TreeOptions options);
+/// ln t - ln base.
+[[nodiscard]] std::vector<double> residuals_of(const Samples& samples, const CallModel& model);
+
+class RooflineModel final : public CallModel {
+ public:
+  explicit RooflineModel(const TwoClock& base) : base_(base) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kRoofline; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  void append_json(std::string& out) const override;
+
+ private:
+  TwoClock base_;
+};
+
+class TwoClockModel final : public CallModel {
+ public:
+  explicit TwoClockModel(const TwoClock& base) : base_(base) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kTwoClock; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  [[nodiscard]] const TwoClock* base() const override { return &base_; }
+  void append_json(std::string& out) const override;
+
+ private:
+  TwoClock base_;
+};
+
+class TreesModel final : public CallModel {
+ public:
+  TreesModel(const TwoClock& base, OperatorCodes codes, Trees trees)
+      : base_(base), codes_(std::move(codes)), trees_(std::move(trees)) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kTrees; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  [[nodiscard]] const TwoClock* base() const override { return &base_; }
+  void append_json(std::string& out) const override;
+
+ private:
+  TwoClock base_;
+  OperatorCodes codes_;
+  Trees trees_;
+};
+
+/// A shared model's residual on this card's base; with own trees where there are any.
+class TransferredModel final : public CallModel {
+ public:
+  TransferredModel(std::shared_ptr<const SharedModel> shared, const TwoClock& base, double trust,
+                   Trees own, OperatorCodes codes)
+      : shared_(std::move(shared)),
+        base_(base),
+        trust_(trust),
+        own_(std::move(own)),
+        codes_(std::move(codes)) {}
+  [[nodiscard]] Candidate kind() const override {
+    return own_.size() > 0 ? Candidate::kTransferredTrees : Candidate::kTransferred;
+  }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  [[nodiscard]] const TwoClock* base() const override { return &base_; }
+  void append_json(std::string& out) const override;
+  [[nodiscard]] std::unique_ptr<CallModel> with_own_trees(Trees own, OperatorCodes codes) const {
+    return std::make_unique<TransferredModel>(shared_, base_, trust_, std::move(own),
+                                              std::move(codes));
+  }
+
+ private:
+  std::shared_ptr<const SharedModel> shared_;
+  TwoClock base_;
+  double trust_;  ///< of the shared residual that is taken
+  Trees own_;
+  OperatorCodes codes_;
+};
+
+/// The five nearest measured sizes, weighed by nearness.
+class NearestModel final : public CallModel {
+ public:
+  struct Entry {
+    std::array<float, kSizes + 1> at;  ///< sizes, bytes of an element
+    float residual;                    ///< ln t - ln roofline
+  };
+  NearestModel(const TwoClock& roofline, std::vector<Entry> entries)
+      : roofline_(roofline), entries_(std::move(entries)) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kNearest; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  void append_json(std::string& out) const override;
+  [[nodiscard]] static std::array<float, kSizes + 1> place_of(const Point& point);
+
+ private:
+  TwoClock roofline_;
+  std::vector<Entry> entries_;
+};
+[[nodiscard]] std::unique_ptr<CallModel> fit_nearest(const Samples& samples);
+
+/// Three hidden layers of 64 rectified units on the sizes' logarithms, ln t out: the seed's kind.
+class MlpModel final : public CallModel {
+ public:
+  static constexpr std::size_t kWidth = 64;
+  static constexpr std::size_t kInputs = kSizes + 1;
+  struct Layer {
+    std::size_t in = 0, out = 0;
+    std::vector<float> weights;  ///< out rows of in
+    std::vector<float> bias;
+  };
+  struct Scale {
+    float mean = 0, deviation = 1;
+  };
+  MlpModel(std::vector<Layer> layers, std::vector<Scale> scales)
+      : layers_(std::move(layers)), scales_(std::move(scales)) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kMlp; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  void append_json(std::string& out) const override;
+
+ private:
+  std::vector<Layer> layers_;
+  std::vector<Scale> scales_;  ///< of the inputs, and of the result
+};
+[[nodiscard]] std::unique_ptr<CallModel> fit_mlp(const Samples& samples);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,209 @@
+#include "predictor/operators/operator_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kUnmodelledFactor = 10;  // of the roofline's bound: what a poor kernel may take
+constexpr double kUnmodelledCallNs = 5000;
+constexpr double kCacheFactor = 8;  // how much faster a cache is than memory, at most
+
+/// In-place and functional forms, and overloads, share what was measured of one of them.
+std::vector<std::string> names_to_try(const std::string& op) {
+  std::vector<std::string> names = {op};
+  const std::string name = op.substr(0, op.find('.'));
+  const auto add = [&](std::string candidate) {
+    if (std::ranges::find(names, candidate) == names.end()) {
+      names.push_back(std::move(candidate));
+    }
+  };
+  add(name);
+  std::string functional = name;
+  if (functional.ends_with('_') && !functional.ends_with("__")) {
+    functional.pop_back();
+    add(functional + op.substr(name.size()));
+    add(functional);
+  }
+  return names;
+}
+
+/// What a kernel cannot be faster than. Of what fits in the cache, memory does not decide.
+double least_ns(const Point& point, const Card& card) {
+  const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
+  return std::max(point.compute_ns,
+                  bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor);
+}
+
+struct Width {
+  double ln = 0;
+  bool is_extrapolated = false;
+};
+
+Prediction prediction_of(const CallModel& model, const Point& point, Width width,
+                         std::string name) {
+  Prediction prediction;
+  prediction.ns = std::exp(model.ln_ns(point));
+  prediction.low_ns = prediction.ns * std::exp(-width.ln);
+  prediction.high_ns = prediction.ns * std::exp(width.ln);
+  prediction.device_ns = prediction.ns;
+  if (const TwoClock* const base = model.base()) {
+    const double kernel = kernel_ns(*base, point.compute_ns, point.memory_ns);
+    prediction.host_ns = base->floor_ns;
+    prediction.device_ns *=
+        std::min(1.0, kernel / base_ns(*base, point.compute_ns, point.memory_ns));
+  }
+  prediction.model = std::move(name);
+  prediction.extrapolated = width.is_extrapolated;
+  return prediction;
+}
+
+/// An operator of a family that was measured, but not it itself: no one knows how it compares.
+constexpr double kOtherOperatorWidth = 0.7;
+
+Prediction ask(const FittedModel& fitted, const Point& point, bool is_known) {
+  const bool is_outside = fitted.range.excludes(point);
+  const bool is_above = fitted.range.is_above(point);
+  const CallModel& model = is_above && fitted.beyond ? *fitted.beyond : *fitted.model;
+  const double width = is_outside ? fitted.width_beyond : fitted.width;
+  const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
+                   is_outside || !is_known};
+  return prediction_of(model, point, used, std::string(to_string(model.kind())));
+}
+
+Prediction bound_only(const Point& point, const Card& card) {
+  Prediction prediction;
+  const double least = least_ns(point, card);
+  prediction.low_ns = least;
+  prediction.ns = std::max(2 * bound_ns(point), kUnmodelledCallNs);
+  prediction.high_ns = kUnmodelledFactor * prediction.ns;
+  prediction.device_ns = prediction.ns;
+  prediction.model = "roofline bound";
+  prediction.extrapolated = true;
+  prediction.modelled = false;
+  return prediction;
+}
+
+Prediction clipped(Prediction prediction, double least) {
+  prediction.ns = std::max(prediction.ns, least);
+  prediction.low_ns = std::clamp(prediction.low_ns, least, prediction.ns);
+  prediction.high_ns = std::max(prediction.high_ns, prediction.ns);
+  prediction.device_ns = std::max(prediction.device_ns, least);
+  return prediction;
+}
+
+}  // namespace
+
+DeviceKey key_of(const MeasuredCall& call) {
+  return {call.device, call.threads, call.timed};
+}
+
+std::string to_string(const DeviceKey& key) {
+  const std::string threads =
+      key.threads == 0 ? ""
+                       : fmt::format(", {} thread{}", key.threads, key.threads == 1 ? "" : "s");
+  return fmt::format("{}{}, {}", key.device, threads, to_string(key.timed));
+}
+
+std::string shared_key(TimedAs timed, std::string_view operator_or_family) {
+  return fmt::format("{} {}", to_string(timed), operator_or_family);
+}
+
+void OperatorModels::add_card(Card card) {
+  const auto same = std::ranges::find(cards_, card.name, &Card::name);
+  if (same == cards_.end()) {
+    cards_.push_back(std::move(card));
+  } else {
+    *same = std::move(card);
+  }
+}
+
+const Card* OperatorModels::find_card(const std::string& name) const {
+  const auto described = std::ranges::find(cards_, name, &Card::name);
+  if (described != cards_.end()) {
+    return &*described;
+  }
+  const auto measured =
+      std::ranges::find_if(devices_, [&](const auto& entry) { return entry.first.device == name; });
+  return measured == devices_.end() ? nullptr : &measured->second.card;
+}
+
+std::optional<Prediction> OperatorModels::measured(const Point& point, Family family,
+                                                   const DeviceModels& device) const {
+  for (const std::string& name : names_to_try(point.op)) {
+    const auto found = device.by_operator.find(name);
+    if (found != device.by_operator.end()) {
+      return ask(found->second, point, true);
+    }
+  }
+  const auto found = device.by_family.find(std::string(to_string(family)));
+  if (found == device.by_family.end()) {
+    // Where a family's only measured operator has a model, the family has none of its own.
+    const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
+      return family_of(entry.first.substr(0, entry.first.find('.'))) == family;
+    });
+    return only == device.by_operator.end() ? std::nullopt
+                                            : std::optional(ask(only->second, point, false));
+  }
+  for (const std::string& name : names_to_try(point.op)) {
+    if (std::ranges::binary_search(found->second.operators, name)) {
+      Point known = point;
+      known.op = name;
+      return ask(found->second, known, true);
+    }
+  }
+  return ask(found->second, point, false);
+}
+
+std::optional<Prediction> OperatorModels::transferred(const Point& point, Family family,
+                                                      const DeviceKey& key) const {
+  std::vector<std::string> names = names_to_try(point.op);
+  names.emplace_back(to_string(family));
+  for (const std::string& name : names) {
+    const auto found = shared_.find(shared_key(key.timed, name));
+    if (found != shared_.end()) {
+      const SharedFit& fit = found->second;
+      const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
+                            std::ranges::binary_search(fit.operators, name);
+      const double width = is_known ? fit.width : std::hypot(fit.width, kOtherOperatorWidth);
+      return prediction_of(*unmeasured_model(fit.model), point, {width, true}, "other cards");
+    }
+  }
+  return std::nullopt;
+}
+
+Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key) const {
+  const auto device = devices_.find(key);
+  const Card* const card = device == devices_.end() ? find_card(key.device) : &device->second.card;
+  if (card == nullptr) {
+    std::string known;
+    for (const auto& [measured_key, unused] : devices_) {
+      known += (known.empty() ? "" : "; ") + to_string(measured_key);
+    }
+    throw et_schema::usage_error(
+        "nothing is known of this device",
+        {.expected = known.empty() ? "a card's specification" : known,
+         .got = to_string(key),
+         .hint = "describe it: --card card.json (docs/formats.md, \"Cards\")"});
+  }
+  const Point point = point_of(call, *card);
+  const Family family = family_of(call.name);
+  std::optional<Prediction> prediction;
+  if (device != devices_.end()) {
+    prediction = measured(point, family, device->second);
+  }
+  if (!prediction) {
+    prediction = transferred(point, family, key);
+  }
+  if (!prediction) {
+    prediction = bound_only(point, *card);
+  }
+  return clipped(*prediction, least_ns(point, *card));
+}
+
+}  // namespace understudy::predictor

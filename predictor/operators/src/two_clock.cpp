@@ -1,0 +1,201 @@
+#include "predictor/operators/two_clock.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "et_schema/support/assert.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// ln of floor, fixed, compute share, memory share.
+using Parameters = std::array<double, 4>;
+using Time = double (*)(const TwoClock&, double, double);
+
+constexpr double kLeastNs = 1e-3;
+constexpr double kLossScale = 0.1;  // residuals above it count linearly
+constexpr double kLeastShare = 1e-4;
+constexpr double kMostShare = 20;  // caches are that much faster than memory
+
+TwoClock base_of(const Parameters& p) {
+  return {std::exp(p[0]), std::exp(p[1]), std::exp(p[2]), std::exp(p[3])};
+}
+
+Parameters parameters_of(const TwoClock& base) {
+  return {std::log(std::max(base.floor_ns, kLeastNs)), std::log(std::max(base.fixed_ns, kLeastNs)),
+          std::log(base.compute_share), std::log(base.memory_share)};
+}
+
+struct Problem {
+  std::span<const BaseSample> samples;
+  Time time;
+  const TwoClock* around;
+  double pull;
+
+  [[nodiscard]] double loss(const Parameters& p) const {
+    const TwoClock base = base_of(p);
+    if (base.compute_share < kLeastShare || base.compute_share > kMostShare ||
+        base.memory_share < kLeastShare || base.memory_share > kMostShare) {
+      return std::numeric_limits<double>::infinity();
+    }
+    double sum = 0;
+    for (const BaseSample& sample : samples) {
+      const double residual =
+          sample.ln_ns - std::log(time(base, sample.compute_ns, sample.memory_ns));
+      const double scaled = residual / kLossScale;
+      sum += std::sqrt(1 + scaled * scaled) - 1;
+    }
+    if (around != nullptr) {
+      const Parameters centre = parameters_of(*around);
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        sum += pull * (p[i] - centre[i]) * (p[i] - centre[i]);
+      }
+    }
+    return sum;
+  }
+};
+
+struct Vertex {
+  Parameters at;
+  double loss = 0;
+};
+
+Parameters between(const Parameters& from, const Parameters& to, double share) {
+  Parameters p{};
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    p[i] = from[i] + share * (to[i] - from[i]);
+  }
+  return p;
+}
+
+/// Nelder and Mead's simplex: no derivative, which the floor's kink has not.
+Vertex minimise(const Problem& problem, const Parameters& start) {
+  constexpr int kSteps = 220;
+  constexpr double kEdge = 0.4;
+  constexpr double kEnough = 1e-7;
+  std::array<Vertex, 5> simplex{};
+  for (std::size_t i = 0; i < simplex.size(); ++i) {
+    simplex[i].at = start;
+    if (i > 0) {
+      simplex[i].at[i - 1] -= kEdge;
+    }
+    simplex[i].loss = problem.loss(simplex[i].at);
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    std::ranges::sort(simplex, {}, &Vertex::loss);
+    Vertex& worst = simplex.back();
+    if (worst.loss - simplex[0].loss <= kEnough * (1 + simplex[0].loss)) {
+      break;
+    }
+    Parameters centre{};
+    for (std::size_t v = 0; v + 1 < simplex.size(); ++v) {
+      for (std::size_t i = 0; i < centre.size(); ++i) {
+        centre[i] += simplex[v].at[i] / 4;
+      }
+    }
+    const auto tried = [&](double share) {
+      const Parameters at = between(worst.at, centre, share);
+      return Vertex{at, problem.loss(at)};
+    };
+    const Vertex reflected = tried(2);
+    if (reflected.loss < simplex[0].loss) {
+      const Vertex expanded = tried(3);
+      worst = expanded.loss < reflected.loss ? expanded : reflected;
+    } else if (reflected.loss < simplex[3].loss) {
+      worst = reflected;
+    } else if (const Vertex contracted = tried(0.5); contracted.loss < worst.loss) {
+      worst = contracted;
+    } else {
+      for (std::size_t v = 1; v < simplex.size(); ++v) {
+        simplex[v].at = between(simplex[v].at, simplex[0].at, 0.5);
+        simplex[v].loss = problem.loss(simplex[v].at);
+      }
+    }
+  }
+  return *std::ranges::min_element(simplex, {}, &Vertex::loss);
+}
+
+/// Evenly spaced in order of time, so that each size keeps its weight and large families stay
+/// quick.
+std::vector<BaseSample> thinned(std::span<const BaseSample> samples) {
+  constexpr std::size_t kMost = 400;
+  std::vector<BaseSample> sorted(samples.begin(), samples.end());
+  std::ranges::stable_sort(sorted, {}, &BaseSample::ln_ns);
+  if (sorted.size() <= kMost) {
+    return sorted;
+  }
+  std::vector<BaseSample> kept;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    kept.push_back(sorted[i * (sorted.size() - 1) / (kMost - 1)]);
+  }
+  return kept;
+}
+
+TwoClock fit(std::span<const BaseSample> all, Time time, const TwoClock* around, double pull) {
+  UNDERSTUDY_ASSERT(!all.empty());
+  const std::vector<BaseSample> samples = thinned(all);
+  const Problem problem{samples, time, around, pull};
+  const double least = std::exp(samples.front().ln_ns);
+  std::vector<TwoClock> starts;
+  if (around != nullptr) {
+    starts.push_back(*around);
+    TwoClock own = *around;
+    own.floor_ns = least;
+    own.fixed_ns = least / 2;
+    starts.push_back(own);
+  } else {
+    starts = {{least, least / 2, 0.7, 0.8},
+              {least, least / 10, 0.3, 0.5},
+              {least / 2, least, 0.7, 0.3},
+              {least, least, 0.1, 0.8}};
+  }
+  Vertex best{{}, std::numeric_limits<double>::infinity()};
+  for (const TwoClock& start : starts) {
+    const Vertex found = minimise(problem, parameters_of(start));
+    if (found.loss < best.loss) {
+      best = found;
+    }
+  }
+  return base_of(best.at);
+}
+
+}  // namespace
+
+double kernel_ns(const TwoClock& base, double compute_ns, double memory_ns) {
+  const double compute = compute_ns / base.compute_share;
+  const double memory = memory_ns / base.memory_share;
+  return base.fixed_ns + std::sqrt(compute * compute + memory * memory);
+}
+
+double base_ns(const TwoClock& base, double compute_ns, double memory_ns) {
+  return std::max({base.floor_ns, kernel_ns(base, compute_ns, memory_ns), kLeastNs});
+}
+
+double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns) {
+  return std::max(
+      base.floor_ns + std::max(compute_ns / base.compute_share, memory_ns / base.memory_share),
+      kLeastNs);
+}
+
+TwoClock fit_two_clock(std::span<const BaseSample> samples, const TwoClock* around, double pull) {
+  constexpr std::size_t kFew = 30;
+  if (around == nullptr && samples.size() < kFew) {
+    // Few samples leave shares open: they stay near usual ones.
+    UNDERSTUDY_ASSERT(!samples.empty());
+    constexpr double kPull = 0.02;
+    const double least = std::exp(std::ranges::min_element(samples, {}, &BaseSample::ln_ns)->ln_ns);
+    const TwoClock usual{least, least / 2, 0.6, 0.7};
+    return fit(samples, base_ns, &usual, kPull);
+  }
+  return fit(samples, base_ns, around, pull);
+}
+
+TwoClock fit_roofline(std::span<const BaseSample> samples) {
+  return fit(samples, roofline_ns, nullptr, 0);
+}
+
+}  // namespace understudy::predictor

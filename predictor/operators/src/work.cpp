@@ -1,0 +1,269 @@
+#include "predictor/operators/work.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "et_schema/model/op_class.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::array<std::pair<Family, std::string_view>, 19> kNames = {{
+    {Family::kMatmul, "matmul"},
+    {Family::kConvolution, "convolution"},
+    {Family::kAttention, "attention"},
+    {Family::kNormalization, "normalization"},
+    {Family::kSoftmax, "softmax"},
+    {Family::kElementwise, "elementwise"},
+    {Family::kReduction, "reduction"},
+    {Family::kEmbedding, "embedding"},
+    {Family::kIndex, "index"},
+    {Family::kCopy, "copy"},
+    {Family::kView, "view"},
+    {Family::kAllocation, "allocation"},
+    {Family::kPooling, "pooling"},
+    {Family::kLoss, "loss"},
+    {Family::kOptimizer, "optimizer"},
+    {Family::kRecurrent, "recurrent"},
+    {Family::kRandom, "random"},
+    {Family::kSort, "sort"},
+    {Family::kCommunication, "communication"},
+}};
+
+double count(const TensorLayout& tensor) {
+  return static_cast<double>(element_count(tensor));
+}
+
+double dimension(const TensorLayout& tensor, std::size_t from_end) {
+  const std::size_t rank = tensor.sizes.size();
+  return from_end <= rank ? static_cast<double>(tensor.sizes[rank - from_end]) : 1;
+}
+
+double first_dimension(const TensorLayout& tensor) {
+  return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes[0]);
+}
+
+bool has(const OperatorCall& call, std::string_view part) {
+  return call.name.find(part) != std::string::npos;
+}
+
+/// Floating-point inputs of two dimensions or more, in order: the factors of a product.
+std::vector<const TensorLayout*> matrices(const OperatorCall& call) {
+  std::vector<const TensorLayout*> found;
+  for (const TensorLayout& input : call.inputs) {
+    if (input.sizes.size() >= 2 && !et_schema::is_integral(input.dtype)) {
+      found.push_back(&input);
+    }
+  }
+  return found;
+}
+
+/// addmm and its kin begin with what is added to the product.
+bool begins_with_addend(const OperatorCall& call) {
+  return has(call, "addmm") || has(call, "baddbmm") || has(call, "addbmm");
+}
+
+void set_product(const OperatorCall& call, Work& work) {
+  std::vector<const TensorLayout*> factors = matrices(call);
+  if (begins_with_addend(call) && factors.size() > 2) {
+    factors.erase(factors.begin());
+  }
+  const TensorLayout* const out = call.outputs.empty() ? nullptr : &call.outputs[0];
+  if (factors.size() < 2) {
+    // A vector or less on one side: each element is met once.
+    for (const TensorLayout& input : call.inputs) {
+      work.flops = std::max(work.flops, 2 * count(input));
+    }
+    return;
+  }
+  const double left = count(*factors[0]);
+  const double right = count(*factors[1]);
+  Product& product = work.product;
+  product.k = std::max(dimension(*factors[0], 1), 1.0);
+  const bool is_linear = has(call, "::linear");
+  product.n = is_linear ? first_dimension(*factors[1]) : dimension(*factors[1], 1);
+  const bool is_batched = !is_linear && factors[1]->sizes.size() > 2;
+  product.m = is_batched ? dimension(*factors[0], 2) : left / product.k;
+  product.batch = is_batched ? left / std::max(product.m * product.k, 1.0) : 1;
+  double flops = 2 * product.batch * product.m * product.n * product.k;
+  if (has(call, "einsum") && out != nullptr) {
+    // Which dimensions contract is not told; of one product, |a||b||out| = batch (batch m n k)^2.
+    flops = 2 * std::sqrt(left * right * count(*out) / product.batch);
+  }
+  work.is_product = true;
+  work.flops = has(call, "backward") ? 2 * flops : flops;
+}
+
+void set_convolution(const OperatorCall& call, Work& work) {
+  const std::vector<const TensorLayout*> tensors = matrices(call);
+  const bool is_backward = has(call, "backward");
+  const std::size_t weight_at = is_backward ? 2 : 1;
+  if (tensors.size() <= weight_at) {
+    return;
+  }
+  const TensorLayout& weight = *tensors[weight_at];
+  const TensorLayout* const result =
+      is_backward ? tensors[0] : (call.outputs.empty() ? tensors[0] : &call.outputs[0]);
+  const double channels = std::max(first_dimension(weight), 1.0);
+  work.is_product = true;
+  work.product = {1, channels, count(*result) / channels, count(weight) / channels};
+  const double flops = 2 * count(*result) * work.product.k;
+  double gradients = 0;
+  for (const TensorLayout& output : call.outputs) {
+    gradients += output.sizes.size() >= 2 ? 1 : 0;
+  }
+  work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;
+}
+
+void set_attention(const OperatorCall& call, Work& work) {
+  const std::vector<const TensorLayout*> tensors = matrices(call);
+  if (tensors.size() < 2) {
+    return;
+  }
+  const bool is_backward = has(call, "backward");
+  // Of a backward pass the gradient comes first, shaped as the query is.
+  const TensorLayout& query = *tensors[0];
+  const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
+  constexpr double kBackwardProducts = 2.5;  // five products where the forward pass has two
+  work.flops = 4 * count(query) * dimension(key, 2) * (is_backward ? kBackwardProducts : 1);
+  work.is_product = true;
+  const double rows = std::max(dimension(query, 2) * dimension(query, 1), 1.0);
+  work.product = {count(query) / rows, dimension(query, 2), dimension(key, 2), dimension(query, 1)};
+}
+
+double elements_of(const std::vector<TensorLayout>& tensors) {
+  double most = 0;
+  for (const TensorLayout& tensor : tensors) {
+    most = std::max(most, count(tensor));
+  }
+  return most;
+}
+
+/// Rows that are read by number: a table counts only as far as its rows can be met.
+double gathered_bytes(const OperatorCall& call) {
+  double indices = 0;
+  double index_bytes = 0;
+  double bytes = 0;
+  for (const TensorLayout& input : call.inputs) {
+    if (et_schema::is_integral(input.dtype)) {
+      indices += count(input);
+      index_bytes += stored_bytes(input);
+    }
+  }
+  for (const TensorLayout& input : call.inputs) {
+    if (!et_schema::is_integral(input.dtype)) {
+      const double row_bytes = stored_bytes(input) / std::max(first_dimension(input), 1.0);
+      bytes +=
+          indices > 0 ? std::min(stored_bytes(input), indices * row_bytes) : stored_bytes(input);
+    }
+  }
+  return bytes + index_bytes;
+}
+
+void set_bytes(const OperatorCall& call, Work& work) {
+  if (work.family == Family::kView || work.family == Family::kAllocation) {
+    const bool fills = has(call, "::zeros") || has(call, "::ones") || has(call, "::full") ||
+                       has(call, "new_zeros") || has(call, "new_ones") || has(call, "new_full");
+    for (const TensorLayout& output : call.outputs) {
+      work.write_bytes += fills ? stored_bytes(output) : 0;
+    }
+    return;
+  }
+  if (work.family == Family::kEmbedding || work.family == Family::kIndex) {
+    work.read_bytes = gathered_bytes(call);
+  } else {
+    for (const TensorLayout& input : call.inputs) {
+      work.read_bytes += stored_bytes(input);
+    }
+  }
+  for (const TensorLayout& output : call.outputs) {
+    work.write_bytes += stored_bytes(output);
+  }
+  // foreach and fused optimizers return nothing: they write about one list of those that they read.
+  if (call.outputs.empty() && !call.inputs.empty()) {
+    work.write_bytes = work.read_bytes / 2;
+  }
+}
+
+/// Operations on an element, where there is no product.
+double flops_per_element(Family family) {
+  switch (family) {
+    case Family::kNormalization:
+      return 8;
+    case Family::kSoftmax:
+      return 5;
+    case Family::kOptimizer:
+      return 4;
+    case Family::kView:
+    case Family::kAllocation:
+    case Family::kCopy:
+    case Family::kIndex:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+void set_rows(const OperatorCall& call, Work& work) {
+  if (call.inputs.empty()) {
+    return;
+  }
+  const double in = count(call.inputs[0]);
+  const double out = call.outputs.empty() ? in : count(call.outputs[0]);
+  const bool reduces = work.family == Family::kReduction || work.family == Family::kPooling;
+  if (reduces && out >= 1) {
+    work.row_length = std::max(in / out, 1.0);
+  } else {
+    work.row_length = std::max(dimension(call.inputs[0], 1), 1.0);
+  }
+  work.rows = std::max(in / work.row_length, 1.0);
+}
+
+}  // namespace
+
+std::string_view to_string(Family family) {
+  return std::ranges::find(kNames, family, &std::pair<Family, std::string_view>::first)->second;
+}
+
+Family family_of(std::string_view op) {
+  const std::string_view name = et_schema::op_class(op);
+  const auto* const found =
+      std::ranges::find(kNames, name, &std::pair<Family, std::string_view>::second);
+  return found == kNames.end() ? Family::kElementwise : found->first;
+}
+
+Work work_of(const OperatorCall& call) {
+  Work work;
+  work.family = family_of(call.name);
+  set_bytes(call, work);
+  set_rows(call, work);
+  const double elements = std::max(elements_of(call.inputs), elements_of(call.outputs));
+  switch (work.family) {
+    case Family::kMatmul:
+      set_product(call, work);
+      break;
+    case Family::kConvolution:
+      set_convolution(call, work);
+      break;
+    case Family::kAttention:
+      set_attention(call, work);
+      break;
+    case Family::kSort:
+      work.flops = elements * std::log2(std::max(work.row_length, 2.0));
+      break;
+    case Family::kRecurrent:
+      // Each step of the sequence meets all weights.
+      for (const TensorLayout& input : call.inputs) {
+        work.flops += 2 * count(input) * (input.sizes.size() == 2 ? work.rows : 0);
+      }
+      break;
+    default:
+      work.flops = flops_per_element(work.family) * elements;
+      break;
+  }
+  return work;
+}
+
+}  // namespace understudy::predictor

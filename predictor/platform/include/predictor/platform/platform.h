@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "predictor/operators/operator_models.h"
+#include "predictor/rows/call.h"
+
+namespace understudy::predictor {
+
+/// Version of the platform file; docs/formats.md, "platform.json".
+inline constexpr int kPlatformVersion = 1;
+
+/// What is known of the devices that work could run on: specifications, everything measured, the
+/// models fitted to it. One of the file's sections is this room's; `sections` are those of others.
+struct Platform {
+  std::vector<MeasuredCall> rows;
+  OperatorModels operators;
+  /// "overheads", "collectives", "embeddings": JSON texts, kept as they are.
+  std::map<std::string, std::string> sections;
+};
+
+/// JSON text. Equal platforms give equal bytes.
+[[nodiscard]] std::string to_json(const Platform& platform);
+/// Throws Error (bad input): no JSON, another format, a newer version, a field that is missing or
+/// wrong.
+[[nodiscard]] Platform parse_platform(std::string_view text, const std::string& file);
+/// The same of a file, gzipped or not.
+[[nodiscard]] Platform read_platform(const std::string& path);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "predictor/costs/costs.h"
+#include "predictor/operators/operator_models.h"
+#include "predictor/platform/platform.h"
+
+namespace understudy::predictor {
+
+/// Where a program is to run.
+struct PlatformDevice {
+  std::string name;  ///< a card, measured or described, or "cpu"; empty: the only one measured
+  int threads = 1;   ///< of operators on a CPU
+};
+/// The models' key of that device. Throws Error (usage): a name that is not known, none where there
+/// are several.
+[[nodiscard]] DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device);
+
+/// The operator call that an instruction makes.
+[[nodiscard]] OperatorCall call_of(const et_schema::Program& program,
+                                   const et_schema::Instruction& instruction);
+
+/// What models of other rooms answer; what is left empty is answered by bounds, not `modelled`.
+struct CostParts {
+  std::function<Estimate(const CommCall&)> communication = {};
+  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> gap = {};
+  /// Of an operator on a card: the issuing thread's time.
+  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> host = {};
+};
+
+/// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
+/// Without parts: host times and gaps as recorded in the program, where it has them; communication
+/// by a latency and a bandwidth that any network has.
+class PlatformCosts final : public Costs {
+ public:
+  /// `platform` must outlive it. Throws what find_device() throws.
+  PlatformCosts(const Platform& platform, const PlatformDevice& device, CostParts parts = {});
+
+  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
+                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
+  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
+                                const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] const DeviceKey& device() const { return key_; }
+
+ private:
+  [[nodiscard]] Estimate of_host(const et_schema::Program& program,
+                                 const et_schema::Instruction& instruction,
+                                 const Prediction& prediction) const;
+
+  const Platform& platform_;
+  DeviceKey key_;
+  CostParts parts_;
+};
+
+}  // namespace understudy::predictor

@@ -1,0 +1,204 @@
+#include "predictor/platform/platform.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_text.h"
+#include "et_schema/support/version.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::append_json_string;
+using et_schema::JsonField;
+
+constexpr const char* kFormat = "understudy-platform";
+constexpr const char* kHint = "make the file again with `calibrate`";
+
+/// What rows have in common: written once for all of them.
+using RowsKey = std::tuple<std::string, std::string, int, TimedAs, std::string, std::string>;
+
+RowsKey key_of_rows(const MeasuredCall& row) {
+  return {row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload};
+}
+
+std::string tensors_text(const std::vector<TensorLayout>& tensors) {
+  std::string text;
+  for (const TensorLayout& tensor : tensors) {
+    text += (text.empty() ? "" : " ") + to_string(tensor);
+  }
+  return text;
+}
+
+void append_row(std::string& out, const MeasuredCall& row) {
+  out += "[";
+  append_json_string(out, tensors_text(row.call.inputs));
+  out += ",";
+  append_json_string(out, tensors_text(row.call.outputs));
+  out += ",";
+  et_schema::append_json_double(out, row.median_ns);
+  out += ",";
+  et_schema::append_json_double(out, row.spread_ns);
+  out += ",";
+  et_schema::append_json_uint(out, row.n);
+  if (!row.counters.empty()) {
+    out += ",{";
+    for (const auto& [name, value] : row.counters) {
+      out += out.back() == '{' ? "" : ",";
+      append_json_string(out, name);
+      out += ":";
+      et_schema::append_json_double(out, value);
+    }
+    out += "}";
+  }
+  out += "]";
+}
+
+void append_rows(std::string& out, const std::vector<MeasuredCall>& rows) {
+  std::map<RowsKey, std::vector<const MeasuredCall*>> groups;
+  for (const MeasuredCall& row : rows) {
+    groups[key_of_rows(row)].push_back(&row);
+  }
+  out += "[";
+  for (const auto& [key, group] : groups) {
+    const MeasuredCall& first = *group.front();
+    out += out.back() == '[' ? "\n" : ",\n";
+    out += "{\"operator\":";
+    append_json_string(out, full_name(first.call));
+    out += ",\"device\":";
+    append_json_string(out, first.device);
+    out += fmt::format(",\"threads\":{},\"timed\":\"{}\",\"source\":", first.threads,
+                       to_string(first.timed));
+    append_json_string(out, first.source);
+    out += ",\"calls\":[";
+    for (const MeasuredCall* row : group) {
+      out += row == group.front() ? "" : ",";
+      append_row(out, *row);
+    }
+    out += "]}";
+  }
+  out += "]";
+}
+
+std::vector<TensorLayout> read_tensors(const JsonField& field) {
+  std::vector<TensorLayout> tensors;
+  std::string_view left = field.as_text();
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(' '), left.size());
+    std::optional<TensorLayout> tensor =
+        end == 0 ? std::nullopt : parse_tensor_layout(left.substr(0, end));
+    if (!tensor) {
+      field.fail("tensors such as \"float32[4,5] int64[4]\"", field.as_text());
+    }
+    tensors.push_back(std::move(*tensor));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return tensors;
+}
+
+void read_call(const JsonField& field, MeasuredCall& row) {
+  const std::vector<JsonField> items = field.items();
+  constexpr std::size_t kWithoutCounters = 5;
+  if (items.size() != kWithoutCounters && items.size() != kWithoutCounters + 1) {
+    field.fail("inputs, outputs, median ns, spread ns, n, and counters where there are any");
+  }
+  row.call.inputs = read_tensors(items[0]);
+  row.call.outputs = read_tensors(items[1]);
+  row.median_ns = items[2].as_double();
+  row.spread_ns = items[3].as_double();
+  row.n = items[4].as_uint();
+  if (!(row.median_ns > 0) || std::isinf(row.median_ns)) {
+    items[2].fail("nanoseconds, more than 0", fmt::format("{}", row.median_ns));
+  }
+  row.counters.clear();
+  if (items.size() > kWithoutCounters) {
+    for (const auto& [name, value] : items[kWithoutCounters].members()) {
+      row.counters[name] = value.as_double();
+    }
+  }
+}
+
+std::vector<MeasuredCall> read_rows(const JsonField& field) {
+  std::vector<MeasuredCall> rows;
+  for (const JsonField& group : field.items()) {
+    MeasuredCall row;
+    const std::string& name = group.at("operator").as_text();
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    row.call.name = name.substr(0, dot);
+    row.call.overload = name.substr(std::min(dot + 1, name.size()));
+    row.device = group.at("device").as_text();
+    row.threads = group.at("threads").as_int32();
+    const std::optional<TimedAs> timed = timed_as_from_string(group.at("timed").as_text());
+    if (!timed) {
+      group.at("timed").fail("timed_call, device or host", group.at("timed").as_text());
+    }
+    row.timed = *timed;
+    row.source = group.at("source").as_text();
+    for (const JsonField& call : group.at("calls").items()) {
+      read_call(call, row);
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string to_json(const Platform& platform) {
+  std::string out = fmt::format("{{\"format\":\"{}\",\"version\":{},\"tool_version\":", kFormat,
+                                kPlatformVersion);
+  append_json_string(out, et_schema::kToolVersion);
+  out += ",\n\"operators\":" + to_json(platform.operators);
+  out += ",\n\"sections\":{";
+  for (const auto& [name, text] : platform.sections) {
+    out += out.back() == '{' ? "\n" : ",\n";
+    append_json_string(out, name);
+    out += ":" + text;
+  }
+  out += "},\n\"rows\":";
+  append_rows(out, platform.rows);
+  return out + "}\n";
+}
+
+Platform parse_platform(std::string_view text, const std::string& file) {
+  const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  const JsonField root(document, source);
+  const auto writer = root.find("tool_version");
+  et_schema::check_format(root, {"platform", kFormat, kPlatformVersion}, file,
+                          writer ? writer->as_text() : std::string());
+  Platform platform;
+  platform.operators = read_operator_models(root.at("operators"));
+  platform.rows = read_rows(root.at("rows"));
+  for (const auto& [name, value] : root.at("sections").members()) {
+    platform.sections[name] = document.at("sections").at(name).dump();
+  }
+  return platform;
+}
+
+Platform read_platform(const std::string& path) {
+  std::optional<Platform> platform;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    if (platform) {
+      throw et_schema::bad_input(
+          "the platform cannot be read",
+          {.file = path, .expected = "one platform file", .got = "several files", .hint = kHint});
+    }
+    platform = parse_platform(file.data, file.name);
+  });
+  if (!platform) {
+    throw et_schema::bad_input(
+        "the platform cannot be read",
+        {.file = path, .expected = "a platform file", .got = "no JSON file", .hint = kHint});
+  }
+  return std::move(*platform);
+}
+
+}  // namespace understudy::predictor

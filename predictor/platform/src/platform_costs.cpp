@@ -1,0 +1,174 @@
+#include "predictor/platform/platform_costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "et_schema/operator_times/operator_times.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+constexpr double kUnknownFactor = 10;  // up and down, where a bound stands in
+constexpr double kUnknownGapNs = 2000;
+constexpr double kLatencyNs = 10'000;  // of any network, for each doubling of the group
+constexpr double kNetworkBytesPerNs = 10;
+
+Estimate unmodelled(double ns, std::string model) {
+  return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false};
+}
+
+Estimate estimate_of(const Prediction& prediction, double ns) {
+  const double share = prediction.ns > 0 ? ns / prediction.ns : 1;
+  return {ns,
+          prediction.low_ns * share,
+          prediction.high_ns * share,
+          prediction.model,
+          prediction.extrapolated,
+          prediction.modelled};
+}
+
+std::vector<TensorLayout> layouts(const Program& program,
+                                  const std::vector<et_schema::Argument>& arguments) {
+  std::vector<TensorLayout> all;
+  for (et_schema::TimedTensor& tensor : et_schema::timed_tensors(program, arguments)) {
+    TensorLayout layout{tensor.dtype, std::move(tensor.sizes), std::move(tensor.strides)};
+    if (is_contiguous(layout)) {
+      layout.strides.clear();
+    }
+    all.push_back(std::move(layout));
+  }
+  return all;
+}
+
+std::string known_devices(const OperatorModels& models) {
+  std::string text;
+  for (const auto& [key, unused] : models.devices()) {
+    text += (text.empty() ? "" : "; ") + to_string(key);
+  }
+  for (const Card& card : models.cards()) {
+    text += (text.empty() ? "" : "; ") + card.name;
+  }
+  return text.empty() ? "a device that was measured or described" : text;
+}
+
+[[noreturn]] void refuse(const OperatorModels& models, const std::string& got) {
+  throw et_schema::usage_error("no such device in the platform file",
+                               {.expected = known_devices(models),
+                                .got = got,
+                                .hint = "name one of them, or describe a card: --card card.json"});
+}
+
+/// Device times tell more than timed calls; of a host those of the nearest number of threads.
+bool is_better(const DeviceKey& a, const DeviceKey& b, int threads) {
+  if (a.timed != b.timed) {
+    return a.timed != TimedAs::kTimedCall;
+  }
+  return std::abs(a.threads - threads) < std::abs(b.threads - threads);
+}
+
+}  // namespace
+
+DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device) {
+  std::string name = device.name;
+  for (const auto& [key, unused] : models.devices()) {
+    if (device.name.empty() && !name.empty() && name != key.device) {
+      refuse(models, "several devices, and none named");
+    }
+    name = device.name.empty() ? key.device : name;
+  }
+  const DeviceKey* best = nullptr;
+  for (const auto& [key, unused] : models.devices()) {
+    if (key.device == name && (best == nullptr || is_better(key, *best, device.threads))) {
+      best = &key;
+    }
+  }
+  if (best != nullptr) {
+    return *best;
+  }
+  if (name.empty() || models.find_card(name) == nullptr) {
+    refuse(models, name.empty() ? "none" : name);
+  }
+  const auto shared = models.shared().begin();
+  const bool has_device_times =
+      shared != models.shared().end() && shared->first.starts_with(to_string(TimedAs::kDevice));
+  return {name, 0, has_device_times ? TimedAs::kDevice : TimedAs::kTimedCall};
+}
+
+OperatorCall call_of(const Program& program, const Instruction& instruction) {
+  const std::size_t dot = std::min(instruction.name.find('.'), instruction.name.size());
+  OperatorCall call;
+  call.name = instruction.name.substr(0, dot);
+  call.overload = instruction.name.substr(std::min(dot + 1, instruction.name.size()));
+  if (instruction.kind == InstructionKind::kAlias) {
+    call.name = "aten::as_strided";
+  }
+  call.inputs = layouts(program, instruction.args);
+  call.outputs = layouts(program, instruction.results);
+  return call;
+}
+
+PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& device,
+                             CostParts parts)
+    : platform_(platform),
+      key_(find_device(platform.operators, device)),
+      parts_(std::move(parts)) {}
+
+OperatorCost PlatformCosts::of_operator(const Program& program,
+                                        const Instruction& instruction) const {
+  const OperatorCall call = call_of(program, instruction);
+  const Prediction prediction = platform_.operators.predict(call, key_);
+  OperatorCost cost;
+  if (key_.timed == TimedAs::kHost) {
+    cost.host = estimate_of(prediction, prediction.ns);
+    return cost;
+  }
+  cost.host = of_host(program, instruction, prediction);
+  const Family family = family_of(call.name);
+  const bool launches_nothing =
+      family == Family::kView || (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
+  if (!launches_nothing) {
+    cost.device = estimate_of(prediction, prediction.device_ns);
+    cost.launches = instruction.timing ? instruction.timing->launches : 1;
+  }
+  return cost;
+}
+
+Estimate PlatformCosts::of_host(const Program& program, const Instruction& instruction,
+                                const Prediction& prediction) const {
+  if (parts_.host) {
+    return parts_.host(program, instruction);
+  }
+  if (instruction.timing) {
+    return known(static_cast<double>(instruction.timing->host_ns), "recorded");
+  }
+  return prediction.host_ns > 0 ? estimate_of(prediction, prediction.host_ns)
+                                : unmodelled(kUnknownGapNs, "no model of the host");
+}
+
+Estimate PlatformCosts::of_communication(const CommCall& call) const {
+  if (parts_.communication) {
+    return parts_.communication(call);
+  }
+  const double rounds = std::ceil(std::log2(std::max(call.ranks, 2)));
+  const double ns = kLatencyNs * rounds + static_cast<double>(call.bytes) / kNetworkBytesPerNs;
+  return unmodelled(ns, "latency and bandwidth of any network");
+}
+
+Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {
+  if (parts_.gap) {
+    return parts_.gap(program, instruction);
+  }
+  if (instruction.timing) {
+    return known(static_cast<double>(instruction.timing->gap_ns), "recorded");
+  }
+  return unmodelled(kUnknownGapNs, "no model of the host");
+}
+
+}  // namespace understudy::predictor

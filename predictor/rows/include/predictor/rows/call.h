@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/dtype.h"
+
+namespace understudy::predictor {
+
+/// A tensor among an operator's arguments or results.
+struct TensorLayout {
+  et_schema::DType dtype = et_schema::DType::kFloat32;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides = {};  ///< in elements; empty: contiguous
+  bool operator==(const TensorLayout&) const = default;
+};
+
+[[nodiscard]] std::int64_t element_count(const TensorLayout& tensor);
+/// Bytes of the elements that it really has: a dimension of stride 0 counts once.
+[[nodiscard]] double stored_bytes(const TensorLayout& tensor);
+/// Strides as those of a contiguous tensor, dimensions of one element aside.
+[[nodiscard]] bool is_contiguous(const TensorLayout& tensor);
+/// "float32[4,5]", with strides "float32[4,5;1,4]".
+[[nodiscard]] std::string to_string(const TensorLayout& tensor);
+/// The reverse. Null: not such a text, or a negative size.
+[[nodiscard]] std::optional<TensorLayout> parse_tensor_layout(std::string_view text);
+
+/// What a model of operators is asked.
+struct OperatorCall {
+  std::string name;      ///< "aten::linear"
+  std::string overload;  ///< "Tensor"; empty: the operator's default
+  std::vector<TensorLayout> inputs;
+  std::vector<TensorLayout> outputs;
+  bool operator==(const OperatorCall&) const = default;
+};
+
+/// What a time is of.
+enum class TimedAs : std::uint8_t {
+  kTimedCall,  ///< a call and a wait for its end, over many: never below what the host needs
+  kDevice,     ///< what ran on the device, nothing of the host
+  kHost        ///< a call on the host that did the work itself
+};
+[[nodiscard]] std::string_view to_string(TimedAs timed);
+[[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
+
+/// A call and what it took: one row of measurements, whatever file it came from.
+struct MeasuredCall {
+  OperatorCall call;
+  std::string device;  ///< the card's name; "cpu" of a host
+  int threads = 0;     ///< of the operator on a host; 0 on a card
+  TimedAs timed = TimedAs::kTimedCall;
+  double median_ns = 0;
+  double spread_ns = 0;  ///< from the 10th to the 90th percentile; 0: not told
+  std::uint64_t n = 1;   ///< calls behind the median
+  std::string source;    ///< the file's name
+  std::map<std::string, double> counters = {};  ///< "dram_bytes", "energy_j": per call, where read
+  bool operator==(const MeasuredCall&) const = default;
+};
+
+}  // namespace understudy::predictor

@@ -1,0 +1,113 @@
+#include "predictor/rows/call.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::array<std::pair<TimedAs, std::string_view>, 3> kTimedNames = {
+    {{TimedAs::kTimedCall, "timed_call"}, {TimedAs::kDevice, "device"}, {TimedAs::kHost, "host"}}};
+
+std::optional<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end || value < 0) {
+      return std::nullopt;
+    }
+    sizes.push_back(value);
+    if (end + 1 == text.size()) {
+      return std::nullopt;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return sizes;
+}
+
+std::string joined(const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (const std::int64_t value : values) {
+    text += (text.empty() ? "" : ",") + std::to_string(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::int64_t element_count(const TensorLayout& tensor) {
+  double count = 1;
+  for (const std::int64_t size : tensor.sizes) {
+    count *= static_cast<double>(size);
+  }
+  // Sizes come from files: their product may be no number that a tensor can have.
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::min(count, kMost));
+}
+
+double stored_bytes(const TensorLayout& tensor) {
+  double count = 1;
+  for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
+    const bool is_expanded = tensor.strides.size() == tensor.sizes.size() &&
+                             tensor.strides[i] == 0 && tensor.sizes[i] > 0;
+    count *= is_expanded ? 1 : static_cast<double>(tensor.sizes[i]);
+  }
+  return count * static_cast<double>(et_schema::item_size(tensor.dtype));
+}
+
+bool is_contiguous(const TensorLayout& tensor) {
+  if (tensor.strides.size() != tensor.sizes.size()) {
+    return true;
+  }
+  double expected = 1;
+  for (std::size_t i = tensor.sizes.size(); i-- > 0;) {
+    if (tensor.sizes[i] != 1 && static_cast<double>(tensor.strides[i]) != expected) {
+      return false;
+    }
+    expected *= static_cast<double>(tensor.sizes[i]);
+  }
+  return true;
+}
+
+std::string to_string(const TensorLayout& tensor) {
+  std::string text(et_schema::to_string(tensor.dtype));
+  text += "[" + joined(tensor.sizes);
+  if (!tensor.strides.empty()) {
+    text += ";" + joined(tensor.strides);
+  }
+  return text + "]";
+}
+
+std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') {
+    return std::nullopt;
+  }
+  const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
+  std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  const std::size_t semicolon = std::min(inside.find(';'), inside.size());
+  std::optional<std::vector<std::int64_t>> sizes = parse_sizes(inside.substr(0, semicolon));
+  inside.remove_prefix(std::min(semicolon + 1, inside.size()));
+  std::optional<std::vector<std::int64_t>> strides = parse_sizes(inside);
+  if (!dtype || !sizes || !strides || (!strides->empty() && strides->size() != sizes->size())) {
+    return std::nullopt;
+  }
+  return TensorLayout{*dtype, std::move(*sizes), std::move(*strides)};
+}
+
+std::string_view to_string(TimedAs timed) {
+  return std::ranges::find(kTimedNames, timed, &std::pair<TimedAs, std::string_view>::first)
+      ->second;
+}
+
+std::optional<TimedAs> timed_as_from_string(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kTimedNames, name, &std::pair<TimedAs, std::string_view>::second);
+  return found == kTimedNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+}  // namespace understudy::predictor

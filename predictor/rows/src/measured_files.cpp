@@ -1,0 +1,136 @@
+#include "predictor/rows/measured_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "predictor/rows/csv.h"
+#include "predictor/rows/operator_table.h"
+
+namespace understudy::predictor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
+
+TensorLayout layout_of(const et_schema::TimedTensor& tensor) {
+  TensorLayout layout{tensor.dtype, tensor.sizes, tensor.strides};
+  if (is_contiguous(layout)) {
+    layout.strides.clear();
+  }
+  return layout;
+}
+
+std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& tensors) {
+  std::vector<TensorLayout> layouts;
+  for (const et_schema::TimedTensor& tensor : tensors) {
+    layouts.push_back(layout_of(tensor));
+  }
+  return layouts;
+}
+
+bool is_measured(const et_schema::InstructionTime& row) {
+  const bool ran =
+      row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;
+  return ran && (row.device ? *row.device : row.host).median_ns > 0;
+}
+
+/// All files below, in the order of names; hidden ones aside.
+std::vector<std::string> files_below(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return {path};
+  }
+  std::vector<std::string> names;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().string();
+    std::error_code type_error;
+    const bool is_table = name.ends_with(".csv") || name.ends_with(".csv.gz") ||
+                          name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+    if (is_table && entry->is_regular_file(type_error)) {
+      names.push_back(name);
+    }
+  }
+  if (error) {
+    throw et_schema::bad_input("a folder that cannot be read",
+                               {.file = path, .got = error.message()});
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void read_file(et_schema::InputFile&& file, RowsRead& rows) {
+  constexpr std::size_t kHeadBytes = 4096;
+  std::vector<MeasuredCall> calls;
+  if (std::string_view(file.data).substr(0, kHeadBytes).find(kTimesMark) !=
+      std::string_view::npos) {
+    const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
+    calls = calls_of(times, file.name.substr(file.name.rfind('/') + 1));
+    const std::size_t left = times.rows.size() - calls.size();
+    if (left > 0) {
+      rows.left_out["communication, stubs and rows without a time"] += left;
+    }
+  } else if (file.data.find_first_not_of(" \t\r\n") != std::string::npos &&
+             file.data[file.data.find_first_not_of(" \t\r\n")] == '{') {
+    throw et_schema::bad_input(
+        "no measurements of operators",
+        {.file = file.name,
+         .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+         .got = "another JSON file"});
+  } else {
+    calls = calls_of(parse_csv(file.data, file.name), Times::kRequired);
+  }
+  std::ranges::move(calls, std::back_inserter(rows.calls));
+}
+
+}  // namespace
+
+std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
+                                   const std::string& source) {
+  std::vector<MeasuredCall> calls;
+  for (const et_schema::InstructionTime& row : times.rows) {
+    if (!is_measured(row)) {
+      continue;
+    }
+    const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
+    MeasuredCall& call = calls.emplace_back();
+    call.call = {row.name, row.overload, layouts_of(row.inputs), layouts_of(row.outputs)};
+    call.device = row.device ? times.device : "cpu";
+    call.threads = row.device ? 0 : times.threads;
+    call.timed = row.device ? TimedAs::kDevice : TimedAs::kHost;
+    call.median_ns = stats.median_ns;
+    call.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
+    call.n = stats.n;
+    call.source = source;
+  }
+  return calls;
+}
+
+RowsRead read_measured_calls(const std::vector<std::string>& paths) {
+  RowsRead rows;
+  for (const std::string& path : paths) {
+    const std::size_t before = rows.calls.size();
+    for (const std::string& file : files_below(path)) {
+      et_schema::read_input_files(
+          file, et_schema::process_limits(),
+          [&](et_schema::InputFile&& unpacked) { read_file(std::move(unpacked), rows); });
+    }
+    if (rows.calls.size() == before) {
+      throw et_schema::bad_input(
+          "no measurements of operators",
+          {.file = path,
+           .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+           .got = fs::is_directory(path) ? "a folder without any row" : "a file without any row"});
+    }
+  }
+  return rows;
+}
+
+}  // namespace understudy::predictor

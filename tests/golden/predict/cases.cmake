@@ -1,0 +1,2 @@
+understudy_golden(predict
+  help no_platform operators operators_card operators_output platform_newer platform_other unknown_device unmodelled)

@@ -1,0 +1,54 @@
+#include "predictor/card/card.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr const char* kText =
+    R"({"Device":"Some Card","Dev_Mem":8,"Mem_Bw":192,"Num_Sm":40,"Core_Per_SM":128,"Freq":1000,)"
+    R"("SingleFLOPs":5500,"L2Cache":2,"FLOPsByDtype":{"float16":11000}})";
+
+std::string refusal(std::string_view text) {
+  try {
+    static_cast<void>(parse_card(text, "c.json"));
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error);
+  }
+  return "read";
+}
+
+TEST(Card, FiguresInTheirUnits) {
+  const Card card = parse_card(kText, "c.json");
+  EXPECT_EQ(card.name, "Some Card");
+  EXPECT_DOUBLE_EQ(card.bandwidth_bytes_per_s, 192e9);
+  EXPECT_DOUBLE_EQ(card.l2_bytes, 2.0 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(peak_flops(card, et_schema::DType::kFloat32), 5.5e12);
+  EXPECT_DOUBLE_EQ(peak_flops(card, et_schema::DType::kFloat16), 11e12);
+  EXPECT_EQ(card.source, "c.json");
+}
+
+TEST(Card, WhatIsWrittenReadsBack) {
+  const Card card = parse_card(kText, "c.json");
+  EXPECT_EQ(parse_card(to_json(card), "other.json"), card);
+}
+
+TEST(Card, RefusesWhatIsMissingOrNoNumber) {
+  EXPECT_EQ(refusal(R"({"Device":"x","Mem_Bw":0,"Num_Sm":1,"SingleFLOPs":1,"L2Cache":1})"),
+            "the card cannot be read\n  file:     c.json\n  field:    Mem_Bw\n  expected: a number "
+            "above 0\n  got:      0\n  hint:     docs/formats.md, \"Cards\", lists the keys");
+  EXPECT_NE(refusal(R"({"Device":"x"})").find("field:    Mem_Bw"), std::string::npos);
+  EXPECT_NE(refusal("[]").find("the card cannot be read"), std::string::npos);
+}
+
+TEST(Card, ThisHostHasCores) {
+  const Card card = host_card();
+  EXPECT_EQ(card.name, "cpu");
+  EXPECT_GE(card.processors, 1);
+  EXPECT_EQ(card.flops, 0) << "a host's peaks are measured, never read";
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "predictor/operators/fitted_model.h"
+#include "synthetic.h"
+
+namespace understudy::predictor {
+namespace {
+
+std::vector<Sample> samples_of(const std::vector<MeasuredCall>& calls, const Card& on,
+                               std::uint32_t number = 0) {
+  std::vector<Sample> samples;
+  for (const MeasuredCall& call : calls) {
+    samples.push_back({point_of(call.call, on), std::log(call.median_ns), number});
+  }
+  return samples;
+}
+
+Samples pointers(const std::vector<Sample>& samples) {
+  Samples all;
+  for (const Sample& sample : samples) {
+    all.push_back(&sample);
+  }
+  return all;
+}
+
+TEST(TwoClock, FindsTheLawThatMadeTheSamples) {
+  const TwoClock law{20000, 8000, 0.5, 0.8};
+  std::vector<BaseSample> samples;
+  for (double size = 1; size < 1e7; size *= 1.3) {
+    samples.push_back({size, 2000, std::log(base_ns(law, size, 2000))});
+    samples.push_back({100, size, std::log(base_ns(law, 100, size))});
+  }
+  const TwoClock found = fit_two_clock(samples);
+  EXPECT_NEAR(found.floor_ns, law.floor_ns, 0.01 * law.floor_ns);
+  EXPECT_NEAR(found.compute_share, law.compute_share, 0.01);
+  EXPECT_NEAR(found.memory_share, law.memory_share, 0.02);
+  EXPECT_NEAR(found.fixed_ns, law.fixed_ns, 0.1 * law.fixed_ns);
+}
+
+TEST(TwoClock, OneSampleLeavesSharesNearUsualOnes) {
+  const std::vector<BaseSample> one = {{10, 10, std::log(30000.0)}};
+  const TwoClock found = fit_two_clock(one);
+  EXPECT_NEAR(base_ns(found, 10, 10), 30000, 300);
+  EXPECT_GT(found.compute_share, 0.2);
+  EXPECT_LT(found.memory_share, 2);
+}
+
+TEST(Trees, NodesInAnyOrderButTheirOwnAreRefused) {
+  using Features = std::vector<std::int16_t>;
+  const std::vector<float> three = {0.5F, 1, 2};
+  const Trees tree(Features{0, -1, -1}, three, 1);
+  EXPECT_EQ(tree(std::vector<float>{0.0F}), 1);
+  EXPECT_EQ(tree(std::vector<float>{0.5F}), 2);
+  EXPECT_THROW(Trees(Features{0, -1}, std::vector<float>{0.5F, 1}, 1), std::invalid_argument);
+  EXPECT_THROW(Trees(Features{3, -1, -1}, three, 1), std::invalid_argument);
+  EXPECT_THROW(Trees(Features{0, -1}, three, 1), std::invalid_argument);
+  EXPECT_EQ(Trees(Features{-1, -1}, std::vector<float>{1, 2}, 1)(std::vector<float>{0}), 3);
+}
+
+TEST(Trees, GrowToWhatTheyAreShown) {
+  std::vector<float> rows;
+  std::vector<float> target;
+  for (int i = 0; i < 400; ++i) {
+    rows.push_back(static_cast<float>(i % 20));
+    rows.push_back(7);  // never changes
+    target.push_back(i % 20 < 10 ? -1.0F : 1.0F);
+  }
+  const Trees trees = grow_trees(rows, 2, target, {}, {});
+  EXPECT_NEAR(trees(std::vector<float>{3, 7}), -1, 0.02);
+  EXPECT_NEAR(trees(std::vector<float>{15, 7}), 1, 0.02);
+  EXPECT_EQ(trees, grow_trees(rows, 2, target, {}, {})) << "the same each time";
+}
+
+TEST(Conformal, ANinthOfTenIsWithin) {
+  std::vector<double> residuals;
+  for (int i = 1; i <= 99; ++i) {
+    residuals.push_back(i % 2 == 0 ? i : -i);
+  }
+  EXPECT_EQ(conformal_width(residuals), 90);
+  EXPECT_EQ(conformal_width({1, -2}), 3) << "two tell less than nine of ten";
+}
+
+TEST(Errors, OfKnownResiduals) {
+  const Errors errors = errors_of({std::log(2.0), std::log(0.5)});
+  EXPECT_EQ(errors.n, 2U);
+  EXPECT_NEAR(errors.mean, 0.75, 1e-12);  // half, and twice what was measured
+  EXPECT_NEAR(errors.worst, 1, 1e-12);
+  EXPECT_NEAR(errors.bias, 0.25, 1e-12);
+  EXPECT_EQ(errors_of({}), Errors{});
+}
+
+TEST(FitBest, TreesFindWhatTheBaseDoesNotHold) {
+  const Card on = synthetic::card("A");
+  const auto samples = samples_of(synthetic::elementwise(on, 600), on);
+  const FittedModel fitted = fit_best(pointers(samples), {});
+  EXPECT_EQ(fitted.candidates.front().candidate, Candidate::kTrees);
+  EXPECT_LT(fitted.errors().mean, 0.02);
+  EXPECT_GT(fitted.width_beyond, 0);
+  EXPECT_GE(fitted.width_beyond, fitted.width);
+  EXPECT_EQ(fitted.candidates.size(), 4U);
+}
+
+TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
+  const Card on = synthetic::card("A");
+  auto calls = synthetic::elementwise(on, 1500);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    calls[i].median_ns *= 1 + 0.04 * std::sin(static_cast<double>(i * i));
+  }
+  const auto samples = samples_of(calls, on);
+  const std::vector<Sample> known(samples.begin(), samples.begin() + 1000);
+  const FittedModel fitted = fit_best(pointers(known), {});
+  std::size_t within = 0;
+  for (std::size_t i = 1000; i < samples.size(); ++i) {
+    const double miss = std::abs(fitted.model->ln_ns(samples[i].point) - samples[i].ln_ns);
+    within += miss <= fitted.width ? 1U : 0U;
+  }
+  EXPECT_GE(within, 425U);
+  EXPECT_LE(within, 490U);
+}
+
+TEST(FitBest, FewRowsAndOneRow) {
+  const Card on = synthetic::card("A");
+  const auto samples = samples_of(synthetic::elementwise(on, 6), on);
+  const FittedModel few = fit_best(pointers(samples), {});
+  EXPECT_EQ(few.rows, 6U);
+  const FittedModel one = fit_best({&samples[0]}, {});
+  EXPECT_EQ(one.errors().n, 0U);
+  EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
+}
+
+TEST(Range, ExcludesWhatIsAFifthOutside) {
+  const Card on = synthetic::card("A");
+  const auto samples = samples_of(synthetic::elementwise(on, 200), on);
+  const Range range = Range::of(pointers(samples));
+  EXPECT_FALSE(range.excludes(samples[7].point));
+  EXPECT_TRUE(range.excludes(point_of(synthetic::relu(1 << 20, 1 << 12), on)));
+  EXPECT_TRUE(range.is_above(point_of(synthetic::relu(1 << 20, 1 << 12), on)));
+  EXPECT_TRUE(range.excludes(point_of(synthetic::relu(1, 1), on)));
+}
+
+TEST(Shared, ACardLikeTheOthersIsPredictedFromThem) {
+  const Card cards[] = {synthetic::card("A"), synthetic::card("B", 2), synthetic::card("C", 0.5)};
+  std::vector<Sample> all;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    for (Sample& sample : samples_of(synthetic::elementwise(cards[i], 400), cards[i], i)) {
+      all.push_back(std::move(sample));
+    }
+  }
+  const auto shared = fit_shared(pointers(all), 2);
+  const auto model = unmeasured_model(shared);
+  const auto asked = samples_of(synthetic::elementwise(cards[2], 200), cards[2]);
+  std::vector<double> residuals;
+  for (const Sample& sample : asked) {
+    residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
+  }
+  EXPECT_LT(errors_of(residuals).mean, 0.08);
+}
+
+TEST(Mlp, LearnsASmoothLaw) {
+  const Card on = synthetic::card("A");
+  const auto samples = samples_of(synthetic::elementwise(on, 300), on);
+  const auto model = fit_model(Candidate::kMlp, pointers(samples));
+  std::vector<double> residuals;
+  for (const Sample& sample : samples) {
+    residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
+  }
+  EXPECT_LT(errors_of(residuals).mean, 0.1);
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,166 @@
+#include "predictor/operators/operator_models.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "et_schema/support/error.h"
+#include "predictor/operators/peaks.h"
+#include "synthetic.h"
+
+namespace understudy::predictor {
+namespace {
+
+OperatorCall named(OperatorCall call, const std::string& name, const std::string& overload = "") {
+  call.name = name;
+  call.overload = overload;
+  return call;
+}
+
+struct OneCard : testing::Test {
+  static const OperatorModels& fitted() {
+    static const OperatorModels models = fit_operator_models(
+        synthetic::elementwise(synthetic::card("A"), 400), {synthetic::card("A")});
+    return models;
+  }
+  Card on = synthetic::card("A");
+  const OperatorModels& models = fitted();
+  DeviceKey key{"A", 0, TimedAs::kTimedCall};
+};
+
+TEST_F(OneCard, PredictsWhatItHasMeasured) {
+  const OperatorCall call = synthetic::relu(2000, 300);
+  const Prediction prediction = models.predict(call, key);
+  const double truth = synthetic::elementwise_ns(call, on);
+  EXPECT_NEAR(prediction.ns, truth, 0.05 * truth);
+  EXPECT_LE(prediction.low_ns, truth);
+  EXPECT_GE(prediction.high_ns, truth);
+  EXPECT_FALSE(prediction.extrapolated);
+  EXPECT_TRUE(prediction.modelled);
+}
+
+TEST_F(OneCard, TheDevicesPartOfACallAtTheFloorIsSmaller) {
+  const Prediction small = models.predict(synthetic::relu(8, 32), key);
+  EXPECT_NEAR(small.ns, 20000, 1000);
+  EXPECT_LT(small.device_ns, 10000);
+  EXPECT_NEAR(small.host_ns, 20000, 2000);
+}
+
+TEST_F(OneCard, InPlaceIsTheSameOperator) {
+  const OperatorCall call = synthetic::relu(2000, 300);
+  EXPECT_EQ(models.predict(named(call, "aten::relu_"), key).ns, models.predict(call, key).ns);
+}
+
+TEST_F(OneCard, BeyondTheRangeItSaysSoAndIsWider) {
+  const Prediction inside = models.predict(synthetic::relu(2000, 300), key);
+  const Prediction beyond = models.predict(synthetic::relu(2000000, 300), key);
+  EXPECT_TRUE(beyond.extrapolated);
+  EXPECT_GE(beyond.high_ns / beyond.ns, inside.high_ns / inside.ns);
+  const double truth = synthetic::elementwise_ns(synthetic::relu(2000000, 300), on);
+  EXPECT_NEAR(beyond.ns, truth, 0.2 * truth);
+}
+
+TEST_F(OneCard, AnotherOperatorOfTheFamilyIsWider) {
+  const OperatorCall call = synthetic::relu(2000, 300);
+  const Prediction other = models.predict(named(call, "aten::erfinv"), key);
+  EXPECT_TRUE(other.extrapolated);
+  EXPECT_TRUE(other.modelled);
+  EXPECT_GT(other.high_ns / other.ns,
+            models.predict(call, key).high_ns / models.predict(call, key).ns);
+}
+
+TEST_F(OneCard, WhatHasNoModelGetsABoundAndIsSaidToHaveNone) {
+  const TensorLayout square{et_schema::DType::kFloat32, {4096, 4096}};
+  const Prediction prediction = models.predict({"aten::mm", "", {square, square}, {square}}, key);
+  EXPECT_FALSE(prediction.modelled);
+  EXPECT_EQ(prediction.model, "roofline bound");
+  EXPECT_GE(prediction.ns, 2.0 * 4096 * 4096 * 4096 / 1e13 * 1e9);
+  EXPECT_GT(prediction.high_ns, prediction.ns);
+  EXPECT_GT(models.predict({"aten::view", "", {square}, {square}}, key).ns, 0);
+}
+
+TEST_F(OneCard, NothingIsFasterThanTheRoofline) {
+  for (const std::int64_t rows : {1, 100, 10000, 1000000, 100000000}) {
+    const OperatorCall call = synthetic::relu(rows, 512);
+    const Prediction prediction = models.predict(call, key);
+    const double bytes = 2 * stored_bytes(call.inputs[0]);
+    if (bytes > on.l2_bytes) {
+      EXPECT_GE(prediction.low_ns, bytes / on.bandwidth_bytes_per_s * 1e9 * 0.999);
+    }
+    EXPECT_LE(prediction.low_ns, prediction.ns);
+    EXPECT_LE(prediction.ns, prediction.high_ns);
+  }
+}
+
+TEST_F(OneCard, ADeviceThatNobodyKnowsIsRefused) {
+  try {
+    static_cast<void>(models.predict(synthetic::relu(2, 2), {"B", 0, TimedAs::kTimedCall}));
+    FAIL();
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "nothing is known of this device\n  expected: A, timed_call\n  got:      B, "
+              "timed_call\n  hint:     describe it: --card card.json (docs/formats.md, \"Cards\")");
+  }
+}
+
+TEST(SeveralCards, ACardThatWasNotMeasuredIsPredictedFromItsSpecification) {
+  const Card a = synthetic::card("A");
+  const Card b = synthetic::card("B", 2);
+  std::vector<MeasuredCall> calls = synthetic::elementwise(a, 350);
+  for (MeasuredCall& call : synthetic::elementwise(b, 350)) {
+    calls.push_back(call);
+  }
+  OperatorModels models = fit_operator_models(calls, {a, b});
+  const Card fast = synthetic::card("C", 4);
+  models.add_card(fast);
+  const OperatorCall call = synthetic::relu(8000, 2000);
+  const Prediction prediction = models.predict(call, {"C", 0, TimedAs::kTimedCall});
+  const double truth = synthetic::elementwise_ns(call, fast);
+  EXPECT_NEAR(prediction.ns, truth, 0.15 * truth);
+  EXPECT_TRUE(prediction.extrapolated);
+  EXPECT_EQ(prediction.model, "other cards");
+}
+
+TEST(SeveralCards, AFewCallsOfItsOwnCorrectIt) {
+  const Card a = synthetic::card("A");
+  const Card b = synthetic::card("B", 2);
+  const Card c = synthetic::card("C", 4);
+  std::vector<MeasuredCall> calls = synthetic::elementwise(a, 350);
+  for (MeasuredCall& call : synthetic::elementwise(b, 350)) {
+    calls.push_back(call);
+  }
+  std::size_t own = 0;
+  for (MeasuredCall& call : synthetic::elementwise(c, 400)) {
+    if (call.median_ns > 21000 && own < 12) {
+      call.median_ns *= 1.5;  // nothing that its specification tells
+      calls.push_back(call);
+      ++own;
+    }
+  }
+  const OperatorModels models = fit_operator_models(calls, {a, b, c});
+  const OperatorCall call = synthetic::relu(8000, 2000);
+  const Prediction prediction = models.predict(call, {"C", 0, TimedAs::kTimedCall});
+  const double truth = 1.5 * synthetic::elementwise_ns(call, c);
+  EXPECT_NEAR(prediction.ns, truth, 0.15 * truth);
+  EXPECT_LE(prediction.low_ns, truth);
+  EXPECT_GE(prediction.high_ns, truth);
+}
+
+TEST(Peaks, AreTakenFromTheFastestRowsAndSaidToBe) {
+  Card card;
+  card.name = "X";
+  const Card law = synthetic::card("X");
+  std::vector<const MeasuredCall*> rows;
+  const std::vector<MeasuredCall> calls = synthetic::elementwise(law, 300);
+  for (const MeasuredCall& call : calls) {
+    rows.push_back(&call);
+  }
+  const Card found = with_measured_peaks(card, rows);
+  EXPECT_NEAR(found.bandwidth_bytes_per_s, 0.8 * law.bandwidth_bytes_per_s,
+              0.1 * law.bandwidth_bytes_per_s);
+  EXPECT_EQ(found.source, "cache, processors, FLOPs guessed, bandwidth from measured calls");
+  EXPECT_EQ(with_measured_peaks(law, rows), law) << "what is specified stays";
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,97 @@
+#include "predictor/operators/work.h"
+
+#include <gtest/gtest.h>
+
+namespace understudy::predictor {
+namespace {
+
+OperatorCall call(const std::string& name, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs) {
+  OperatorCall made{name, "", {}, {}};
+  for (const std::string& text : inputs) {
+    made.inputs.push_back(*parse_tensor_layout(text));
+  }
+  for (const std::string& text : outputs) {
+    made.outputs.push_back(*parse_tensor_layout(text));
+  }
+  return made;
+}
+
+TEST(Work, ProductsOfMatrices) {
+  const Work linear =
+      work_of(call("aten::linear", {"float32[8,16,32]", "float32[64,32]"}, {"float32[8,16,64]"}));
+  EXPECT_EQ(linear.product, (Product{1, 128, 64, 32}));
+  EXPECT_EQ(linear.flops, 2.0 * 128 * 64 * 32);
+  EXPECT_EQ(bytes_of(linear), 4.0 * (128 * 32 + 64 * 32 + 128 * 64));
+  const Work mm = work_of(call("aten::mm", {"float32[5,6]", "float32[6,7]"}, {"float32[5,7]"}));
+  EXPECT_EQ(mm.product, (Product{1, 5, 7, 6}));
+  const Work addmm = work_of(
+      call("aten::addmm", {"float32[7]", "float32[5,6]", "float32[6,7]"}, {"float32[5,7]"}));
+  EXPECT_EQ(addmm.product, (Product{1, 5, 7, 6}));
+  const Work full = work_of(
+      call("aten::addmm", {"float32[5,7]", "float32[5,6]", "float32[6,7]"}, {"float32[5,7]"}));
+  EXPECT_EQ(full.product, (Product{1, 5, 7, 6}));
+  const Work bmm =
+      work_of(call("aten::bmm", {"float32[3,5,6]", "float32[3,6,7]"}, {"float32[3,5,7]"}));
+  EXPECT_EQ(bmm.product, (Product{3, 5, 7, 6}));
+  EXPECT_EQ(bmm.flops, 2.0 * 3 * 5 * 7 * 6);
+}
+
+TEST(Work, ConvolutionsAsProducts) {
+  const Work forward = work_of(
+      call("aten::conv2d", {"float32[2,3,8,8]", "float32[16,3,3,3]"}, {"float32[2,16,8,8]"}));
+  EXPECT_EQ(forward.flops, 2.0 * (2 * 16 * 8 * 8) * (3 * 3 * 3));
+  EXPECT_EQ(forward.product, (Product{1, 16, 128, 27}));
+  const Work backward = work_of(call("aten::convolution_backward",
+                                     {"float32[2,16,8,8]", "float32[2,3,8,8]", "float32[16,3,3,3]"},
+                                     {"float32[2,3,8,8]", "float32[16,3,3,3]", "float32[16]"}));
+  EXPECT_EQ(backward.flops, 2 * forward.flops);
+}
+
+TEST(Work, AttentionTakesTwoProducts) {
+  const Work work = work_of(call("aten::scaled_dot_product_attention",
+                                 {"float32[2,4,10,8]", "float32[2,4,20,8]", "float32[2,4,20,8]"},
+                                 {"float32[2,4,10,8]"}));
+  EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
+}
+
+TEST(Work, LookupsReadRowsAndNotTheTable) {
+  const Work work =
+      work_of(call("aten::embedding", {"float32[1000000,16]", "int64[10]"}, {"float32[10,16]"}));
+  EXPECT_EQ(work.read_bytes, 10.0 * 16 * 4 + 10 * 8);
+  const Work small =
+      work_of(call("aten::embedding", {"float32[4,16]", "int64[1000]"}, {"float32[1000,16]"}));
+  EXPECT_EQ(small.read_bytes, 4.0 * 16 * 4 + 1000 * 8);
+}
+
+TEST(Work, ViewsMoveNothingAndFillsWrite) {
+  EXPECT_EQ(bytes_of(work_of(call("aten::view", {"float32[10]"}, {"float32[2,5]"}))), 0);
+  EXPECT_EQ(bytes_of(work_of(call("aten::empty", {}, {"float32[10]"}))), 0);
+  EXPECT_EQ(bytes_of(work_of(call("aten::zeros", {}, {"float32[10]"}))), 40);
+}
+
+TEST(Work, AnUnknownOperatorIsElementwiseByItsBytes) {
+  const Work work = work_of(call("mine::thing", {"bfloat16[10,20]"}, {"float32[10,20]"}));
+  EXPECT_EQ(work.family, Family::kElementwise);
+  EXPECT_EQ(work.read_bytes, 400);
+  EXPECT_EQ(work.write_bytes, 800);
+  EXPECT_EQ(work.flops, 200);
+}
+
+TEST(Work, NothingDividesByZero) {
+  for (const char* name : {"aten::mm", "aten::conv2d", "aten::bmm", "aten::linear", "aten::sum",
+                           "aten::softmax", "aten::embedding", "aten::sort", "aten::lstm",
+                           "aten::einsum", "aten::scaled_dot_product_attention"}) {
+    for (const std::vector<std::string>& inputs :
+         std::vector<std::vector<std::string>>{{},
+                                               {"float32[]"},
+                                               {"float32[0,4]", "float32[4,0]"},
+                                               {"int64[3]", "float32[2,2]", "float32[0]"}}) {
+      const Work work = work_of(call(name, inputs, {}));
+      EXPECT_TRUE(work.flops >= 0 && bytes_of(work) >= 0) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,158 @@
+#include "predictor/rows/operator_table.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+#include "predictor/rows/measured_files.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr const char* kHeader = "OPName,Latency,Device,";
+
+std::vector<MeasuredCall> read(const std::string& text, Times times = Times::kRequired) {
+  return calls_of(parse_csv(text, "t.csv"), times);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(read(text));
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error);
+  }
+  return "read";
+}
+
+TEST(OperatorTable, LinearsOutputIsMByKAndNContracts) {
+  const auto calls = read(std::string(kHeader) + "B,M,N,K\nlinear,0.5,V100,1,58,13,141\n");
+  ASSERT_EQ(calls.size(), 1U);
+  const OperatorCall& call = calls[0].call;
+  EXPECT_EQ(call.name, "aten::linear");
+  EXPECT_EQ(call.inputs[0].sizes, (std::vector<std::int64_t>{1, 58, 13}));
+  EXPECT_EQ(call.inputs[1].sizes, (std::vector<std::int64_t>{141, 13}));
+  EXPECT_EQ(call.outputs[0].sizes, (std::vector<std::int64_t>{1, 58, 141}));
+  EXPECT_DOUBLE_EQ(calls[0].median_ns, 0.5e6);
+  EXPECT_EQ(calls[0].n, 1U) << "column N is a size here";
+  EXPECT_EQ(calls[0].device, "V100");
+  EXPECT_EQ(calls[0].timed, TimedAs::kTimedCall);
+}
+
+TEST(OperatorTable, ConvolutionsReadTheMisspeltColumn) {
+  const auto calls = read(std::string(kHeader) +
+                          "B,Input_Channel,Output_Channel,Kernel_Szie,Input_Size,Stride,Padding\n"
+                          "conv,1,P4,2,3,8,3,11,2,1\n");
+  EXPECT_EQ(calls[0].call.inputs[1].sizes, (std::vector<std::int64_t>{8, 3, 3, 3}));
+  EXPECT_EQ(calls[0].call.outputs[0].sizes, (std::vector<std::int64_t>{2, 8, 6, 6}));
+}
+
+TEST(OperatorTable, OneTensorAndANumberIsAnotherOverload) {
+  const auto calls = read(std::string(kHeader) + "B,H\nadd,1,P4,2,3\naddu,1,P4,2,3\n");
+  EXPECT_EQ(calls[0].call.overload, "Tensor");
+  EXPECT_EQ(calls[0].call.inputs.size(), 2U);
+  EXPECT_EQ(calls[1].call.overload, "Scalar");
+  EXPECT_EQ(calls[1].call.inputs.size(), 1U);
+}
+
+TEST(OperatorTable, AnyOperatorWithItsTensors) {
+  const auto calls = read(
+      "OPName,Latency,Device,Inputs,Outputs,Timed,Threads,Calls,Spread,Source,counter:energy_j\n"
+      "aten::topk,2,cpu,\"bfloat16[4,5;1,4]\",\"bfloat16[4,2] int64[4,2]\",host,2,7,0.5,x,0.25\n");
+  const MeasuredCall& row = calls.at(0);
+  EXPECT_EQ(row.call.inputs[0].dtype, et_schema::DType::kBFloat16);
+  EXPECT_EQ(row.call.inputs[0].strides, (std::vector<std::int64_t>{1, 4}));
+  EXPECT_EQ(row.call.outputs.size(), 2U);
+  EXPECT_EQ(row.timed, TimedAs::kHost);
+  EXPECT_EQ(row.threads, 2);
+  EXPECT_EQ(row.n, 7U);
+  EXPECT_EQ(row.counters.at("energy_j"), 0.25);
+}
+
+TEST(OperatorTable, WhatIsWrittenReadsBack) {
+  const auto calls = read(
+      "OPName,Latency,Device,Inputs,Outputs,Timed,Threads,Calls,Spread,counter:a b\n"
+      "aten::add.Tensor,2,\"a, b\",float32[4] float32[],float32[4],device,,7,0.5,3\n"
+      "aten::zero_,0.25,cpu,\"int64[2,3;3,1]\",,host,4,1,,\n");
+  EXPECT_EQ(read(to_csv(calls)), calls);
+}
+
+TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
+  const auto calls = read("OPName,B,H\nrelu,2,3\n", Times::kOptional);
+  EXPECT_EQ(calls.at(0).median_ns, 0);
+}
+
+TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
+  EXPECT_EQ(refusal("OPName,Device,B,H\nadd,P4,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 1\n  field:    "
+            "Latency\n  expected: a column of this title\n  got:      none\n  hint:     "
+            "docs/formats.md, \"Operator tables\", lists the columns");
+  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,2,3\nadd,nan,P4,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 3\n  field:    "
+            "Latency\n  expected: milliseconds, more than 0\n  got:      nan");
+  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,0,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    B\n  "
+            "expected: a whole number, 1 or more\n  got:      0");
+  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nfrobnicate,1,P4,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "OPName\n  expected: an operator such as \"aten::add.Tensor\", or a kernel table's "
+            "name\n  got:      frobnicate");
+  EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[0],\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "Inputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
+  EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[1,\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "Inputs\n  expected: tensors such as \"float32[4,5] int64[4]\"\n  got:      float32[1");
+  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "Device\n  expected: the name of a card or \"cpu\"\n  got:      nothing");
+}
+
+TEST(TensorLayout, TextAndBack) {
+  for (const char* text : {"float32[4,5]", "float32[4,5;1,4]", "int64[]", "bfloat16[0]"}) {
+    const auto tensor = parse_tensor_layout(text);
+    ASSERT_TRUE(tensor) << text;
+    EXPECT_EQ(to_string(*tensor), text);
+  }
+  for (const char* text : {"float32", "float32[1", "float32[1,]", "float32[-1]", "float99[1]",
+                           "float32[1;1,1]", "float32[1]x", "[", ""}) {
+    EXPECT_FALSE(parse_tensor_layout(text)) << text;
+  }
+}
+
+TEST(TensorLayout, AnExpandedDimensionIsStoredOnce) {
+  EXPECT_EQ(stored_bytes(*parse_tensor_layout("float32[100,8;0,1]")), 32);
+  EXPECT_TRUE(is_contiguous(*parse_tensor_layout("float32[1,8;99,1]")));
+  EXPECT_FALSE(is_contiguous(*parse_tensor_layout("float32[2,8;1,2]")));
+}
+
+TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
+  et_schema::OperatorTimes times;
+  times.device = "NVIDIA L4";
+  times.threads = 2;
+  const auto row = [&](et_schema::TimedAs as, std::optional<et_schema::TimeStats> device) {
+    et_schema::InstructionTime time;
+    time.name = "aten::relu";
+    time.as = as;
+    time.inputs = {{et_schema::DType::kFloat32, {}, {4, 5}, {5, 1}}};
+    time.host = {5, 90, 100, 110, 140, 115};
+    time.device = device;
+    times.rows.push_back(time);
+  };
+  row(et_schema::TimedAs::kExact, std::nullopt);
+  row(et_schema::TimedAs::kSubstitute, et_schema::TimeStats{5, 9, 10, 11, 14, 11});
+  row(et_schema::TimedAs::kCommunication, std::nullopt);
+  row(et_schema::TimedAs::kStub, std::nullopt);
+  const auto calls = calls_of(times, "x.jsonl");
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].device, "cpu");
+  EXPECT_EQ(calls[0].threads, 2);
+  EXPECT_EQ(calls[0].timed, TimedAs::kHost);
+  EXPECT_EQ(calls[0].median_ns, 110);
+  EXPECT_EQ(calls[0].spread_ns, 40);
+  EXPECT_TRUE(calls[0].call.inputs[0].strides.empty());
+  EXPECT_EQ(calls[1].device, "NVIDIA L4");
+  EXPECT_EQ(calls[1].timed, TimedAs::kDevice);
+  EXPECT_EQ(calls[1].median_ns, 11);
+}
+
+}  // namespace
+}  // namespace understudy::predictor
