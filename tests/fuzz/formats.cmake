@@ -11,4 +11,5 @@ understudy_fuzzer(bench_fuzzer SOURCES bench_fuzzer.cpp LIBS understudy_format_p
 understudy_fuzzer(report_fuzzer SOURCES report_fuzzer.cpp LIBS understudy_format_properties)
 
 add_executable(format_seeds format_seeds.cpp)
-target_link_libraries(format_seeds PRIVATE understudy_options understudy_format_properties)
+target_link_libraries(format_seeds PRIVATE
+  understudy_options understudy_format_properties understudy_predictor_properties)

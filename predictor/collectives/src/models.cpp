@@ -30,6 +30,10 @@ bool is_free(CommKind kind) {
 }
 
 void widen(Estimate& estimate, double width) {
+  if (!(estimate.low_ns > 0)) {
+    estimate.high_ns *= std::exp(width);  // no lower bound to lower
+    return;
+  }
   const double low = std::log(estimate.ns / estimate.low_ns);
   const double high = std::log(estimate.high_ns / estimate.ns);
   estimate.low_ns = estimate.ns * std::exp(-std::hypot(low, width));
@@ -140,7 +144,8 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
     const double other_bytes = similar_bytes(key.kind, bytes, ranks, other);
     const double ours = common_ns(common, key.kind, bytes, ranks);
     const double theirs = common_ns(common, other, other_bytes, ranks);
-    Estimate answer = scaled(estimate(*series, other_bytes, ranks), theirs > 0 ? ours / theirs : 1);
+    Estimate answer =
+        scaled(estimate(*series, other_bytes, ranks), ours > 0 && theirs > 0 ? ours / theirs : 1);
     answer.model = "as " + std::string(et_schema::to_string(other)) + ": " + answer.model;
     answer.extrapolated = true;
     answer.modelled = false;

@@ -1,0 +1,181 @@
+#include "predictor/overheads/overheads.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "et_schema/model/report.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kLow = 0.05;
+constexpr double kHalf = 0.5;
+constexpr double kHigh = 0.95;
+/// Of a normal distribution: the 95th percentile is so many deviations from the mean.
+constexpr double kDeviations = 1.645;
+
+void append(std::vector<double>& into, const std::vector<double>& from) {
+  into.insert(into.end(), from.begin(), from.end());
+}
+
+/// A sum of independent parts: means and variances add up.
+class Sum {
+ public:
+  void add(const Distribution& part, double count = 1) {
+    mean_ns_ += count * part.mean_ns;
+    variance_ += count * part.deviation_ns * part.deviation_ns;
+  }
+  [[nodiscard]] Estimate estimate(const char* model) const {
+    const double width = kDeviations * std::sqrt(variance_);
+    return {.ns = mean_ns_,
+            .low_ns = std::max(0.0, mean_ns_ - width),
+            .high_ns = mean_ns_ + width,
+            .model = model};
+  }
+
+ private:
+  double mean_ns_ = 0;
+  double variance_ = 0;
+};
+
+Estimate estimate_of(const Distribution& distribution, const char* model) {
+  return {.ns = distribution.mean_ns,
+          .low_ns = std::min(distribution.p5_ns, distribution.mean_ns),
+          .high_ns = std::max(distribution.p95_ns, distribution.mean_ns),
+          .model = model};
+}
+
+/// Of a kind that was never launched: the mean over those that were.
+Distribution launch_of(const HostOverheads& host, const std::string& kind) {
+  const auto found = host.t4.find(kind);
+  if (found != host.t4.end()) {
+    return found->second;
+  }
+  Distribution mean;
+  for (const auto& [other, t4] : host.t4) {
+    mean.mean_ns += t4.mean_ns / static_cast<double>(host.t4.size());
+    mean.deviation_ns = std::max(mean.deviation_ns, t4.deviation_ns);
+  }
+  return mean;
+}
+
+Estimate of_known(const HostOverheads& host, const OperatorOverheads& known) {
+  if (known.whole.n > 0) {
+    return estimate_of(known.whole, "host overheads, whole operators");
+  }
+  if (known.launches.empty()) {
+    return estimate_of(known.t5, "host overheads");
+  }
+  Sum sum;
+  sum.add(known.t2);
+  sum.add(known.t3);
+  sum.add(known.t5, static_cast<double>(known.launches.size() - 1));
+  for (const std::string& kind : known.launches) {
+    sum.add(launch_of(host, kind));
+  }
+  return sum.estimate("host overheads");
+}
+
+}  // namespace
+
+Distribution distribution_of(std::vector<double> samples_ns) {
+  if (samples_ns.empty()) {
+    return {};
+  }
+  constexpr double kFirstQuarter = 0.25;
+  constexpr double kThirdQuarter = 0.75;
+  constexpr double kFence = 1.5;
+  std::ranges::sort(samples_ns);
+  const double first = *et_schema::percentile(samples_ns, kFirstQuarter);
+  const double third = *et_schema::percentile(samples_ns, kThirdQuarter);
+  const double fence = kFence * (third - first);
+  std::erase_if(samples_ns, [&](double ns) { return ns < first - fence || ns > third + fence; });
+  Distribution kept;
+  kept.n = samples_ns.size();
+  const auto n = static_cast<double>(kept.n);
+  for (const double ns : samples_ns) {
+    kept.mean_ns += ns / n;
+  }
+  for (const double ns : samples_ns) {
+    kept.deviation_ns += (ns - kept.mean_ns) * (ns - kept.mean_ns) / n;
+  }
+  kept.deviation_ns = std::sqrt(kept.deviation_ns);
+  kept.p5_ns = *et_schema::percentile(samples_ns, kLow);
+  kept.median_ns = *et_schema::percentile(samples_ns, kHalf);
+  kept.p95_ns = *et_schema::percentile(samples_ns, kHigh);
+  return kept;
+}
+
+Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n) {
+  return {mean_ns, deviation_ns,
+          n,       std::max(0.0, mean_ns - kDeviations * deviation_ns),
+          mean_ns, mean_ns + kDeviations * deviation_ns};
+}
+
+void merge(OverheadSamples& into, const OverheadSamples& from) {
+  append(into.t1_ns, from.t1_ns);
+  for (const auto& [kind, samples] : from.t4_ns) {
+    append(into.t4_ns[kind], samples);
+  }
+  for (const auto& [name, of_operator] : from.operators) {
+    const bool is_new = !into.operators.contains(name);
+    OverheadSamples::OfOperator& known = into.operators[name];
+    if (is_new) {
+      known.launches = of_operator.launches;
+    }
+    append(known.t2_ns, of_operator.t2_ns);
+    append(known.t3_ns, of_operator.t3_ns);
+    append(known.t5_ns, of_operator.t5_ns);
+    append(known.whole_ns, of_operator.whole_ns);
+  }
+}
+
+HostOverheads summarize(const OverheadSamples& samples, const std::string& host) {
+  HostOverheads overheads;
+  overheads.host = host;
+  overheads.t1 = distribution_of(samples.t1_ns);
+  for (const auto& [kind, t4] : samples.t4_ns) {
+    overheads.t4[kind] = distribution_of(t4);
+  }
+  for (const auto& [name, of_operator] : samples.operators) {
+    overheads.operators[name] = {of_operator.launches, distribution_of(of_operator.t2_ns),
+                                 distribution_of(of_operator.t3_ns),
+                                 distribution_of(of_operator.t5_ns),
+                                 distribution_of(of_operator.whole_ns)};
+  }
+  return overheads;
+}
+
+Estimate gap_of(const HostOverheads& host) {
+  return estimate_of(host.t1, "host overheads");
+}
+
+Estimate host_time_of(const HostOverheads& host, const std::string& name, std::size_t launches) {
+  const auto found = host.operators.find(name);
+  if (found != host.operators.end()) {
+    return of_known(host, found->second);
+  }
+  std::vector<double> alike;
+  std::vector<double> all;
+  for (const auto& [other, overheads] : host.operators) {
+    const double ns = of_known(host, overheads).ns;
+    all.push_back(ns);
+    if (overheads.launches.size() == launches) {
+      alike.push_back(ns);
+    }
+  }
+  std::vector<double>& chosen = alike.empty() ? all : alike;
+  std::ranges::sort(chosen);
+  Estimate answer;
+  answer.model = "median operator's host overheads";
+  answer.modelled = false;
+  answer.extrapolated = true;
+  if (!chosen.empty()) {
+    answer.ns = *et_schema::percentile(chosen, kHalf);
+    answer.low_ns = *et_schema::percentile(chosen, kLow);
+    answer.high_ns = *et_schema::percentile(chosen, kHigh);
+  }
+  return answer;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,181 @@
+#include "predictor_property.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+#include "predictor/collectives/models.h"
+#include "predictor/collectives/models_json.h"
+#include "predictor/collectives/read_rows.h"
+#include "predictor/embedding/fitted.h"
+#include "predictor/embedding/fitted_json.h"
+#include "predictor/embedding/rows.h"
+#include "predictor/overheads/overheads_json.h"
+#include "predictor/sharding/task.h"
+
+namespace understudy::predictor {
+namespace {
+
+void check_estimate(const Estimate& estimate) {
+  UNDERSTUDY_ASSERT(std::isfinite(estimate.ns) && estimate.ns >= 0);
+  UNDERSTUDY_ASSERT(estimate.low_ns <= estimate.ns && estimate.ns <= estimate.high_ns);
+}
+
+void check_answers(const CollectiveModels& models) {
+  if (models.series.empty()) {
+    return;
+  }
+  for (std::size_t kind = 0; kind < et_schema::kCommKinds; ++kind) {
+    for (const int nodes : {1, 3}) {
+      check_estimate(estimate(models, {.kind = static_cast<et_schema::CommKind>(kind),
+                                       .bytes = 4096,
+                                       .ranks = 6,
+                                       .nodes = nodes}));
+    }
+  }
+}
+
+/// Times from a picosecond to 30 years: beyond it sums and products of doubles end.
+bool is_sane(const std::vector<CollectiveRow>& rows) {
+  constexpr double kLeastNs = 1e-3;
+  constexpr double kMostNs = 1e18;
+  for (const CollectiveRow& row : rows) {
+    if (row.median_ns < kLeastNs || row.median_ns > kMostNs || row.spread_ns > kMostNs) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void check_collectives(std::string_view text) {
+  const ReadCollectives read = parse_collective_rows(text, "rows");
+  const std::string written = to_json_lines(read.rows);
+  UNDERSTUDY_ASSERT(to_json_lines(parse_collective_rows(written, "rows").rows) == written);
+  if (is_sane(read.rows)) {
+    const CollectiveModels models = fit_collectives(read.rows);
+    check_answers(models);
+  }
+}
+
+void check_embedding(std::string_view text) {
+  const std::vector<EmbeddingRow> rows = parse_embedding_rows(text, "rows");
+  for (const EmbeddingRow& row : rows) {
+    for (const EmbeddingTable& table : row.call.tables) {
+      const EmbeddingTerms terms =
+          terms_of(table, static_cast<double>(row.call.batch), CacheModel::kReuse, 1 << 20);
+      UNDERSTUDY_ASSERT(std::isfinite(terms[5]) && terms[5] >= -1e-6 * terms[3]);
+    }
+  }
+  const std::string written = to_json_lines(rows);
+  UNDERSTUDY_ASSERT(parse_embedding_rows(written, "rows").size() == rows.size());
+}
+
+void check_tables(std::string_view text) {
+  const ShardTask task = parse_tables(text, "tables");
+  UNDERSTUDY_ASSERT(parse_tables(to_json(task), "tables").tables.size() == task.tables.size());
+}
+
+void check_overheads(std::string_view text) {
+  const HostOverheads host = parse_published_overheads(text, "overheads");
+  check_estimate(gap_of(host));
+  check_estimate(host_time_of(host, "aten::none", 1));
+  for (const auto& [name, overheads] : host.operators) {
+    check_estimate(host_time_of(host, name, overheads.launches.size()));
+  }
+}
+
+void check_sections(std::string_view text) {
+  const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  const et_schema::JsonField root(document, source);
+  if (const auto section = root.find("collectives")) {
+    const std::string written = to_json(collectives_from_json(*section));
+    const nlohmann::json again = nlohmann::json::parse(written);
+    UNDERSTUDY_ASSERT(to_json(collectives_from_json(et_schema::JsonField(again, source))) ==
+                      written);
+  }
+  if (const auto section = root.find("embeddings")) {
+    (void)to_json(embedding_from_json(*section));
+  }
+  if (const auto section = root.find("overheads")) {
+    (void)to_json(overheads_from_json(*section));
+  }
+}
+
+}  // namespace
+
+void check_predictor_property(std::string_view input) {
+  if (input.empty()) {
+    return;
+  }
+  constexpr unsigned kReaders = 5;
+  const unsigned reader = static_cast<unsigned char>(input.front()) % kReaders;
+  const std::string_view text = input.substr(1);
+  void (*const kChecks[kReaders])(std::string_view) = {
+      check_collectives, check_embedding, check_tables, check_overheads, check_sections};
+  try {
+    kChecks[reader](text);
+  } catch (const et_schema::Error& error) {
+    UNDERSTUDY_ASSERT(!error.summary().empty());
+  }
+}
+
+std::vector<std::string> predictor_seeds() {
+  std::vector<CollectiveRow> rows;
+  for (const int ranks : {2, 4, 8}) {
+    for (std::int64_t bytes = 8; bytes < 1 << 24; bytes *= 8) {
+      rows.push_back({et_schema::CommKind::kAllReduce, bytes, ranks, ranks > 4 ? 2 : 1, true,
+                      et_schema::DType::kFloat32, 1e4 + static_cast<double>(bytes), 10, 5, "a"});
+    }
+  }
+  std::vector<EmbeddingRow> embedding;
+  for (int i = 0; i < 24; ++i) {
+    for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+      embedding.push_back({{{{.rows = 100 << i % 9, .dim = 8, .pooling = 1.5}}, 64, direction},
+                           1000.0 + 13 * i,
+                           2,
+                           3,
+                           "b"});
+    }
+  }
+  const std::string overheads =
+      R"({"launches":{"a":["cudaLaunchKernel"]},"t1":[1,2],"t2":{"a":[3,1]},"t3":{"a":[2,1]},
+"t4":{"cudaLaunchKernel":[4,1]},"t5":{"a":[0,0],"b":[5,1]}})";
+  const std::string sections =
+      "{\"collectives\":" + to_json(fit_collectives(rows)) +
+      ",\"embeddings\":" + to_json(fit_embedding(embedding, CacheModel::kReuse)) +
+      ",\"overheads\":" + to_json({parse_published_overheads(overheads, "o")}) + "}";
+  const std::string text =
+      "# Collective test starting: all_reduce_perf\n#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank "
+      "1 "
+      "Group 0 Pid 2 on b device 0\n#  size count type redop root time algbw busbw #wrong time "
+      "algbw "
+      "busbw #wrong\n  8 2 float sum -1 9.5 0.00 0.00 0 9.4 0.00 0.00 0\n";
+  const std::string json =
+      R"({"args":["all_reduce_perf"],"nccl_version":1,"config":{"devices":[{"hostname":"a"},{"hostname":"b"}]},
+"results":[{"size":8,"type":"float","out_of_place":{"time":9.5,"nwrong":0}}]})";
+  const std::string replay =
+      R"([{"comms":"all_reduce","in_msg_size":8,"out_msg_size":8,"dtype":"Float","world_size":2,"latency_us":9}])";
+  const std::string table =
+      "size(B), count, type, time(ns), busbw(GB/s), time(ns), busbw(GB/s)\n8, 2, float, 16, 0.5, "
+      "16, "
+      "0.5\n";
+  const std::string tables =
+      R"({"format":"understudy-tables","version":1,"batch":8,"tables":[{"name":"a","rows":9,"dim":4,"pooling":2,
+"dtype":"float16","reuse":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]})";
+  const std::string first(1, '\0');
+  return {first + to_json_lines(rows),
+          first + text,
+          first + json,
+          first + replay,
+          first + table,
+          '\1' + to_json_lines(embedding),
+          '\2' + tables,
+          '\3' + overheads,
+          '\4' + sections};
+}
+
+}  // namespace understudy::predictor
