@@ -29,6 +29,10 @@ struct ProgramText {
 /// Adds --format text|json|csv.
 void add_format_option(CLI::App& app, Format& format);
 
+/// Adds --format text|json|csv|html, for programs that make pages: html sets `as_page` and leaves
+/// `format` alone.
+void add_format_option(CLI::App& app, Format& format, bool& as_page);
+
 /// Adds --quiet. `result` says what of a program's output goes to standard output all the same.
 void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result);
 

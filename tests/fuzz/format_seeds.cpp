@@ -1,5 +1,5 @@
-// Writes the inputs from which the fuzzers of bench.et, the report and the predictor's readers
-// start. format_seeds bench|report|predictor FOLDER
+// Writes the inputs from which the fuzzers of bench.et, the report, its page and the predictor's
+// readers start. format_seeds bench|report|page|predictor FOLDER
 
 #include <cstdio>
 #include <filesystem>
@@ -13,10 +13,24 @@
 
 namespace {
 
+/// A report's first byte chooses between a job and a rank: pages are of jobs.
+std::vector<std::string> page_seeds() {
+  std::vector<std::string> seeds;
+  for (const std::string& seed : understudy::et_schema::report_seeds()) {
+    if (seed.front() == '\0') {
+      seeds.push_back(seed.substr(1));
+    }
+  }
+  return seeds;
+}
+
 std::vector<std::string> seeds_of(const std::string& target) {
   namespace et = understudy::et_schema;
   if (target == "bench") {
     return et::bench_seeds();
+  }
+  if (target == "page") {
+    return page_seeds();
   }
   return target == "report" ? et::report_seeds() : understudy::predictor::predictor_seeds();
 }
@@ -26,7 +40,7 @@ std::vector<std::string> seeds_of(const std::string& target) {
 int main(int argc, char** argv) {
   namespace et = understudy::et_schema;
   if (argc != 3) {
-    std::fputs("usage: format_seeds bench|report|predictor FOLDER\n", stderr);
+    std::fputs("usage: format_seeds bench|report|page|predictor FOLDER\n", stderr);
     return 2;
   }
   const std::filesystem::path folder(argv[2]);

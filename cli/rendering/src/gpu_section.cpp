@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/figures.h"
 #include "common/table.h"
-#include "figures.h"
 
 namespace understudy::cli {
 namespace {

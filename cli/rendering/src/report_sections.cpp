@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "et_schema/model/losses.h"
-#include "figures.h"
 #include "gpu_section.h"
 #include "measurement_section.h"
 #include "run_sections.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "common/figures.h"
 #include "common/table.h"
-#include "figures.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "figures.h"
+#include "common/figures.h"
 
 #include <fmt/format.h>
 

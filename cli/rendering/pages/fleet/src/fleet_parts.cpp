@@ -1,0 +1,100 @@
+#include "fleet_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/table.h"
+#include "pages/plots/plots.h"
+
+namespace understudy::pages {
+namespace {
+
+constexpr double kPercent = 100;
+
+}  // namespace
+
+Json json_of(double number) {
+  return std::isfinite(number) ? Json(number) : Json(nullptr);
+}
+
+Json json_of(const FleetEvent& event) {
+  return {{"night", event.night},
+          {"kind", event.kind},
+          {"job", event.job},
+          {"text", event.text},
+          {"platform", event.platform}};
+}
+
+Json json_of(const FleetNight& night) {
+  return {{"name", night.name},           {"date", night.date},
+          {"state", night.state},         {"jobs", night.jobs},
+          {"unchanged", night.unchanged}, {"generated", night.generated},
+          {"replayed", night.replayed},   {"broken", night.broken},
+          {"slower", night.slower},       {"faster", night.faster},
+          {"drifted", night.drifted},     {"duration_s", json_of(night.duration_s)}};
+}
+
+std::string data_text(const char* page, Json members) {
+  Json data = {{"page", page}};
+  data.update(members);
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Cell number_cell(double number) {
+  return cell_of(std::optional<double>(number));
+}
+
+Cell link_cell(const std::string& text, const std::string& href) {
+  return text.empty() || href.empty() ? text_cell(text) : Cell(Link{text, href});
+}
+
+Cell text_cell(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
+}
+
+Section events_section(const std::vector<FleetEvent>& events, bool has_nights) {
+  Table table{.id = "event-table",
+              .caption = "What happened",
+              .columns = {{"job", CellKind::kText, "job"},
+                          {"what", CellKind::kVerdict, "kind"},
+                          {"platform", CellKind::kText, "platform"},
+                          {"more", CellKind::kText, "text"}},
+              .at = "/events"};
+  if (has_nights) {
+    table.columns.push_back({"night", CellKind::kText, "night"});
+  }
+  for (const FleetEvent& event : events) {
+    std::vector<Cell> cells = {link_cell(event.job, event.job_href), event.kind,
+                               text_cell(event.platform), text_cell(event.text)};
+    if (has_nights) {
+      cells.push_back(link_cell(event.night, event.night_href));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return {"events", "What happened",
+          events.empty() ? element("p", {}, "Nothing.") : table_markup(table)};
+}
+
+Markup class_share_bars(const std::map<std::string, double>& shares, const std::string& caption) {
+  Bars plot{caption, "%", {"share of the time"}, {}};
+  for (const auto& [name, share] : shares) {
+    plot.rows.push_back({name, {share * kPercent}});
+  }
+  std::ranges::stable_sort(plot.rows, [](const BarRow& a, const BarRow& b) {
+    return a.values[0].value_or(0) > b.values[0].value_or(0);
+  });
+  return bars(plot);
+}
+
+std::string are(std::uint64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", cli::with_commas(count), noun, count == 1 ? " is" : "s are");
+}
+
+std::string change_text(double ratio) {
+  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * kPercent,
+                     ratio >= 1 ? "longer" : "shorter");
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/table.h"
+#include "fleet_parts.h"
+#include "pages/plots/plots.h"
+
+namespace understudy::pages {
+namespace {
+
+constexpr double kPercent = 100;
+/// A ratio's interval on one side of 1 shows a difference.
+Tone tone_of(double low, double high) {
+  if (low > 1) {
+    return Tone::kBad;
+  }
+  return high < 1 ? Tone::kGood : Tone::kNeutral;
+}
+
+std::string percent(double probability) {
+  return std::isfinite(probability) ? fmt::format("{:.0f} %", probability * kPercent) : "–";
+}
+
+/// "convolution +4.1 %, copy −0.7 %".
+std::string drivers_of(const PlatformResult& platform) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : platform.classes) {
+    if (parts.size() < kNamed && std::isfinite(part)) {
+      parts.push_back(fmt::format("{} {:+.1f} %", name, part * kPercent));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Json json_of_platform(const PlatformResult& platform) {
+  Json rows = Json::array();
+  for (const PlatformRatio& row : platform.rows) {
+    rows.push_back({{"job", row.job},
+                    {"weight", json_of(row.weight)},
+                    {"value", json_of(row.value)},
+                    {"low", json_of(row.low)},
+                    {"high", json_of(row.high)},
+                    {"predicted", row.is_predicted}});
+  }
+  Json classes = Json::object();
+  for (const auto& [name, part] : platform.classes) {
+    classes[name] = json_of(part);
+  }
+  return {{"platform", platform.platform},
+          {"value", json_of(platform.value)},
+          {"low", json_of(platform.low)},
+          {"high", json_of(platform.high)},
+          {"benchmarks", platform.benchmarks},
+          {"predicted", platform.predicted},
+          {"weight_covered", json_of(platform.weight_covered)},
+          {"first_probability", json_of(platform.first_probability)},
+          {"faster_than_next", json_of(platform.faster_than_next)},
+          {"classes", std::move(classes)},
+          {"rows", std::move(rows)}};
+}
+
+void set_frame(Page& page, const PlatformsData& data) {
+  if (!data.fleet_href.empty()) {
+    page.above = {{"Fleet " + data.fleet_name, data.fleet_href}};
+  }
+  page.footer = "Understudy " + data.tool_version;
+}
+
+Section ranking_section(const PlatformsData& data) {
+  Intervals plot{
+      fmt::format("Time on each platform ÷ time on {}, weighted over the fleet, with 95 % "
+                  "intervals; left of the line is faster.",
+                  data.baseline),
+      "", 1.0};
+  Table table{
+      .id = "ranking-table",
+      .caption = fmt::format("Platforms against {}, the fastest first", data.baseline),
+      .columns = {{"platform", CellKind::kText, "platform"},
+                  {"ratio", CellKind::kRatio, "value"},
+                  {"from", CellKind::kRatio, "low", "95 % interval"},
+                  {"to", CellKind::kRatio, "high", "95 % interval"},
+                  {"faster than the next", CellKind::kShare, "faster_than_next", "probability"},
+                  {"fastest of all", CellKind::kShare, "first_probability", "probability"},
+                  {"benchmarks", CellKind::kCount, "benchmarks"},
+                  {"predicted", CellKind::kCount, "predicted"},
+                  {"weight covered", CellKind::kShare, "weight_covered"},
+                  {"what drives it"}},
+      .at = "/platforms"};
+  for (const PlatformResult& platform : data.platforms) {
+    plot.rows.push_back({platform.platform, platform.value, platform.low, platform.high,
+                         tone_of(platform.low, platform.high),
+                         fmt::format("{:.3f}{}", platform.value,
+                                     platform.predicted > 0 ? ", partly predicted" : "")});
+    table.rows.push_back({link_cell(platform.platform, page_name("platform", platform.platform)),
+                          number_cell(platform.value), number_cell(platform.low),
+                          number_cell(platform.high), number_cell(platform.faster_than_next),
+                          number_cell(platform.first_probability), platform.benchmarks,
+                          platform.predicted, number_cell(platform.weight_covered),
+                          text_cell(drivers_of(platform))});
+  }
+  return {"ranking", "Ranking", intervals(plot) + table_markup(table)};
+}
+
+Section drivers_section(const PlatformResult& platform) {
+  Table table{
+      .id = "class-table",
+      .caption = "What each class of operators has of the difference; negative: time gained",
+      .columns = {{"class"}, {"part of (ratio − 1)", CellKind::kChange}}};
+  for (const auto& [name, part] : platform.classes) {
+    table.rows.push_back({name, number_cell(part)});
+  }
+  return {"classes", "Classes", table_markup(table)};
+}
+
+Section rows_section(const PlatformsData& data, const PlatformResult& platform) {
+  constexpr std::size_t kMostDrawn = 40;
+  Intervals plot{
+      fmt::format("Time here ÷ time on {} by benchmark, with 95 % intervals{}.", data.baseline,
+                  platform.rows.size() > kMostDrawn
+                      ? fmt::format("; the first {} of {}", kMostDrawn, platform.rows.size())
+                      : ""),
+      "", 1.0};
+  Table table{.id = "ratio-table",
+              .caption = "Benchmarks",
+              .columns = {{"job", CellKind::kText, "job"},
+                          {"ratio", CellKind::kRatio, "value"},
+                          {"from", CellKind::kRatio, "low", "95 % interval"},
+                          {"to", CellKind::kRatio, "high", "95 % interval"},
+                          {"weight", CellKind::kFigure, "weight"},
+                          {"source"}},
+              .at = "/rows"};
+  for (const PlatformRatio& row : platform.rows) {
+    if (plot.rows.size() < kMostDrawn) {
+      plot.rows.push_back(
+          {row.job, row.value, row.low, row.high, tone_of(row.low, row.high),
+           fmt::format("{:.3f}{}", row.value, row.is_predicted ? " predicted" : "")});
+    }
+    table.rows.push_back({link_cell(row.job, row.href), number_cell(row.value),
+                          number_cell(row.low), number_cell(row.high), number_cell(row.weight),
+                          std::string(row.is_predicted ? "prediction" : "replay")});
+  }
+  return {"benchmarks", "Benchmarks", intervals(plot) + table_markup(table)};
+}
+
+}  // namespace
+
+Page platforms_page(const PlatformsData& data) {
+  Page page;
+  page.title = "Platforms against " + data.baseline;
+  page.subtitle = data.date;
+  set_frame(page, data);
+  if (data.platforms.empty()) {
+    page.verdict = "No platform has a result.";
+  } else {
+    const PlatformResult& first = data.platforms.front();
+    page.verdict = fmt::format(
+        "{} is the fastest: {:.3f} times {}'s time ({:.3f} … {:.3f}), probability {}, over {} "
+        "that every platform has.",
+        first.platform, first.value, data.baseline, first.low, first.high,
+        percent(first.first_probability),
+        fmt::format("{} benchmark{}", cli::with_commas(data.common), data.common == 1 ? "" : "s"));
+  }
+  for (const PlatformResult& platform : data.platforms) {
+    if (platform.predicted > 0) {
+      page.findings.push_back(fmt::format("{}: {} of {} benchmarks are predicted, not replayed.",
+                                          platform.platform, platform.predicted,
+                                          platform.benchmarks));
+    }
+  }
+  page.sections = {ranking_section(data)};
+  Json platforms = Json::array();
+  for (const PlatformResult& platform : data.platforms) {
+    platforms.push_back(json_of_platform(platform));
+  }
+  page.data = data_text(
+      "platforms",
+      {{"baseline", data.baseline}, {"common", data.common}, {"platforms", std::move(platforms)}});
+  page.data_name = "platforms.json";
+  return page;
+}
+
+Page platform_page(const PlatformsData& data, std::size_t index) {
+  const PlatformResult& platform = data.platforms.at(index);
+  Page page;
+  page.title = fmt::format("{} against {}", platform.platform, data.baseline);
+  page.subtitle = data.date;
+  set_frame(page, data);
+  page.tone = tone_of(platform.low, platform.high);
+  page.verdict = fmt::format("{:.3f} times {}'s time ({:.3f} … {:.3f}), weighted over {}.",
+                             platform.value, data.baseline, platform.low, platform.high,
+                             fmt::format("{} benchmark{}", cli::with_commas(platform.benchmarks),
+                                         platform.benchmarks == 1 ? "" : "s"));
+  if (platform.predicted > 0) {
+    page.findings.push_back(
+        fmt::format("{} of them are predicted, not replayed.", platform.predicted));
+  }
+  page.sections = {rows_section(data, platform), drivers_section(platform)};
+  page.data = data_text("platform", json_of_platform(platform));
+  page.data_name = "platform.json";
+  return page;
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pages/html/markup.h"
+
+namespace understudy::pages {
+
+/// How a column's cells are read.
+enum class CellKind : std::uint8_t {
+  kText,
+  kVerdict,  ///< a text that is coloured by what it says: SLOWER, FASTER, SAME, UNSURE, …
+  kFigure,   ///< a number with about four digits: "12.35"
+  kChange,   ///< the same with its sign: "+0.120"
+  kRatio,    ///< "1.025"
+  kShare,    ///< of 1, as "84.2 %"
+  kPercent,  ///< of 1, as "99.69 %", rounded down, so that 100 % means all
+  kCount,    ///< "1,234"
+  kBytes,    ///< "1.5 KiB"
+};
+
+/// Another page, beside this one: a relative address without a scheme.
+struct Link {
+  std::string text;
+  std::string href;
+};
+
+/// <a>; whatever the address is made of, it leads to no other place and runs nothing.
+[[nodiscard]] Markup link_markup(const Link& link);
+
+/// What stands in a cell: nothing that is known ("–"), a text, a number of its column's kind.
+using Cell = std::variant<std::monostate, std::string, double, std::uint64_t, Link>;
+
+/// A number, or nothing where it is not known or not finite.
+[[nodiscard]] Cell cell_of(const std::optional<double>& number);
+[[nodiscard]] Cell cell_of(const std::optional<std::uint64_t>& number);
+
+/// As a person reads it; page.js writes the same.
+[[nodiscard]] std::string cell_text(const Cell& cell, CellKind kind);
+
+struct Column {
+  std::string title;
+  CellKind kind = CellKind::kText;
+  std::string key = {};   ///< of the rows' objects in the page's data
+  std::string hint = {};  ///< what it means, in a few words
+};
+
+/// The first column names the rows. Columns are sorted by a click or a key on their titles; where
+/// there are more rows than `shown`, the others come from a data block in the page, by pages and by
+/// search. On paper the first `shown` rows stand, and how many there are.
+struct Table {
+  std::string id;  ///< no other of the page has it: letters, digits, "-"
+  std::string caption;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows = {};
+  std::string at = {};  ///< JSON pointer to the list in the page's data that the rows are
+  std::size_t shown = 50;
+};
+
+/// Nothing for a table without rows.
+[[nodiscard]] Markup table_markup(const Table& table);
+
+/// Facts: a name and a text each. Those without a text are left out.
+struct Fact {
+  std::string name;
+  Markup value;
+};
+[[nodiscard]] Markup facts_markup(const std::vector<Fact>& facts);
+
+}  // namespace understudy::pages

@@ -1,0 +1,183 @@
+#include "pages/html/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace understudy::pages {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A person sees the order of fewer rows at a glance.
+constexpr std::size_t kLeastSortedRows = 4;
+
+std::string_view name_of(CellKind kind) {
+  switch (kind) {
+    case CellKind::kText:
+      return "text";
+    case CellKind::kVerdict:
+      return "verdict";
+    case CellKind::kFigure:
+      return "figure";
+    case CellKind::kChange:
+      return "change";
+    case CellKind::kRatio:
+      return "ratio";
+    case CellKind::kShare:
+      return "share";
+    case CellKind::kPercent:
+      return "percent";
+    case CellKind::kCount:
+      return "count";
+    case CellKind::kBytes:
+      break;
+  }
+  return "bytes";
+}
+
+bool is_word(CellKind kind) {
+  return kind == CellKind::kText || kind == CellKind::kVerdict;
+}
+
+/// A relative address: nothing in it can be taken for a scheme or a host.
+std::string address_of(const std::string& href) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/#%";
+  std::string address = href.starts_with('/') ? "." : "";
+  for (const char character : href) {
+    address += kPlain.find(character) != std::string_view::npos
+                   ? std::string(1, character)
+                   : fmt::format("%{:02X}", static_cast<unsigned char>(character));
+  }
+  return address;
+}
+
+/// "SLOWER (noise)" → "v-slower".
+std::string verdict_class(const std::string& verdict) {
+  std::string name = "v-";
+  for (const char character : verdict) {
+    const bool is_upper = character >= 'A' && character <= 'Z';
+    if (!is_upper && !(character >= 'a' && character <= 'z')) {
+      break;
+    }
+    name += is_upper ? static_cast<char>(character - 'A' + 'a') : character;
+  }
+  return name;
+}
+
+Markup content_of(const Cell& cell, CellKind kind) {
+  if (const auto* const link = std::get_if<Link>(&cell)) {
+    return link_markup(*link);
+  }
+  const std::string shown = cell_text(cell, kind);
+  return kind == CellKind::kVerdict && std::holds_alternative<std::string>(cell)
+             ? element("span", {{"class", verdict_class(shown)}}, shown)
+             : text(shown);
+}
+
+Markup row_markup(const Table& table, const std::vector<Cell>& row) {
+  Markup cells;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const CellKind kind = table.columns[i].kind;
+    const Markup content = content_of(row[i], kind);
+    if (i == 0) {
+      cells += element("th", {{"scope", "row"}}, content);
+    } else if (is_word(kind)) {
+      cells += element("td", {}, content);
+    } else {
+      cells += element("td", {{"class", "n"}}, content);
+    }
+  }
+  return element("tr", {}, cells) + text("\n");
+}
+
+Markup head_markup(const Table& table) {
+  Markup cells;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    const bool is_left = i == 0 || is_word(column.kind);
+    cells += element("th",
+                     {{"scope", "col"},
+                      {"class", is_left ? "" : "n"},
+                      {"title", column.hint},
+                      {"data-key", column.key}},
+                     column.title);
+  }
+  return element("thead", {}, element("tr", {}, cells));
+}
+
+Json json_of(const Cell& cell) {
+  struct Visitor {
+    Json operator()(std::monostate) const { return nullptr; }
+    Json operator()(const std::string& text) const { return text; }
+    Json operator()(const Link& link) const { return {link.text, address_of(link.href)}; }
+    Json operator()(double value) const { return value; }
+    Json operator()(std::uint64_t value) const { return value; }
+  };
+  return std::visit(Visitor{}, cell);
+}
+
+/// What page.js sorts, searches and turns the pages of.
+Markup rows_block(const Table& table) {
+  Json kinds = Json::array();
+  for (const Column& column : table.columns) {
+    kinds.push_back(name_of(column.kind));
+  }
+  Json rows = Json::array();
+  for (const std::vector<Cell>& row : table.rows) {
+    Json cells = Json::array();
+    for (const Cell& cell : row) {
+      cells.push_back(json_of(cell));
+    }
+    rows.push_back(std::move(cells));
+  }
+  const Json block = {{"shown", table.shown}, {"kinds", kinds}, {"rows", std::move(rows)}};
+  return json_block(table.id + "-rows", block.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+Markup link_markup(const Link& link) {
+  return element("a", {{"href", address_of(link.href)}}, link.text);
+}
+
+Markup table_markup(const Table& table) {
+  if (table.rows.empty()) {
+    return {};
+  }
+  const std::size_t shown = std::min(table.shown, table.rows.size());
+  Markup body;
+  for (std::size_t i = 0; i < shown; ++i) {
+    body += row_markup(table, table.rows[i]);
+  }
+  const std::string caption_id = table.id + "-caption";
+  const Markup whole = element("table", {{"id", table.id}, {"data-at", table.at}},
+                               element("caption", {{"id", caption_id}}, table.caption) +
+                                   head_markup(table) + element("tbody", {}, body));
+  Markup markup = element(
+      "div",
+      {{"class", "table"}, {"role", "region"}, {"tabindex", "0"}, {"aria-labelledby", caption_id}},
+      whole);
+  if (shown < table.rows.size()) {
+    markup += element("p", {{"class", "more"}, {"id", table.id + "-more"}},
+                      fmt::format("{} of {} rows", shown, table.rows.size()));
+  }
+  if (table.rows.size() >= kLeastSortedRows) {
+    markup += rows_block(table);
+  }
+  return markup;
+}
+
+Markup facts_markup(const std::vector<Fact>& facts) {
+  Markup list;
+  for (const Fact& fact : facts) {
+    if (!fact.value.empty()) {
+      list += element("div", {}, element("dt", {}, fact.name) + element("dd", {}, fact.value));
+    }
+  }
+  return list.empty() ? list : element("dl", {{"class", "facts"}}, list);
+}
+
+}  // namespace understudy::pages

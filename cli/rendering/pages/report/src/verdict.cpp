@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/figures.h"
+#include "common/table.h"
+#include "parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::figure_text;
+using cli::with_commas;
+using et_schema::NamedCount;
+using et_schema::RankReport;
+using et_schema::Report;
+
+std::string time_text(const Report& report) {
+  const et_schema::IterationStats& stats = report.total.iteration_ms;
+  if (!stats.median) {
+    return "No iteration was measured";
+  }
+  std::string text = fmt::format("An iteration takes {} ms", figure_text(stats.median));
+  if (stats.median_low) {
+    text += fmt::format(" (95 % interval of the median: {} … {})", figure_text(stats.median_low),
+                        figure_text(stats.median_high));
+  }
+  const std::optional<double> recorded = recorded_step_ms(report);
+  if (recorded && *recorded > 0) {
+    text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / *recorded,
+                        figure_text(recorded));
+    if (report.total.pace.mode == "asap") {
+      text += " (without its host's gaps)";
+    }
+  }
+  return text;
+}
+
+std::string coverage_text(const et_schema::Coverage& coverage) {
+  if (coverage.selected == 0) {
+    return "no operator was selected";
+  }
+  if (coverage.exact == coverage.selected) {
+    return fmt::format("all {} operators were replayed as recorded",
+                       with_commas(coverage.selected));
+  }
+  return fmt::format("{} of {} operators were replayed, {} of them as recorded",
+                     cli::percent_text(coverage.count), with_commas(coverage.selected),
+                     with_commas(coverage.exact));
+}
+
+/// "2 operators were dropped: my::op (no such operator), …".
+void add_rows(std::vector<std::string>& findings, const std::vector<NamedCount>& rows,
+              const char* what) {
+  constexpr std::size_t kNamed = 3;
+  std::uint64_t count = 0;
+  std::vector<std::string> names;
+  for (const NamedCount& row : rows) {
+    count += row.count;
+    if (names.size() < kNamed) {
+      names.push_back(row.note.empty() ? row.name : fmt::format("{} ({})", row.name, row.note));
+    }
+  }
+  if (count > 0) {
+    findings.push_back(fmt::format("{} {} {}: {}{}.", counted(count, "operator"),
+                                   count == 1 ? "was" : "were", what, fmt::join(names, ", "),
+                                   rows.size() > kNamed ? ", …" : ""));
+  }
+}
+
+void add_values(std::vector<std::string>& findings, const RankReport& total) {
+  const et_schema::ValueHealth& values = total.values;
+  if (values.nan + values.inf + values.subnormal > 0) {
+    findings.push_back(fmt::format(
+        "Values that change timings: {} with NaN, {} with infinities, {} with subnormal numbers.",
+        counted(values.nan, "tensor"), values.inf, values.subnormal));
+  }
+}
+
+void add_gpu_warnings(std::vector<std::string>& findings, const Report& report) {
+  for (const RankReport& rank : report.ranks) {
+    if (!rank.gpu || !rank.gpu->health) {
+      continue;
+    }
+    for (const std::string& warning : rank.gpu->health->warnings) {
+      findings.push_back(fmt::format("Rank {}: {}.", rank.rank, warning));
+    }
+  }
+}
+
+std::vector<std::string> findings_of(const Report& report) {
+  const RankReport& total = report.total;
+  std::vector<std::string> findings;
+  if (!total.complete) {
+    findings.push_back(fmt::format("Not complete: ended by {} after {} and {}.",
+                                   total.measurement.ended_by,
+                                   counted(total.iteration_ms.samples.size(), "iteration"),
+                                   counted(total.measurement.timing_passes, "timing pass")));
+  }
+  add_rows(findings, total.coverage.dropped, "dropped");
+  add_rows(findings, total.coverage.stubbed, "stubbed");
+  if (total.output_mismatches > 0) {
+    findings.push_back(
+        fmt::format("{} of {} outputs differ from the recorded shape, dtype or stride.",
+                    with_commas(total.output_mismatches), with_commas(total.outputs_checked)));
+  }
+  add_values(findings, total);
+  for (const et_schema::MeasurementWarning& warning : report.warnings) {
+    findings.push_back(warning.text + ".");
+    char& first = findings.back().front();
+    first = first >= 'a' && first <= 'z' ? static_cast<char>(first - 'a' + 'A') : first;
+  }
+  add_gpu_warnings(findings, report);
+  return findings;
+}
+
+}  // namespace
+
+std::optional<double> recorded_step_ms(const Report& report) {
+  const et_schema::OriginalStep& original = report.total.original;
+  if (!report.filters.empty()) {
+    return std::nullopt;
+  }
+  return original.unprofiled_ms ? original.unprofiled_ms : original.step_ms;
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  const std::string plural = noun.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : plural);
+}
+
+ReportVerdict verdict_of(const Report& report) {
+  ReportVerdict verdict;
+  verdict.findings = findings_of(report);
+  const bool is_bad = !report.total.complete || !report.total.iteration_ms.median;
+  verdict.tone = is_bad ? Tone::kBad : verdict.findings.empty() ? Tone::kGood : Tone::kAttention;
+  const std::string last =
+      verdict.findings.empty()
+          ? "nothing speaks against these figures"
+          : fmt::format("{} to know", counted(verdict.findings.size(), "thing"));
+  verdict.sentence =
+      fmt::format("{}; {}; {}.", time_text(report), coverage_text(report.total.coverage), last);
+  return verdict;
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,114 @@
+#include "pages/fleet/fleet_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "page_samples.h"
+
+namespace understudy::pages {
+namespace {
+
+TEST(PageName, IsAPlainFileName) {
+  const std::string name = page_name("job", "../ads ranker/\"x\"");
+  EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-."), std::string::npos);
+  EXPECT_TRUE(name.starts_with("job----ads-ranker--x--"));
+  EXPECT_TRUE(name.ends_with(".html"));
+}
+
+TEST(PageName, TellsNamesApart) {
+  std::set<std::string> names = {page_name("job", "a b"),
+                                 page_name("job", "a/b"),
+                                 page_name("job", "a-b"),
+                                 page_name("joba", "-b"),
+                                 page_name("job", std::string(500, 'x')),
+                                 page_name("job", std::string(501, 'x'))};
+  EXPECT_EQ(names.size(), 6);
+  EXPECT_EQ(page_name("job", "a b"), page_name("job", "a b"));
+}
+
+TEST(FleetPage, SaysWhatTheNewestNightFound) {
+  FleetData data = sample_fleet({}, 40);
+  Page page = fleet_page(data);
+  EXPECT_EQ(page.tone, Tone::kBad);
+  EXPECT_EQ(page.verdict,
+            "Night 12, 2026-01-31: 39 of 40 jobs replayed; 1 job is broken, 2 jobs are slower.");
+  data.nights.front().broken = 0;
+  data.nights.front().slower = 0;
+  page = fleet_page(data);
+  EXPECT_EQ(page.tone, Tone::kGood);
+  EXPECT_EQ(page.verdict,
+            "Night 12, 2026-01-31: 39 of 40 jobs replayed; nothing got slower, broke or drifted.");
+  data.nights.clear();
+  page = fleet_page(data);
+  EXPECT_EQ(page.tone, Tone::kNeutral);
+  EXPECT_EQ(page.verdict, "40 jobs; no night has run yet.");
+}
+
+TEST(FleetPage, DataHasEveryJob) {
+  const auto data = nlohmann::json::parse(fleet_page(sample_fleet({}, 40)).data);
+  EXPECT_EQ(data["jobs"].size(), 40);
+  EXPECT_EQ(data["jobs"][2]["ms"], 33.25);
+  EXPECT_TRUE(data["jobs"][1]["ms"].is_null());  // broken: never replayed
+}
+
+TEST(BenchmarkPage, DatesAndNamesTheLastChange) {
+  const Page page = benchmark_page(sample_benchmark({}));
+  EXPECT_EQ(page.tone, Tone::kBad);
+  EXPECT_EQ(page.verdict,
+            "40.95 ms an iteration on a100 in night 30; on a100 30.3 % longer since night 21.");
+  EXPECT_NE(to_html(page).find("Since night 21: 31.35 → 40.85 ms, 30.3 % longer: matmul 20.5 → 30 "
+                               "ms. Changed with it: torch 2.10 → 2.11."),
+            std::string::npos);
+}
+
+TEST(BenchmarkPage, WithoutAChangeIsGood) {
+  BenchmarkData data = sample_benchmark({});
+  data.platforms[0].changes.clear();
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "40.95 ms an iteration on a100 in night 30; no change in 30 results.");
+  data.platforms.clear();
+  EXPECT_EQ(benchmark_page(data).verdict, "It was not replayed yet.");
+  data.broken = "the trace is cut off";
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kBad);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "No benchmark could be made of the newest traces: the trace is cut off");
+}
+
+TEST(PlatformsPage, RanksAndMarksPredictions) {
+  const Page page = platforms_page(sample_platforms({}));
+  EXPECT_EQ(page.verdict,
+            "h100 is the fastest: 0.610 times a100's time (0.590 … 0.630), probability 99 %, over "
+            "3 benchmarks that every platform has.");
+  EXPECT_EQ(page.findings,
+            (std::vector<std::string>{"h100: 1 of 3 benchmarks are predicted, not replayed."}));
+  PlatformsData none;
+  none.baseline = "a100";
+  EXPECT_EQ(platforms_page(none).verdict, "No platform has a result.");
+}
+
+TEST(PlatformPage, ShowsAllOfItsBenchmarks) {
+  const Page page = platform_page(sample_platforms({}), 0);
+  EXPECT_EQ(page.verdict, "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
+  EXPECT_EQ(page.tone, Tone::kGood);
+  EXPECT_EQ(nlohmann::json::parse(page.data)["rows"].size(), 3);
+}
+
+TEST(NightPage, CountsWhatFailed) {
+  NightData data = sample_night({});
+  EXPECT_EQ(night_page(data).verdict,
+            "Night 12 is done: of 40 jobs 35 unchanged, 4 made anew, 39 replayed; 1 failed, "
+            "1 broken, 2 slower.");
+  EXPECT_EQ(night_page(data).tone, Tone::kBad);
+  data.items.clear();
+  data.night.broken = 0;
+  data.night.slower = 0;
+  EXPECT_EQ(night_page(data).tone, Tone::kGood);
+  data.closed.clear();
+  EXPECT_EQ(night_page(data).tone, Tone::kNeutral);
+}
+
+}  // namespace
+}  // namespace understudy::pages

@@ -1,0 +1,404 @@
+#include "page_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "et_schema/model/losses.h"
+#include "pages/comparison/comparison_page.h"
+#include "pages/plots/plots.h"
+#include "pages/plots/series.h"
+#include "pages/report/report_page.h"
+#include "report_samples.h"
+
+namespace understudy::pages {
+namespace {
+
+using et_schema::Report;
+
+void replace_texts(et_schema::RankReport& rank, const Words& words) {
+  for (auto& row : rank.operators) {
+    row.name = words.of(row.name);
+    row.op_class = words.of(row.op_class);
+  }
+  for (auto& row : rank.collectives) {
+    row.name = words.of(row.name);
+    row.group = words.of(row.group);
+  }
+  for (auto* const list :
+       {&rank.coverage.substituted, &rank.coverage.stubbed, &rank.coverage.dropped,
+        &rank.coverage.not_applicable, &rank.coverage.pinned_outputs}) {
+    for (et_schema::NamedCount& row : *list) {
+      row = {words.of(row.name), row.count, words.of(row.note)};
+    }
+  }
+  for (auto& row : rank.mismatches) {
+    row = {row.node, words.of(row.name), words.of(row.field), words.of(row.expected),
+           words.of(row.got)};
+  }
+  rank.value_findings = {{7, words.of("aten::log"), words.of("nan"), 3}};
+  rank.counters.hardware = words.of(rank.counters.hardware);
+  rank.measurement.ended_by = words.of(rank.measurement.ended_by);
+  rank.measurement.restore_reason = words.of(rank.measurement.restore_reason);
+  rank.pace.mode = words.of(rank.pace.mode);
+  rank.losses = {{words.of("aliases"), 5}};
+  rank.gpu = et_schema::sample_gpu_use();
+  rank.gpu->health->name = words.of("A GPU");
+  rank.gpu->health->warnings = {words.of("the SM clock moved")};
+}
+
+Report sample_job(const Words& words) {
+  std::vector<et_schema::RankReport> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.push_back(et_schema::sample_rank_report(rank));
+    replace_texts(ranks.back(), words);
+  }
+  et_schema::Environment environment = et_schema::sample_report(2).environment;
+  for (auto* const text :
+       {&environment.tool_version, &environment.benchmark, &environment.benchmark_hash,
+        &environment.date_utc, &environment.device, &environment.cpu_model, &environment.backend}) {
+    *text = words.of(*text);
+  }
+  environment.hosts = {words.of("node-1"), words.of("node-2")};
+  environment.versions = {{words.of("torch"), words.of("2.11.0")}};
+  environment.settings = {{words.of("seed"), words.of("1")}};
+  Report report = et_schema::merge(std::move(ranks), {words.of("--only compute")}, environment);
+  report.warnings = {{"iteration_ms", words.of("the median is known to ± 3 % only")},
+                     {"operators", words.of("few timing passes")}};
+  return report;
+}
+
+comparer::Run sample_run(const Words& words, double factor) {
+  comparer::Run run;
+  run.file = words.of(factor > 1 ? "new.json" : "base.json");
+  run.environment.benchmark = words.of("bench.et");
+  run.environment.device = words.of("cpu");
+  run.environment.date_utc = words.of("2026-01-31T12:00:00Z");
+  run.filters = {words.of("--only compute")};
+  run.pace = words.of("host");
+  run.interrupted_by = words.of("SIGINT");
+  const auto samples = [](double ms) {
+    std::vector<double> values;
+    for (int i = 0; i < 30; ++i) {
+      values.push_back(ms * (1 + 0.01 * (i * 7 % 5)));
+    }
+    return values;
+  };
+  using comparer::RowKind;
+  run.rows = {
+      {RowKind::kIteration, "", "", 0, samples(100 * factor)},
+      {RowKind::kClass, words.of("matmul"), "", 0, samples(60 * factor)},
+      {RowKind::kClass, words.of("optimizer"), "", 0, samples(30)},
+      {RowKind::kGap, "", "", 0, samples(10)},
+      {RowKind::kOperator, words.of("aten::mm"), words.of("matmul"), 6, samples(60 * factor)},
+      {RowKind::kOperator, words.of("aten::_fused_adam_"), words.of("optimizer"), 1, samples(30)},
+      {RowKind::kCollective, words.of("allreduce"), words.of("world of 8, 4 MiB"), 2, samples(3)}};
+  return run;
+}
+
+comparer::Row sample_row(const Words& words, comparer::RowKind kind, const std::string& name,
+                         double a_ms, double b_ms, comparer::Verdict verdict) {
+  comparer::Row row;
+  row.kind = kind;
+  row.name = words.of(name);
+  row.detail = words.of("matmul");
+  row.count_a = 6;
+  row.count_b = 6;
+  row.a_ms = a_ms;
+  row.b_ms = b_ms;
+  row.change_ms = b_ms - a_ms;
+  row.ratio = comparer::Ratio{b_ms / a_ms, b_ms / a_ms - 0.01, b_ms / a_ms + 0.01};
+  row.beside_rest = row.ratio;
+  row.p = 0.001;
+  row.verdict = verdict;
+  row.why = verdict == comparer::Verdict::kUnsure ? words.of("noise") : "";
+  return row;
+}
+
+Page comparison_sample(const Words& words) {
+  using comparer::RowKind;
+  using comparer::Verdict;
+  comparer::Comparison comparison;
+  comparison.differences = {
+      {words.of("versions.torch"), words.of("2.11.0"), words.of("2.12.0"),
+       comparer::Weight::kVersion},
+      {words.of("threads"), words.of("1"), words.of("2"), comparer::Weight::kOther}};
+  comparison.is_alike = false;
+  comparison.switches_per_s = 12.5;
+  comparison.speed_probe = comparer::Ratio{1.01, 1.0, 1.02};
+  comparison.samples_left_out = 2;
+  comparison.rows = {
+      sample_row(words, RowKind::kIteration, "", 100, 110, Verdict::kSlower),
+      sample_row(words, RowKind::kClass, "matmul", 60, 66.5, Verdict::kSlower),
+      sample_row(words, RowKind::kClass, "optimizer", 30, 30.25, Verdict::kSame),
+      sample_row(words, RowKind::kClass, "copy", 4, 3.5, Verdict::kFaster),
+      sample_row(words, RowKind::kGap, "", 10, 10.125, Verdict::kUnsure),
+      sample_row(words, RowKind::kOperator, "aten::mm", 60, 66.5, Verdict::kSlower),
+      sample_row(words, RowKind::kCollective, "allreduce", 3, 3.0625, Verdict::kUnsure)};
+  nlohmann::json differences = nlohmann::json::array();
+  for (const comparer::EnvironmentDifference& row : comparison.differences) {
+    differences.push_back({{"field", row.field}, {"a", row.a}, {"b", row.b}});
+  }
+  const nlohmann::json json = {{"speed_probe", {{"value", 1.01}}},
+                               {"environment_differences", differences},
+                               {"rows",
+                                {{{"a_ms", 100.0},
+                                  {"b_ms", 110.0},
+                                  {"ratio", {{"value", 1.1}, {"low", 1.09}, {"high", 1.11}}}}}}};
+  return comparison_page(
+      comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)},
+      {words.of("SLOWER: matmul by 10.8 % (+6.500 ms)."), words.of("Measure again."),
+       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+}
+
+Timeline two_ranks(const Words& words) {
+  Timeline plot;
+  plot.id = "step";
+  plot.caption = words.of("Two ranks.");
+  plot.names = {words.of("aten::mm"), words.of("allreduce")};
+  plot.kinds = {words.of("matmul"), words.of("communication")};
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string group = words.of(fmt::format("rank {}", rank));
+    plot.lanes.push_back({group, words.of("thread 1"), {{0, 1000, 0, 0}, {1500, 500, 0, 0}}});
+    plot.lanes.push_back({group, words.of("communication"), {{900, 700, 1, 1}}});
+  }
+  return plot;
+}
+
+Page timeline_sample(const Words& words) {
+  Page page;
+  page.title = words.of("A timeline");
+  page.subtitle = words.of("of two ranks");
+  page.above = {{words.of("all"), words.of("index.html")}};
+  page.verdict = words.of("Two ranks.");
+  page.findings = {words.of("one finding")};
+  page.figures = {{words.of("ranks"), text(words.of("2")), words.of("note")}};
+  page.sections = {{"timeline", words.of("Timeline"), timeline(two_ranks(words))}};
+  page.data_name = words.of("x.json");
+  page.data = "{}";
+  page.footer = words.of("footer");
+  return page;
+}
+
+TimeInterval around(double ms) {
+  return {ms, ms * 0.99, ms * 1.01};
+}
+
+}  // namespace
+
+const Assets& short_assets() {
+  static const Assets assets{{"style", "sha256-style"}, {{"script", "sha256-script"}}};
+  return assets;
+}
+
+FleetData sample_fleet(const Words& words, std::size_t jobs) {
+  FleetData data;
+  data.name = words.of("fleet.db");
+  data.date = words.of("2026-01-31");
+  data.tool_version = words.of("0.1.0");
+  for (int i = 12; i > 0; --i) {
+    FleetNight night;
+    night.name = words.of(fmt::format("{}", i));
+    night.href = words.of(page_name("night", fmt::format("{}", i)));
+    night.date = words.of(fmt::format("2026-01-{:02}", i + 19));
+    night.state = words.of("done");
+    night.jobs = jobs;
+    night.unchanged = jobs - 5;
+    night.generated = 4;
+    night.replayed = jobs - 1;
+    night.broken = 1;
+    night.slower = i == 12 ? 2 : 0;
+    night.drifted = i == 9 ? 1 : 0;
+    night.duration_s = 3600.5 + i;
+    data.nights.push_back(std::move(night));
+  }
+  data.events = {{"", "", words.of("slower"), words.of("ads/ranker"), words.of("job-ads.html"),
+                  words.of("a100"), words.of("1.31 times as long: matmul")},
+                 {"", "", words.of("broken"), words.of("search"), "", "", words.of("cut off")}};
+  for (std::size_t i = 0; i < jobs; ++i) {
+    FleetJob job;
+    job.name = words.of(fmt::format("job-{}", i));
+    job.href = words.of(page_name("job", job.name));
+    job.state = words.of(i == 0 ? "slower" : i == 1 ? "broken" : "ok");
+    job.weight = 0.5 + static_cast<double>(i);
+    job.tags = words.of("team=ads");
+    job.platform = words.of("a100");
+    job.note = words.of("since night 12");
+    if (i != 1) {
+      job.time = around(31.25 + static_cast<double>(i));
+      job.change = i == 0 ? 1.31 : 1.0;
+      job.coverage = 1;
+    }
+    data.jobs.push_back(std::move(job));
+  }
+  data.platforms = {{words.of("a100"), words.of("platform-a100.html"), jobs, 3, words.of("today")}};
+  data.subsets = {{words.of("subset.yaml"), 7, 0.021, 0.03, words.of("chosen on a100")}};
+  data.class_share = {{words.of("matmul"), 0.61}};
+  return data;
+}
+
+BenchmarkData sample_benchmark(const Words& words) {
+  BenchmarkData data;
+  data.job = words.of("ads/ranker");
+  data.job_path = words.of("traces/ads");
+  data.fleet_name = words.of("fleet.db");
+  data.fleet_href = words.of("index.html");
+  data.benchmark_hash = words.of("0123456789abcdef");
+  data.generator = words.of("0.1.0");
+  data.flags = words.of("--keep-names");
+  data.made = words.of("2026-01-20");
+  data.state = words.of("ok");
+  data.tags = words.of("team=ads");
+  data.tool_version = words.of("0.1.0");
+  data.class_share = {{words.of("matmul"), 0.61}};
+  data.facts = {{words.of("recorded step"), words.of("31.2 ms")}};
+  PlatformSeries platform{words.of("a100"), words.of("platform-a100.html"), {}, {}};
+  for (int i = 0; i < 30; ++i) {
+    SeriesResult result;
+    result.night = words.of(fmt::format("{}", i + 1));
+    result.night_href = words.of("night.html");
+    result.date = words.of(fmt::format("2026-01-{:02}", i + 1));
+    result.time = around(i < 20 ? 31.25 + 0.1 * (i % 3) : 40.75 + 0.1 * (i % 3));
+    result.class_ms = {{words.of("matmul"), i < 20 ? 20.5 : 30}, {words.of("copy") + " ", 5}};
+    result.coverage = 1;
+    result.peak_bytes = 1U << 30U;
+    result.is_predicted = i == 3;
+    result.software = words.of("torch 2.11.0");
+    result.report_href = words.of("run.html");
+    platform.results.push_back(std::move(result));
+  }
+  platform.changes = {
+      {20, 31.35, 40.85, words.of("matmul 20.5 → 30 ms"), {words.of("torch 2.10 → 2.11")}}};
+  data.platforms = {platform};
+  data.events = {{words.of("20"), words.of("night.html"), words.of("change point"),
+                  words.of("ads/ranker"), words.of("job.html"), words.of("a100"),
+                  words.of("30 % longer")}};
+  return data;
+}
+
+PlatformsData sample_platforms(const Words& words) {
+  PlatformsData data;
+  data.fleet_name = words.of("fleet.db");
+  data.fleet_href = words.of("index.html");
+  data.baseline = words.of("a100");
+  data.date = words.of("2026-01-31");
+  data.tool_version = words.of("0.1.0");
+  data.common = 3;
+  const std::vector<std::pair<const char*, double>> platforms = {{"h100", 0.61}, {"a100", 1.0}};
+  for (const auto& [name, value] : platforms) {
+    PlatformResult platform;
+    platform.platform = words.of(name);
+    platform.value = value;
+    platform.low = value - 0.02;
+    platform.high = value + 0.02;
+    platform.benchmarks = 3;
+    platform.predicted = value < 1 ? 1 : 0;
+    platform.weight_covered = 0.9;
+    platform.first_probability = value < 1 ? 0.99 : 0.01;
+    platform.faster_than_next = value < 1 ? 0.99 : std::numeric_limits<double>::quiet_NaN();
+    platform.classes = {{words.of("matmul"), -0.3}, {words.of("copy"), 0.01}};
+    for (int i = 0; i < 3; ++i) {
+      platform.rows.push_back({words.of(fmt::format("job-{}", i)), words.of("job.html"), 1,
+                               value + 0.01 * i, value + 0.01 * i - 0.02, value + 0.01 * i + 0.02,
+                               i == 2 && value < 1});
+    }
+    data.platforms.push_back(std::move(platform));
+  }
+  return data;
+}
+
+NightData sample_night(const Words& words) {
+  NightData data;
+  data.fleet_name = words.of("fleet.db");
+  data.fleet_href = words.of("index.html");
+  data.tool_version = words.of("0.1.0");
+  data.night = sample_fleet(words, 40).nights.front();
+  data.closed = words.of("2026-02-01");
+  data.before_href = words.of("night-11.html");
+  data.after_href = words.of("night-13.html");
+  data.platforms = {words.of("a100")};
+  data.events = sample_fleet(words, 40).events;
+  data.items = {{words.of("generate"), words.of("ads"), words.of("job.html"), "", words.of("done"),
+                 1.5, 1, ""},
+                {words.of("replay"), words.of("ads"), words.of("job.html"), words.of("a100"),
+                 words.of("failed"), 30.25, 3, words.of("the run failed")}};
+  return data;
+}
+
+PredictionData sample_prediction(const Words& words) {
+  PredictionData data;
+  data.benchmark = words.of("bench.et");
+  data.platform = words.of("h100");
+  data.method = words.of("models of operators, calibrated on h100");
+  data.tool_version = words.of("0.1.0");
+  data.date = words.of("2026-01-31");
+  data.iteration_ms = 31.25;
+  data.low_ms = 30;
+  data.high_ms = 33;
+  data.recorded_ms = 62.5;
+  data.replayed_ms = 30.5;
+  data.modelled_share = 0.93;
+  data.warnings = {words.of("7 % of the time is a bound.")};
+  data.ranks = {{words.of("ranks 0–7"), 31.25, 20, 5, 4.25, 2}};
+  data.classes = {{words.of("matmul"), "", 12, 15, 14, 16, 30, words.of("model")},
+                  {words.of("copy"), "", 2, 5, kUnknown, kUnknown, kUnknown, words.of("bound")}};
+  data.operators = {
+      {words.of("aten::mm"), words.of("matmul"), 12, 15, 14, 16, 30, words.of("model")}};
+  data.collectives = {
+      {words.of("allreduce"), words.of("world of 8, 4 MiB"), 3, 5, 4, 6, 10, words.of("model")}};
+  data.critical_path = {{words.of("aten::mm"), words.of("operator"), 12, 15}};
+  data.timeline = two_ranks(words);
+  data.facts = {{words.of("ranks a node"), words.of("8")}};
+  data.json = R"({"iteration_ms":31.25})";
+  return data;
+}
+
+std::vector<NamedPage> sample_pages(const Words& words) {
+  return {{"report.html", report_page(sample_job(words))},
+          {"comparison.html", comparison_sample(words)},
+          {"timeline.html", timeline_sample(words)},
+          {"prediction.html", prediction_page(sample_prediction(words))},
+          {"fleet.html", fleet_page(sample_fleet(words, 40))},
+          {"benchmark.html", benchmark_page(sample_benchmark(words))},
+          {"platforms.html", platforms_page(sample_platforms(words))},
+          {"platform.html", platform_page(sample_platforms(words), 0)},
+          {"night.html", night_page(sample_night(words))}};
+}
+
+Page large_page(std::size_t operators) {
+  et_schema::RankReport rank = et_schema::sample_rank_report(0);
+  rank.operators.clear();
+  Timeline plot;
+  plot.id = "large-timeline";
+  plot.caption = "One rank.";
+  plot.kinds = {"matmul", "elementwise"};
+  TextNumbers names;
+  TimelineLane thread{"rank 0", "thread 1"};
+  std::int64_t now = 0;
+  for (std::size_t i = 0; i < operators; ++i) {
+    const std::string name = fmt::format("my::operator_{:05}", i);
+    // Each its own figure, in many sizes, with ties of rounding among them.
+    const double ms = static_cast<double>(i * 37 % 4096) / 16 + 0.0625;
+    rank.operators.push_back(
+        {name, i % 2 == 0 ? "matmul" : "elementwise", i % 7 + 1, ms, {ms, ms}, ms * 1.01});
+    thread.events.push_back(
+        {now, static_cast<std::int64_t>(ms * 100), names.number_of(name), i % 2});
+    now += static_cast<std::int64_t>(ms * 110) + 50;
+  }
+  std::ranges::stable_sort(rank.operators,
+                           [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  std::vector<double> samples;
+  for (int i = 0; i < 5000; ++i) {
+    samples.push_back(100 + 10 * std::sin(i / 50.0) + i % 7);
+  }
+  rank.iteration_ms = et_schema::iteration_stats(samples);
+  Page page = report_page(et_schema::merge({rank}, {}, et_schema::sample_report(1).environment));
+  plot.names = names.texts();
+  plot.lanes = {std::move(thread)};
+  page.sections.insert(page.sections.begin(), {"timeline", "Timeline", timeline(plot)});
+  return page;
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "comparer/compare.h"
+#include "pages/fleet/fleet_pages.h"
+#include "pages/html/page.h"
+#include "pages/prediction/prediction_page.h"
+#include "pages/timeline/timeline.h"
+
+namespace understudy::pages {
+
+/// Assets of a few bytes: what a page holds beside them is easier to see.
+[[nodiscard]] const Assets& short_assets();
+
+/// Hands out the texts of a page: one that is told, or whatever a test wants in its place.
+struct Words {
+  std::string hostile = {};  ///< empty: each its own
+  [[nodiscard]] std::string of(const std::string& word) const {
+    return hostile.empty() ? word : hostile;
+  }
+};
+
+/// Every kind of page, from made-up figures with something in every field. Named as the files of a
+/// site.
+struct NamedPage {
+  std::string file;
+  Page page;
+};
+[[nodiscard]] std::vector<NamedPage> sample_pages(const Words& words = {});
+
+/// A report of so many operators, and a timeline of so many events in it.
+[[nodiscard]] Page large_page(std::size_t operators);
+
+[[nodiscard]] FleetData sample_fleet(const Words& words, std::size_t jobs);
+[[nodiscard]] BenchmarkData sample_benchmark(const Words& words);
+[[nodiscard]] PlatformsData sample_platforms(const Words& words);
+[[nodiscard]] NightData sample_night(const Words& words);
+[[nodiscard]] PredictionData sample_prediction(const Words& words);
+
+}  // namespace understudy::pages
