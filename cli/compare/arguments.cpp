@@ -18,7 +18,9 @@ constexpr const char* kExamples =
     "less\n"
     "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
     "  compare base.json new.json --fail-on different && echo the same\n"
-    "  compare base.json new.json --format csv --output changes.csv\n";
+    "  compare base.json new.json --format csv --output changes.csv\n"
+    "  compare base.json new.json --format html --output changes.html\n"
+    "                                                 the result as a page, for a browser\n";
 
 void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
   static const std::map<std::string, FailOn> kNames = {
@@ -71,7 +73,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   app->add_option("INPUT", positional, "A and B: reports of replay, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
   app->add_option("--b", arguments.b, "Runs of B");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, arguments.as_page);
   app->add_option("--output", arguments.output, "Write the result to this file");
   add_fail_on_option(*app, arguments.fail_on);
   app->add_option_function<double>(

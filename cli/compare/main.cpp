@@ -13,12 +13,19 @@
 #include "et_schema/model/report.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "pages/comparison/comparison_page.h"
 
 namespace understudy::cli {
 namespace {
 
 std::string rendered(const CompareArguments& arguments, const comparer::Comparison& comparison,
                      const ComparedRuns& runs) {
+  if (arguments.as_page) {
+    return pages::to_html(
+        pages::comparison_page(comparison, runs.a, runs.b,
+                               {verdict_sentence(comparison), comparison_advice(comparison, runs),
+                                comparison_json(comparison, runs)}));
+  }
   switch (arguments.format) {
     case Format::kJson:
       return comparison_json(comparison, runs);

@@ -17,6 +17,13 @@ namespace understudy::cli {
 [[nodiscard]] std::string comparison_text(const comparer::Comparison& comparison,
                                           const ComparedRuns& runs, std::size_t top);
 
+/// The last sentence alone: what is slower, faster, shown to be the same, unsure.
+[[nodiscard]] std::string verdict_sentence(const comparer::Comparison& comparison);
+
+/// What would make an unsure comparison surer; may be empty.
+[[nodiscard]] std::string comparison_advice(const comparer::Comparison& comparison,
+                                            const ComparedRuns& runs);
+
 /// docs/formats.md, "compare --format json".
 [[nodiscard]] std::string comparison_json(const comparer::Comparison& comparison,
                                           const ComparedRuns& runs);

@@ -170,25 +170,6 @@ std::size_t count_of(const std::vector<Row>& rows, Verdict verdict) {
   }));
 }
 
-std::string verdict_sentence(const Comparison& comparison) {
-  const std::vector<std::string> slower = named(comparison.rows, Verdict::kSlower);
-  const std::vector<std::string> faster = named(comparison.rows, Verdict::kFaster);
-  std::string text;
-  if (!slower.empty()) {
-    text += fmt::format("SLOWER: {}. ", fmt::join(slower, ", "));
-  }
-  if (!faster.empty()) {
-    text += fmt::format("FASTER: {}. ", fmt::join(faster, ", "));
-  }
-  if (text.empty()) {
-    text = "Nothing is shown to be slower or faster. ";
-  }
-  const std::size_t unsure = count_of(comparison.rows, Verdict::kUnsure);
-  text += fmt::format("Classes shown to be the same: {}; unsure: {}.\n",
-                      count_of(comparison.rows, Verdict::kSame), unsure);
-  return text;
-}
-
 /// What others on the machine did to the runs.
 std::string busy_text(const Comparison& comparison) {
   if (!comparison.was_busy) {
@@ -209,15 +190,35 @@ std::string speed_probe_text(const Comparison& comparison) {
                      ratio_text(comparison.speed_probe));
 }
 
-/// What would make an unsure comparison surer.
-std::string advice(const Comparison& comparison, const ComparedRuns& runs) {
+}  // namespace
+
+std::string verdict_sentence(const Comparison& comparison) {
+  const std::vector<std::string> slower = named(comparison.rows, Verdict::kSlower);
+  const std::vector<std::string> faster = named(comparison.rows, Verdict::kFaster);
+  std::string text;
+  if (!slower.empty()) {
+    text += fmt::format("SLOWER: {}. ", fmt::join(slower, ", "));
+  }
+  if (!faster.empty()) {
+    text += fmt::format("FASTER: {}. ", fmt::join(faster, ", "));
+  }
+  if (text.empty()) {
+    text = "Nothing is shown to be slower or faster. ";
+  }
+  const std::size_t unsure = count_of(comparison.rows, Verdict::kUnsure);
+  text += fmt::format("Classes shown to be the same: {}; unsure: {}.",
+                      count_of(comparison.rows, Verdict::kSame), unsure);
+  return text;
+}
+
+std::string comparison_advice(const Comparison& comparison, const ComparedRuns& runs) {
   const bool has_few_samples =
       std::ranges::any_of(comparison.rows, [](const Row& row) { return row.why == "few samples"; });
   if (has_few_samples) {
-    return "Few samples tell little: replay with more --iterations.\n";
+    return "Few samples tell little: replay with more --iterations.";
   }
   if (comparison.was_busy) {
-    return "Measure again when nothing else runs, or give the ranks fewer threads.\n";
+    return "Measure again when nothing else runs, or give the ranks fewer threads.";
   }
   const bool are_single = runs.a.size() == 1 || runs.b.size() == 1;
   const bool is_unsure = std::ranges::any_of(comparison.rows, [](const Row& row) {
@@ -226,12 +227,10 @@ std::string advice(const Comparison& comparison, const ComparedRuns& runs) {
   });
   if (are_single && is_unsure) {
     return "Longer runs (replay --passes 200) tell more, and so do several of each, made in turn: "
-           "compare --a A1 A2 A3 --b B1 B2 B3\n";
+           "compare --a A1 A2 A3 --b B1 B2 B3";
   }
   return "";
 }
-
-}  // namespace
 
 std::string comparison_text(const Comparison& comparison, const ComparedRuns& runs,
                             std::size_t top) {
@@ -261,7 +260,8 @@ std::string comparison_text(const Comparison& comparison, const ComparedRuns& ru
     text += fmt::format("\n{} samples are no finite number and were left out\n",
                         with_commas(comparison.samples_left_out));
   }
-  return text + "\n" + verdict_sentence(comparison) + advice(comparison, runs);
+  const std::string advice = comparison_advice(comparison, runs);
+  return text + "\n" + verdict_sentence(comparison) + "\n" + (advice.empty() ? "" : advice + "\n");
 }
 
 }  // namespace understudy::cli

@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "et_schema/model/lifetimes.h"
 #include "et_schema/support/error.h"
+#include "inspect/bench_page.h"
 #include "inspect/render_ops.h"
 
 namespace understudy::cli {
@@ -176,6 +177,10 @@ std::string render_bench(const Bench& bench, Format format, std::optional<GroupB
       break;
   }
   return to_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
+}
+
+std::string bench_as_page(const Bench& bench, const std::string& file) {
+  return pages::to_html(bench_page(bench, file, document_of(bench).dump()));
 }
 
 }  // namespace understudy::cli

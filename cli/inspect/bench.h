@@ -15,4 +15,7 @@ namespace understudy::cli {
 [[nodiscard]] std::string render_bench(const et_schema::Bench& bench, Format format,
                                        std::optional<GroupBy> ops);
 
+/// The same as a page (bench_page.h), which `file` names.
+[[nodiscard]] std::string bench_as_page(const et_schema::Bench& bench, const std::string& file);
+
 }  // namespace understudy::cli

@@ -19,6 +19,7 @@
 #include "inspect/memory.h"
 #include "inspect/op_times.h"
 #include "inspect/render.h"
+#include "inspect/report.h"
 #include "inspect/summary.h"
 
 namespace understudy::cli {
@@ -34,11 +35,16 @@ constexpr const char* kExamples =
     "  inspect et.json --tree | less           every node with its arguments\n"
     "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
     "  inspect bench.et --memory               live tensors over the step, and the largest at its "
-    "peak\n";
+    "peak\n"
+    "  inspect bench.et --format html > bench.html\n"
+    "                                          its recorded step as a page: timeline, classes\n"
+    "  inspect out.json --format html > run.html\n"
+    "                                          a report of replay as a page, for a browser\n";
 
 struct Arguments {
   std::vector<std::string> paths;
   Format format = Format::kText;
+  bool as_page = false;  ///< print a page in place of `format`
   InspectOptions shown;
   bool memory = false;
   std::optional<int> rank;
@@ -86,9 +92,10 @@ Arguments read_arguments(int argc, char** argv) {
                              .failure = "the output could not be written"});
   app->add_option(
          "TRACE", arguments.paths,
-         "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et")
+         "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
+         "or one report of replay")
       ->required();
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, arguments.as_page);
   add_ops_options(*app, arguments);
   app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
   app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
@@ -149,8 +156,12 @@ bool is_one_benchmark(const std::vector<std::string>& paths) {
 }
 
 std::string inspect_bench(const Arguments& arguments) {
-  return render_bench(et_schema::read_bench(arguments.paths[0]), arguments.format,
-                      arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+  const std::string& path = arguments.paths[0];
+  const et_schema::Bench bench = et_schema::read_bench(path);
+  return arguments.as_page
+             ? bench_as_page(bench, std::filesystem::path(path).filename().string())
+             : render_bench(bench, arguments.format,
+                            arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
 }
 
 /// A benchmark, or traces compiled as `replay` does it.
@@ -161,15 +172,48 @@ std::string inspect_memory(const Arguments& arguments, Progress& progress) {
           : compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
                            progress)
                 .bench;
-  return render_memory(bench, arguments.rank, arguments.format);
+  return arguments.as_page ? memory_as_page(bench, arguments.rank)
+                           : render_memory(bench, arguments.rank, arguments.format);
+}
+
+/// Pages are of what has a picture to it.
+void refuse_page_of_traces(const Arguments& arguments) {
+  if (arguments.as_page) {
+    throw et_schema::usage_error(
+        "there is no page of traces",
+        {.file = arguments.paths[0],
+         .field = "--format html",
+         .expected = "a report of `replay --report`, a bench.et, or --memory",
+         .got = "traces",
+         .hint = "generate a benchmark of them, and inspect that"});
+  }
+}
+
+void refuse_details_of_report(const Arguments& arguments) {
+  const InspectOptions& shown = arguments.shown;
+  if (shown.ops || shown.collectives || shown.tensors || shown.tree || arguments.memory) {
+    throw et_schema::usage_error("a report has no such details",
+                                 {.file = arguments.paths[0],
+                                  .expected = "--format alone",
+                                  .got = "--ops, --collectives, --tensors, --tree or --memory",
+                                  .hint = "inspect the benchmark or its traces"});
+  }
 }
 
 std::string inspect_input(const Arguments& arguments, Progress& progress) {
+  if (arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
+    refuse_details_of_report(arguments);
+    return arguments.as_page ? report_as_page(arguments.paths[0])
+                             : render_report(arguments.paths[0], arguments.format);
+  }
   if (arguments.memory) {
     return inspect_memory(arguments, progress);
   }
-  return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
-                                           : inspect_traces(arguments, progress);
+  if (is_one_benchmark(arguments.paths)) {
+    return inspect_bench(arguments);
+  }
+  refuse_page_of_traces(arguments);
+  return inspect_traces(arguments, progress);
 }
 
 int inspect(const Arguments& arguments) {

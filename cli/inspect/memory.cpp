@@ -12,6 +12,7 @@
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/support/error.h"
 #include "inspect/memory_curve.h"
+#include "inspect/memory_page.h"
 
 namespace understudy::cli {
 namespace {
@@ -25,13 +26,6 @@ using et_schema::Program;
 
 constexpr std::size_t kColumns = 72;
 constexpr std::size_t kRows = 6;
-
-/// One rank's program with its plan.
-struct RankMemory {
-  std::size_t rank = 0;
-  const Program* program = nullptr;
-  MemoryPlan plan;
-};
 
 Json instruction_json(const Program& program, std::size_t index) {
   const Instruction& instruction = program.instructions[index];
@@ -127,9 +121,7 @@ std::string to_text(const std::vector<RankMemory>& ranks) {
   return text;
 }
 
-}  // namespace
-
-std::string render_memory(const Bench& bench, std::optional<int> rank, Format format) {
+std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
   if (rank && (*rank < 0 || *rank >= bench.world_size())) {
     throw et_schema::usage_error("there is no such rank",
                                  {.field = "--rank",
@@ -142,6 +134,13 @@ std::string render_memory(const Bench& bench, std::optional<int> rank, Format fo
       ranks.push_back({i, &bench.programs[i], et_schema::plan_memory(bench.programs[i])});
     }
   }
+  return ranks;
+}
+
+}  // namespace
+
+std::string render_memory(const Bench& bench, std::optional<int> rank, Format format) {
+  const std::vector<RankMemory> ranks = memory_of(bench, rank);
   switch (format) {
     case Format::kJson:
       return document_of(ranks).dump() + "\n";
@@ -151,6 +150,11 @@ std::string render_memory(const Bench& bench, std::optional<int> rank, Format fo
       break;
   }
   return to_text(ranks);
+}
+
+std::string memory_as_page(const Bench& bench, std::optional<int> rank) {
+  const std::vector<RankMemory> ranks = memory_of(bench, rank);
+  return pages::to_html(memory_page(ranks, document_of(ranks).dump()));
 }
 
 }  // namespace understudy::cli

@@ -19,6 +19,7 @@ constexpr const char* kExamples =
     "  replay bench.et --only compute             without what communication costs\n"
     "  replay bench.et --pace recorded            with the gaps of the original's host\n"
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
+    "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n";
@@ -237,7 +238,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
       ->type_name("FILE");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet,
                    "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);

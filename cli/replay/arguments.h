@@ -18,6 +18,7 @@ struct ReplayArguments {
   std::string report_path;
   std::string operator_times_path;
   Format format = Format::kText;
+  bool as_page = false;  ///< print a page in place of `format`
   bool quiet = false;
   replayer::ReplayOptions options;
   std::vector<std::string> filters;  ///< as the report names them

@@ -19,6 +19,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "matching/matching.h"
+#include "pages/report/report_page.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "report_text/report_text.h"
@@ -321,22 +322,23 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   return et_schema::merge(std::move(ranks), filters, std::move(environment));
 }
 
-void ReplayJob::print(const Report& report) const {
-  std::string text;
+std::string ReplayJob::printed(const Report& report) const {
+  if (arguments_.as_page) {
+    return pages::to_html(pages::report_page(report));
+  }
   switch (arguments_.format) {
-    case Format::kText:
-      if (!arguments_.quiet || arguments_.report_path.empty()) {
-        text = report_to_text(report);
-      }
-      break;
     case Format::kJson:
-      text = et_schema::to_json(report);
-      break;
+      return et_schema::to_json(report);
     case Format::kCsv:
-      text = report_to_csv(report);
+      return report_to_csv(report);
+    case Format::kText:
       break;
   }
-  print_output(text);
+  return arguments_.quiet && !arguments_.report_path.empty() ? "" : report_to_text(report);
+}
+
+void ReplayJob::print(const Report& report) const {
+  print_output(printed(report));
   if (!arguments_.report_path.empty()) {
     et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
   }

@@ -40,6 +40,7 @@ class ReplayJob {
   void match_ranks();
   [[nodiscard]] replayer::RankRun measure();
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);
+  [[nodiscard]] std::string printed(const et_schema::Report& report) const;
   void print(const et_schema::Report& report) const;
   void write_operator_times(const replayer::RankRun& run, const et_schema::Report& report);
   void check_coverage(const et_schema::Report& report) const;

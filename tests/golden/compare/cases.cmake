@@ -1,7 +1,7 @@
 understudy_golden(compare
   bad_margin both_forms busy busy_veto damaged different_benchmarks different_benchmarks_allowed faster few
   filtered help interrupted json_error max_input never newer no_b no_such_file not_a_report one_input output
-  output_is_input profile profiles same several slow slow_csv slow_json threads trace unknown_flag version)
+  output_is_input page profile profiles same several slow slow_csv slow_json threads trace unknown_flag version)
 if(TARGET understudy_cli_generate)
   understudy_golden(compare bench)
 endif()
