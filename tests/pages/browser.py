@@ -91,8 +91,8 @@ class Page:
 
     def __init__(self, browser, path, width, height, scheme):
         self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -102,6 +102,9 @@ class Page:
 
     def call(self, method, **parameters):
         return self.browser.call(method, self.session, **parameters)
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
 
     def value(self, expression):
         """What a JavaScript expression is."""
