@@ -17,6 +17,7 @@
 #include "et_schema/support/output_file.h"
 #include "predictor/platform/platform.h"
 #include "predictor/rows/measured_files.h"
+#include "predictor/sections/fit_sections.h"
 
 namespace understudy::cli {
 namespace {
@@ -41,12 +42,18 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   return cards;
 }
 
-predictor::Platform fit(const FitArguments& arguments, Progress& progress,
-                        std::map<std::string, std::uint64_t>& left_out) {
+predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
   const std::vector<predictor::Card> cards = read_specs(arguments.specs);
-  predictor::RowsRead read = predictor::read_measured_calls(arguments.inputs);
-  left_out = std::move(read.left_out);
+  predictor::SectionRows sections;
+  const std::vector<std::string> operators =
+      predictor::take_section_files(arguments.inputs, sections);
+  predictor::RowsRead read;
+  if (!operators.empty()) {
+    read = predictor::read_measured_calls(operators);
+  }
+  result.left_out = std::move(read.left_out);
+  result.left_out.merge(sections.left_out);
   predictor::ModelsOptions options;
   if (!arguments.candidates.empty()) {
     options.candidates = arguments.candidates;
@@ -60,6 +67,9 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress,
   predictor::Platform platform;
   platform.operators = predictor::fit_operator_models(read.calls, cards, options);
   platform.rows = std::move(read.calls);
+  predictor::FittedSections fitted = predictor::fit_sections(sections);
+  platform.sections = std::move(fitted.json);
+  result.sections = std::move(fitted.models);
   return platform;
 }
 
@@ -69,7 +79,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
   arguments.most_rows = kMostRows;
   app.add_option("INPUT", arguments.inputs,
                  "Measurements: tables of operators (CSV), operator-times files of replay, folders "
-                 "of them")
+                 "of them; files of collective rows, nccl-tests' output, embedding rows, Kineto "
+                 "profiles of a Python program (its host's overheads)")
       ->required();
   app.add_option(
          "--spec", arguments.specs,
@@ -104,19 +115,19 @@ int fit_files(const FitArguments& arguments) {
   if (arguments.quiet) {
     progress.silence();
   }
-  std::map<std::string, std::uint64_t> left_out;
-  const predictor::Platform platform = fit(arguments, progress, left_out);
+  FitResult result;
+  const predictor::Platform platform = fit(arguments, progress, result);
   progress.show("writing");
   et_schema::write_file_atomically(arguments.output, predictor::to_json(platform));
   progress.clear();
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
-        print_output(fit_text(platform, left_out, arguments.output));
+        print_output(fit_text(platform, result, arguments.output));
       }
       break;
     case Format::kJson:
-      print_output(fit_json(platform, left_out));
+      print_output(fit_json(platform, result));
       break;
     case Format::kCsv:
       print_output(fit_csv(platform));

@@ -79,6 +79,34 @@ TextTable shared_models(const predictor::Platform& platform) {
   return table;
 }
 
+TextTable section_models(const std::vector<predictor::SectionModel>& models) {
+  TextTable table({{"section"},
+                   {"covers"},
+                   {"rows", Alignment::kRight},
+                   {"model"},
+                   {"mean %", Alignment::kRight},
+                   {"geo %", Alignment::kRight},
+                   {"worst %", Alignment::kRight},
+                   {"bias %", Alignment::kRight}});
+  for (const predictor::SectionModel& model : models) {
+    const predictor::ErrorSummary& errors = model.left_out;
+    const auto shown = [&](double share) {
+      return errors.n > 0 ? percent(share) : std::string("-");
+    };
+    table.add({model.section, model.covers, with_commas(model.rows), model.model,
+               shown(errors.mean), shown(errors.geometric), shown(errors.max), shown(errors.bias)});
+  }
+  return table;
+}
+
+nlohmann::ordered_json json_of(const predictor::ErrorSummary& errors) {
+  return {{"n", errors.n},
+          {"mean", errors.mean},
+          {"geometric", errors.geometric},
+          {"worst", errors.max},
+          {"bias", errors.bias}};
+}
+
 nlohmann::ordered_json json_of(const Errors& errors) {
   return {{"n", errors.n},
           {"mean", errors.mean},
@@ -89,8 +117,7 @@ nlohmann::ordered_json json_of(const Errors& errors) {
 
 }  // namespace
 
-std::string fit_text(const predictor::Platform& platform,
-                     const std::map<std::string, std::uint64_t>& left_out,
+std::string fit_text(const predictor::Platform& platform, const FitResult& result,
                      const std::string& output) {
   std::string out = fmt::format(
       "{}: {} measured calls, {} device{}\n", output, with_commas(platform.rows.size()),
@@ -100,10 +127,17 @@ std::string fit_text(const predictor::Platform& platform,
                        device.card.flops / 1e9, device.card.bandwidth_bytes_per_s / 1e9,
                        device.card.l2_bytes / (1U << 20U), device.card.source);
   }
-  for (const auto& [reason, count] : left_out) {
+  for (const auto& [reason, count] : result.left_out) {
     out += fmt::format("  left out: {}: {}\n", reason, with_commas(count));
   }
-  out += "\nModels, their errors in cross-validation by shape\n" + all_models(platform).to_text();
+  const TextTable models = all_models(platform);
+  if (!models.empty()) {
+    out += "\nModels, their errors in cross-validation by shape\n" + models.to_text();
+  }
+  const TextTable sections = section_models(result.sections);
+  if (!sections.empty()) {
+    out += "\nBeside operators, their errors on what was left out\n" + sections.to_text();
+  }
   const TextTable shared = shared_models(platform);
   if (!shared.empty()) {
     out += "\nFor cards that were not measured, their errors on each card left out\n" +
@@ -112,11 +146,10 @@ std::string fit_text(const predictor::Platform& platform,
   return out;
 }
 
-std::string fit_json(const predictor::Platform& platform,
-                     const std::map<std::string, std::uint64_t>& left_out) {
+std::string fit_json(const predictor::Platform& platform, const FitResult& result) {
   nlohmann::ordered_json document;
   document["rows"] = platform.rows.size();
-  document["left_out"] = left_out;
+  document["left_out"] = result.left_out;
   document["models"] = nlohmann::ordered_json::array();
   for (const auto& [key, device] : platform.operators.devices()) {
     for (const auto* group : {&device.by_operator, &device.by_family}) {
@@ -143,6 +176,14 @@ std::string fit_json(const predictor::Platform& platform,
                                   {"cards", fit.cards},
                                   {"width", fit.width},
                                   {"errors", json_of(fit.errors)}});
+  }
+  document["sections"] = nlohmann::ordered_json::array();
+  for (const predictor::SectionModel& model : result.sections) {
+    document["sections"].push_back({{"section", model.section},
+                                    {"covers", model.covers},
+                                    {"rows", model.rows},
+                                    {"model", model.model},
+                                    {"errors", json_of(model.left_out)}});
   }
   return document.dump(2) + "\n";
 }

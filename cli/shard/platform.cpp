@@ -7,11 +7,11 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
-#include "et_schema/support/read_file.h"
 #include "predictor/collectives/models_json.h"
 #include "predictor/collectives/sigmoid.h"
 #include "predictor/embedding/fitted_json.h"
 #include "predictor/embedding/seed.h"
+#include "predictor/platform/platform.h"
 
 namespace understudy::cli {
 namespace {
@@ -48,13 +48,22 @@ Estimate published_all_to_all(double link_bytes, int ranks) {
           .extrapolated = !is_published};
 }
 
-[[noreturn]] void refuse_without(const std::string& path, const char* section, const char* hint) {
-  throw et_schema::usage_error("the platform does not say what placing tables needs",
-                               {.file = path,
-                                .field = std::string("sections.") + section,
-                                .expected = "models of it",
-                                .got = "none",
-                                .hint = hint});
+template <typename Model>
+Model section_of(const predictor::Platform& platform, const std::string& path, const char* name,
+                 const char* hint, Model (*read)(const JsonField&)) {
+  const auto found = platform.sections.find(name);
+  if (found == platform.sections.end()) {
+    throw et_schema::usage_error("the platform does not say what placing tables needs",
+                                 {.file = path,
+                                  .field = std::string("sections.") + name,
+                                  .expected = "models of it",
+                                  .got = "none",
+                                  .hint = hint});
+  }
+  const et_schema::JsonSource source{path + ", sections." + name, "the platform cannot be read",
+                                     "make the file again with `calibrate`"};
+  const nlohmann::json document = et_schema::parse_json(found->second, source);
+  return read(JsonField(document, source));
 }
 
 bool has_gpus(const predictor::CollectiveModels& models) {
@@ -79,27 +88,13 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
 }
 
 void ShardPlatform::read(const std::string& path) {
-  constexpr int kPlatformVersion = 1;
-  const et_schema::JsonSource source{path, "the platform cannot be read",
-                                     "make the file again with `calibrate`"};
-  const nlohmann::json document =
-      et_schema::parse_json(et_schema::read_file(path, et_schema::process_limits()), source);
-  const JsonField root(document, source);
-  const auto writer = root.find("tool_version");
-  et_schema::check_format(root, {"platform", "understudy-platform", kPlatformVersion}, path,
-                          writer ? writer->as_text() : std::string());
-  const JsonField sections = root.at("sections");
-  const auto embedding = sections.find("embeddings");
-  const auto collectives = sections.find("collectives");
-  if (!embedding) {
-    refuse_without(path, "embeddings", "add rows of embedding tables: calibrate --only embedding");
-  }
-  if (!collectives) {
-    refuse_without(path, "collectives", "add rows of collectives: calibrate under mpirun");
-  }
-  embedding_ =
-      std::make_unique<predictor::FittedEmbeddingCosts>(predictor::embedding_from_json(*embedding));
-  collectives_ = predictor::collectives_from_json(*collectives);
+  const predictor::Platform platform = predictor::read_platform(path);
+  embedding_ = std::make_unique<predictor::FittedEmbeddingCosts>(
+      section_of(platform, path, "embeddings", "add rows of embedding tables: calibrate ROWS.jsonl",
+                 predictor::embedding_from_json));
+  collectives_ = section_of(platform, path, "collectives",
+                            "add rows of communication: calibrate nccl-tests' output",
+                            predictor::collectives_from_json);
   memory_bytes_ = std::numeric_limits<double>::infinity();
   name_ = std::filesystem::path(path).filename();
 }

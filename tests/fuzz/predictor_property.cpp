@@ -57,6 +57,9 @@ void check_collectives(std::string_view text) {
   if (is_sane(read.rows)) {
     const CollectiveModels models = fit_collectives(read.rows);
     check_answers(models);
+    const nlohmann::json document = nlohmann::json::parse(to_json(models));
+    const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
+    UNDERSTUDY_ASSERT(collectives_from_json(et_schema::JsonField(document, source)) == models);
   }
 }
 

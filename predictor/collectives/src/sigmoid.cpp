@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "predictor/fitting/least_squares.h"
 
@@ -76,8 +75,8 @@ std::optional<BandwidthSigmoid> fit_sigmoid(const std::vector<SizeTime>& sweep, 
   const bool has_flat = regions == Regions::kSeed;
   const std::size_t first = has_flat ? flat_end(sweep) : 0;
   const std::size_t last = saturated_begin(busbw, fitted.max_gb_per_s);
-  fitted.start_log2 =
-      has_flat ? std::log2(sweep[first].bytes) : -std::numeric_limits<double>::infinity();
+  constexpr double kNone = -1;  // below any size
+  fitted.start_log2 = has_flat ? std::log2(sweep[first].bytes) : kNone;
   fitted.saturation_log2 = std::log2(sweep[last].bytes);
   fitted.overhead_us = has_flat ? sweep[first].us : 0;
   std::vector<double> x;

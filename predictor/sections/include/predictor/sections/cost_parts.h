@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "predictor/platform/platform_costs.h"
+
+namespace understudy::predictor {
+
+/// Answers of a platform's sections, for PlatformCosts; what it has no section for stays empty.
+/// - communication: by `collectives`;
+/// - gaps: as recorded in the program, else T1 of `host` ("python", "c++");
+/// - host times of operators on a card: T2 to T5 of `host` where it knows the operator, else as
+///   recorded, else what `host`'s median operator takes.
+/// Throws Error (bad input): a damaged section.
+[[nodiscard]] CostParts cost_parts(const Platform& platform, const std::string& host = "python");
+
+}  // namespace understudy::predictor

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/input_files.h"
+#include "predictor/collectives/read_rows.h"
+#include "predictor/embedding/rows.h"
+#include "predictor/fitting/errors.h"
+#include "predictor/overheads/overheads.h"
+
+namespace understudy::predictor {
+
+/// Measurements of other things than single operators.
+struct SectionRows {
+  std::vector<CollectiveRow> collectives;
+  std::vector<EmbeddingRow> embeddings;
+  OverheadSamples overheads;  ///< of profiles, whose hosts are Python's
+  std::map<std::string, std::uint64_t> left_out;
+  [[nodiscard]] bool empty() const;
+};
+
+/// Adds what a file holds: collective rows of any tool, embedding rows, a Kineto profile; told by
+/// its content. False where it is something else, which is left to others. Throws Error (bad input)
+/// on a damaged one.
+bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
+
+/// Reads those of the paths that are such files (not folders), gzipped or not, and returns the
+/// others.
+[[nodiscard]] std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
+                                                          SectionRows& rows);
+
+/// A model of a section, for a table.
+struct SectionModel {
+  std::string section;  ///< "collectives"
+  std::string covers;   ///< "allreduce float32, 1 node, 2 4 8 ranks"
+  std::string model;
+  std::size_t rows = 0;
+  ErrorSummary left_out;  ///< of what it was not fitted to; n = 0: not known
+};
+
+/// A platform's sections (Platform::sections), and what is in them.
+struct FittedSections {
+  std::map<std::string, std::string> json;
+  std::vector<SectionModel> models;
+};
+/// Throws Error (bad input): too few embedding rows.
+[[nodiscard]] FittedSections fit_sections(const SectionRows& rows);
+
+}  // namespace understudy::predictor

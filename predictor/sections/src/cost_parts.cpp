@@ -1,0 +1,77 @@
+#include "predictor/sections/cost_parts.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "et_schema/support/json_fields.h"
+#include "predictor/collectives/models_json.h"
+#include "predictor/overheads/overheads_json.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+
+/// The section as `read` reads it; nothing where the platform has none.
+template <typename Model>
+std::shared_ptr<const Model> section_of(const Platform& platform, const char* name,
+                                        Model (*read)(const et_schema::JsonField&)) {
+  const auto found = platform.sections.find(name);
+  if (found == platform.sections.end()) {
+    return nullptr;
+  }
+  const et_schema::JsonSource source{std::string("sections.") + name, "the platform cannot be read",
+                                     "make the file again with `calibrate`"};
+  const nlohmann::json document = et_schema::parse_json(found->second, source);
+  return std::make_shared<const Model>(read(et_schema::JsonField(document, source)));
+}
+
+std::string name_without_overload(const std::string& name) {
+  return name.substr(0, name.find('.'));
+}
+
+Estimate host_time(const HostOverheads& host, const Instruction& instruction) {
+  // Profiles name operators without their overload.
+  const std::string name = name_without_overload(instruction.name);
+  const std::string& known_as = host.operators.contains(instruction.name) ? instruction.name : name;
+  if (!host.operators.contains(known_as) && instruction.timing) {
+    return known(static_cast<double>(instruction.timing->host_ns), "recorded");
+  }
+  const std::size_t launches = instruction.timing ? instruction.timing->launches : 1;
+  return host_time_of(host, known_as, launches);
+}
+
+}  // namespace
+
+CostParts cost_parts(const Platform& platform, const std::string& host) {
+  CostParts parts;
+  if (auto collectives = section_of(platform, "collectives", collectives_from_json)) {
+    parts.communication = [collectives](const CommCall& call) {
+      return estimate(*collectives, call);
+    };
+  }
+  const auto hosts = section_of(platform, "overheads", overheads_from_json);
+  if (!hosts) {
+    return parts;
+  }
+  const auto found = std::ranges::find(*hosts, host, &HostOverheads::host);
+  if (found == hosts->end()) {
+    return parts;
+  }
+  const HostOverheads* overheads = &*found;
+  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {
+    return instruction.timing ? known(static_cast<double>(instruction.timing->gap_ns), "recorded")
+                              : gap_of(*overheads);
+  };
+  if (!overheads->operators.empty()) {
+    parts.host = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {
+      return host_time(*overheads, instruction);
+    };
+  }
+  return parts;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,147 @@
+#include "predictor/sections/fit_sections.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/support/error.h"
+#include "predictor/collectives/models_json.h"
+#include "predictor/embedding/fitted_json.h"
+#include "predictor/overheads/observe.h"
+#include "predictor/overheads/overheads_json.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::size_t kHeadBytes = 4096;
+
+bool holds(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+void add_collectives(const et_schema::InputFile& file, SectionRows& rows) {
+  ReadCollectives read = parse_collective_rows(file.data, file.name);
+  rows.collectives.insert(rows.collectives.end(), read.rows.begin(), read.rows.end());
+  for (const auto& [reason, count] : read.left_out) {
+    rows.left_out[reason] += count;
+  }
+}
+
+std::string ranks_text(const Series& series) {
+  std::string text;
+  for (const SizeCurve& curve : series.curves) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", curve.ranks);
+  }
+  return text;
+}
+
+std::size_t sizes_of(const Series& series) {
+  std::size_t sizes = 0;
+  for (const SizeCurve& curve : series.curves) {
+    sizes += curve.ln_bytes.size();
+  }
+  return sizes;
+}
+
+void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
+  const CollectiveModels models = fit_collectives(rows);
+  sections.json["collectives"] = to_json(models);
+  for (const Series& series : models.series) {
+    sections.models.push_back(
+        {"collectives",
+         fmt::format("{} {} on {}, {} node{}, {} ranks", et_schema::to_string(series.key.kind),
+                     et_schema::to_string(series.key.dtype),
+                     series.key.on_device ? "a device" : "hosts", series.key.nodes,
+                     series.key.nodes == 1 ? "" : "s", ranks_text(series)),
+         "alpha_beta+residual", sizes_of(series), series.left_out});
+  }
+}
+
+void fit(const std::vector<EmbeddingRow>& rows, FittedSections& sections) {
+  const EmbeddingModel model = fit_embedding(rows, CacheModel::kReuse);
+  sections.json["embeddings"] = to_json(model);
+  for (const auto& [name, fit] :
+       {std::pair("forward", &model.forward), std::pair("backward", &model.backward)}) {
+    sections.models.push_back(
+        {"embeddings",
+         fmt::format("{}, a cache of {:.3g} MiB", name, fit->cache_bytes / (1U << 20U)),
+         "terms by reuse", fit->left_out.n, fit->left_out});
+  }
+}
+
+void fit(const OverheadSamples& samples, FittedSections& sections) {
+  const HostOverheads host = summarize(samples, "python");
+  sections.json["overheads"] = to_json(std::vector{host});
+  sections.models.push_back({"overheads",
+                             fmt::format("{}: {} operators, {} kinds of launches", host.host,
+                                         host.operators.size(), host.t4.size()),
+                             fmt::format("T1 {:.2f} us", host.t1.mean_ns / 1e3),
+                             host.t1.n,
+                             {}});
+}
+
+}  // namespace
+
+bool SectionRows::empty() const {
+  return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
+         overheads.operators.empty();
+}
+
+bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
+  const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
+  if (holds(head, "\"understudy-embedding-rows\"")) {
+    const std::vector<EmbeddingRow> read = parse_embedding_rows(file.data, file.name);
+    rows.embeddings.insert(rows.embeddings.end(), read.begin(), read.end());
+  } else if (is_collective_rows(file.data)) {
+    add_collectives(file, rows);
+  } else if (holds(file.data, "\"traceEvents\"")) {
+    merge(rows.overheads, observe(et_schema::parse_kineto(file.data, file.name)));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
+                                            SectionRows& rows) {
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    std::size_t taken = 0;
+    std::size_t left = 0;
+    if (!std::filesystem::is_directory(path, ignored)) {
+      et_schema::read_input_files(
+          path, et_schema::process_limits(),
+          [&](et_schema::InputFile&& file) { ++(add_section_file(file, rows) ? taken : left); });
+    }
+    if (taken > 0 && left > 0) {
+      throw et_schema::bad_input("an archive of several kinds of measurements",
+                                 {.file = path,
+                                  .expected = "files of one kind",
+                                  .got = "rows of operators beside others",
+                                  .hint = "unpack it and give the files"});
+    }
+    if (taken == 0) {
+      others.push_back(path);
+    }
+  }
+  return others;
+}
+
+FittedSections fit_sections(const SectionRows& rows) {
+  FittedSections sections;
+  if (!rows.collectives.empty()) {
+    fit(rows.collectives, sections);
+  }
+  if (!rows.embeddings.empty()) {
+    fit(rows.embeddings, sections);
+  }
+  if (!rows.overheads.t1_ns.empty() || !rows.overheads.operators.empty()) {
+    fit(rows.overheads, sections);
+  }
+  return sections;
+}
+
+}  // namespace understudy::predictor
