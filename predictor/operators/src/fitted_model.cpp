@@ -101,8 +101,8 @@ std::unique_ptr<CallModel> fit_larger_half(Candidate candidate, const Samples& b
   TreeOptions trees = options.trees;
   trees.trees /= kFewerTrees;
   trees.rate *= 2;
-  return fit_model(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
-                   trees);
+  return fit_beyond(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
+                    trees);
 }
 
 /// What a fit to the smaller nine tenths misses the largest tenth by.

@@ -118,6 +118,18 @@ Trees read_trees(const JsonField& field) {
   }
 }
 
+Trend read_trend(const JsonField& model) {
+  const auto field = model.find("trend");
+  if (!field) {
+    return {};
+  }
+  const std::vector<JsonField> items = field->items();
+  if (items.size() != 2) {
+    field->fail("slope and knee");
+  }
+  return {finite(items[0]), finite(items[1])};
+}
+
 OperatorCodes read_codes(const JsonField& field) {
   OperatorCodes codes;
   for (const auto& [op, code] : field.members()) {
@@ -190,6 +202,13 @@ void TreesModel::append_json(std::string& out) const {
   begin(out, kind());
   out += ",\"base\":";
   append_base(out, base_);
+  if (trend_.slope != 0) {
+    out += ",\"trend\":[";
+    append_number(out, trend_.slope);
+    out += ",";
+    append_number(out, trend_.knee);
+    out += "]";
+  }
   out += ",\"operators\":";
   append_codes(out, codes_);
   out += ",\"trees\":";
@@ -275,7 +294,7 @@ std::unique_ptr<CallModel> read_model(const JsonField& field,
     case Candidate::kTwoClock:
       return std::make_unique<TwoClockModel>(read_base(field.at("base")));
     case Candidate::kTrees:
-      return std::make_unique<TreesModel>(read_base(field.at("base")),
+      return std::make_unique<TreesModel>(read_base(field.at("base")), read_trend(field),
                                           read_codes(field.at("operators")),
                                           read_trees(field.at("trees")));
     case Candidate::kNearest:

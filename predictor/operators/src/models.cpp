@@ -25,6 +25,40 @@ double base_ln(const TwoClock& base, const Point& point) {
   return std::log(base_ns(base, point.compute_ns, point.memory_ns));
 }
 
+double ln_bound(const Point& point) {
+  return std::log(std::max(bound_ns(point), 1.0));
+}
+
+/// Slope of the line of least absolute deviations, by least squares reweighed.
+double steepness(const std::vector<std::pair<double, double>>& points) {
+  constexpr int kRounds = 20;
+  constexpr double kLeastDeviation = 0.02;
+  std::vector<double> weights(points.size(), 1.0);
+  double slope = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto& [px, py] = points[i];
+      w += weights[i];
+      x += weights[i] * px;
+      y += weights[i] * py;
+      xx += weights[i] * px * px;
+      xy += weights[i] * px * py;
+    }
+    const double spread = w * xx - x * x;
+    if (spread <= 1e-9 * w * xx) {
+      return 0;  // all of one size
+    }
+    slope = (w * xy - x * y) / spread;
+    const double offset = (y - slope * x) / w;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double deviation = std::abs(points[i].second - offset - slope * points[i].first);
+      weights[i] = 1 / std::max(deviation, kLeastDeviation);
+    }
+  }
+  return slope;
+}
+
 /// Few rows cannot fill 300 trees of 64 leaves.
 TreeOptions fitting(TreeOptions options, std::size_t rows) {
   constexpr std::size_t kFew = 300;
@@ -41,13 +75,17 @@ TreeOptions fitting(TreeOptions options, std::size_t rows) {
   return options;
 }
 
-std::unique_ptr<CallModel> fit_trees(const Samples& samples, const TreeOptions& options) {
+std::unique_ptr<CallModel> fit_trees(const Samples& samples, const TreeOptions& options,
+                                     bool carries_on) {
   const TwoClock base = fit_two_clock(base_samples(samples));
-  const TwoClockModel alone(base);
-  const std::vector<double> residuals = residuals_of(samples, alone);
+  std::vector<double> residuals = residuals_of(samples, TwoClockModel(base));
+  const Trend trend = carries_on ? trend_of(samples, residuals) : Trend();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    residuals[i] -= trend(samples[i]->point);
+  }
   OperatorCodes codes = OperatorCodes::of(samples, residuals);
   Trees trees = grow(samples, residuals, codes, options);
-  return std::make_unique<TreesModel>(base, std::move(codes), std::move(trees));
+  return std::make_unique<TreesModel>(base, trend, std::move(codes), std::move(trees));
 }
 
 double mean_error(const Samples& samples, const CallModel& model) {
@@ -206,12 +244,37 @@ double TwoClockModel::ln_ns(const Point& point) const {
 }
 
 double TreesModel::ln_ns(const Point& point) const {
-  return base_ln(base_, point) + trees_(tree_features(point, codes_));
+  return base_ln(base_, point) + trend_(point) + trees_(tree_features(point, codes_));
 }
 
 double TransferredModel::ln_ns(const Point& point) const {
   const double shared = base_ln(base_, point) + trust_ * shared_->residual(point);
   return own_.size() == 0 ? shared : shared + own_(tree_features(point, codes_));
+}
+
+double Trend::operator()(const Point& point) const {
+  return slope * std::max(0.0, ln_bound(point) - knee);
+}
+
+Trend trend_of(const Samples& samples, const std::vector<double>& residuals) {
+  constexpr std::size_t kFewest = 60;
+  if (samples.size() < kFewest) {
+    return {};
+  }
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    points.emplace_back(ln_bound(samples[i]->point), residuals[i]);
+  }
+  std::ranges::stable_sort(points);
+  points.erase(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2));
+  return {steepness(points), points.front().first};
+}
+
+std::unique_ptr<CallModel> fit_beyond(Candidate candidate, const Samples& samples,
+                                      const std::shared_ptr<const SharedModel>& shared,
+                                      const TreeOptions& options) {
+  return candidate == Candidate::kTrees ? fit_trees(samples, options, true)
+                                        : fit_model(candidate, samples, shared, options);
 }
 
 double SharedModel::residual(const Point& point) const {
@@ -253,7 +316,7 @@ std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples
     case Candidate::kTwoClock:
       return std::make_unique<TwoClockModel>(fit_two_clock(base_samples(samples)));
     case Candidate::kTrees:
-      return fit_trees(samples, options);
+      return fit_trees(samples, options, false);
     case Candidate::kMlp:
       return fit_mlp(samples);
     case Candidate::kTransferred:

@@ -37,10 +37,25 @@ class TwoClockModel final : public CallModel {
   TwoClock base_;
 };
 
+/// How what the base leaves goes on with size: a slope over ln of the bound, from a knee on.
+struct Trend {
+  double slope = 0;
+  double knee = 0;
+  /// ln, to be added.
+  [[nodiscard]] double operator()(const Point& point) const;
+};
+/// The slope of the larger half's residuals, least absolute deviations; none of few samples.
+[[nodiscard]] Trend trend_of(const Samples& samples, const std::vector<double>& residuals);
+
+/// As fit_model(), for calls above the samples: trees cannot go on, the trend of residuals does.
+[[nodiscard]] std::unique_ptr<CallModel> fit_beyond(
+    Candidate candidate, const Samples& samples, const std::shared_ptr<const SharedModel>& shared,
+    const TreeOptions& options);
+
 class TreesModel final : public CallModel {
  public:
-  TreesModel(const TwoClock& base, OperatorCodes codes, Trees trees)
-      : base_(base), codes_(std::move(codes)), trees_(std::move(trees)) {}
+  TreesModel(const TwoClock& base, const Trend& trend, OperatorCodes codes, Trees trees)
+      : base_(base), trend_(trend), codes_(std::move(codes)), trees_(std::move(trees)) {}
   [[nodiscard]] Candidate kind() const override { return Candidate::kTrees; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
   [[nodiscard]] const TwoClock* base() const override { return &base_; }
@@ -48,6 +63,7 @@ class TreesModel final : public CallModel {
 
  private:
   TwoClock base_;
+  Trend trend_;
   OperatorCodes codes_;
   Trees trees_;
 };
