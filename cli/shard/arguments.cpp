@@ -13,6 +13,7 @@ constexpr const char* kExamples =
     "  shard tables.json --ranks 8                          by published figures of a V100\n"
     "  shard tables.json --ranks 8 --platform here.platform.json -o plan.json\n"
     "  shard tables.json --ranks 16 --memory 32 --batch 4096   32 GiB and 4,096 samples a rank\n"
+    "  shard tables.json --ranks 8 --cut-any                   large tables in parts, for balance\n"
     "  shard --draw --ranks 4 --heavy --seed 3 -o tables.json  tables to try it on\n";
 
 void refuse_misfits(const ShardArguments& arguments) {
@@ -72,6 +73,8 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
          "platform any number")
       ->check(CLI::Range(1e-6, 1e9))
       ->type_name("GiB");
+  app->add_flag("--cut-any", arguments.cuts_any,
+                "Cut tables in columns also where they fit but hold the others up");
   app->add_flag("--draw", arguments.draw, "Draw a file of tables and write it to --output");
   app->add_flag("--heavy", arguments.heavy, "Draw tables of 20 lookups a bag and more");
   app->add_option("--seed", arguments.seed, "Of the random heuristic, and of what is drawn")

@@ -17,6 +17,7 @@ struct ShardArguments {
   std::optional<std::int64_t> batch;  ///< samples a rank; absent: the file's
   std::optional<double> memory_gib;   ///< of a rank
   std::uint64_t seed = 0;             ///< of the random heuristic and of drawn tables
+  bool cuts_any = false;
   bool draw = false;
   bool heavy = false;
   std::string output;

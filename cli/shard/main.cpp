@@ -49,11 +49,11 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   sharding.platform = platform.name();
   const auto heuristics = predictor::heuristic_plans(sharding.task, sharding.ranks,
                                                      sharding.memory_bytes, costs, arguments.seed);
-  sharding.plans.push_back(
-      predictor::search_plan(sharding.task, sharding.ranks, sharding.memory_bytes, costs,
-                             heuristics, {.progress = [&](std::size_t done, std::size_t total) {
-                               progress.show({.phase = "searching", .done = done, .total = total});
-                             }}));
+  sharding.plans.push_back(predictor::search_plan(
+      sharding.task, sharding.ranks, sharding.memory_bytes, costs, heuristics,
+      {.cuts_any = arguments.cuts_any, .progress = [&](std::size_t done, std::size_t total) {
+         progress.show({.phase = "searching", .done = done, .total = total});
+       }}));
   sharding.plans.insert(sharding.plans.end(), heuristics.begin(), heuristics.end());
   return sharding;
 }

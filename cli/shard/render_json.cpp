@@ -43,6 +43,7 @@ ordered_json plan_json(const Plan& plan) {
                        {"forward_ms", estimate_json(time.forward)},
                        {"all_to_all_ms", estimate_json(time.all_to_all)},
                        {"backward_ms", estimate_json(time.backward)},
+                       {"rank_of", plan.rank_of},
                        {"ranks", ordered_json::array()}};
   std::vector<int> shards(plan.ranks.size());
   for (const int rank : plan.rank_of) {

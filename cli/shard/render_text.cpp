@@ -126,7 +126,7 @@ std::string cuts_text(const Sharding& sharding) {
                  fmt::format("{}", plan.rank_of[i])});
     }
   }
-  return table.empty() ? "" : "\nTables that fit on no rank whole\n" + table.to_text();
+  return table.empty() ? "" : "\nTables in parts\n" + table.to_text();
 }
 
 /// What of the figures is no measurement of the platform's.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+#include "et_schema/support/error.h"
+
 namespace understudy::predictor {
 namespace {
 
@@ -72,8 +74,9 @@ ShardTask draw_task(const DrawOptions& options) {
   constexpr double kFewest = 0.7;
   constexpr double kMost = 1.3;
   constexpr double kUsable = 0.8;
+  constexpr int kMostDraws = 10'000;
   Draws draws(options.seed);
-  while (true) {
+  for (int draw = 0; draw < kMostDraws; ++draw) {
     const auto fewest = static_cast<std::size_t>(kTablesARank * options.ranks * kFewest);
     const auto most = static_cast<std::size_t>(kTablesARank * options.ranks * kMost);
     ShardTask task;
@@ -88,6 +91,11 @@ ShardTask draw_task(const DrawOptions& options) {
       return task;
     }
   }
+  throw et_schema::usage_error("no tables were drawn that fit",
+                               {.field = "--memory",
+                                .expected = "more than a few tables of up to 20 million rows take",
+                                .got = "10,000 draws that do not fit",
+                                .hint = "give more memory, or cut the tables' rows by hand"});
 }
 
 }  // namespace understudy::predictor

@@ -98,15 +98,16 @@ std::vector<std::vector<int>> starts_of(const std::vector<ShardLoad>& loads, int
   return starts;
 }
 
-}  // namespace
-
-Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const ShardCosts& costs,
-                 const std::vector<Plan>& starts, const SearchOptions& options) {
-  Plan plan;
-  plan.name = "search";
-  plan.shards = shards_that_fit(task, ranks, memory_bytes);
-  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, *costs.embedding);
-  const auto all = starts_of(loads, ranks, memory_bytes, costs, starts, plan.shards);
+/// Moves shards from each start as long as that shortens the step. Nothing where none fits.
+std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
+                              double memory_bytes, const ShardCosts& costs,
+                              const std::vector<Plan>& plans, const SearchOptions& options) {
+  const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, *costs.embedding);
+  const auto all = starts_of(loads, ranks, memory_bytes, costs, plans, shards);
+  if (all.empty()) {
+    return std::nullopt;
+  }
+  Plan plan{.name = "search", .shards = shards};
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < all.size(); ++i) {
     Balance balance(loads, all[i], ranks, memory_bytes, costs);
@@ -120,7 +121,60 @@ Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const Sh
       options.progress(i + 1, all.size());
     }
   }
-  if (all.empty()) {
+  evaluate(plan, task, ranks, memory_bytes, costs);
+  return plan;
+}
+
+/// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
+std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Plan& plan, int ranks,
+                                                const ShardCosts& costs) {
+  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, *costs.embedding);
+  const auto largest = std::ranges::max_element(
+      loads, {}, [](const ShardLoad& load) { return load.forward + load.backward; });
+  std::vector<Shard> shards = plan.shards;
+  const auto place = shards.begin() + (largest - loads.begin());
+  const std::int64_t end =
+      place->split == Split::kColumns ? place->end : task.tables[place->table].table.dim;
+  const std::int64_t begin = place->split == Split::kColumns ? place->begin : 0;
+  const std::int64_t half = (end - begin) / 2 / kLeastColumns * kLeastColumns;
+  if (place->split == Split::kRows || half < kLeastColumns) {
+    return std::nullopt;
+  }
+  const Shard second{place->table, Split::kColumns, begin + half, end};
+  *place = {place->table, Split::kColumns, begin, begin + half};
+  shards.insert(place + 1, second);
+  return shards;
+}
+
+/// Cuts as long as that is worth a hundredth of the step. Several parts may hold the others up
+/// alike: only so many cuts as there are ranks without any gain end it.
+Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
+               const ShardCosts& costs, const SearchOptions& options) {
+  constexpr double kWorth = 0.99;
+  Plan best = plan;
+  for (int idle = 0; idle < ranks; ++idle) {
+    const auto shards = halve_largest(task, plan, ranks, costs);
+    std::optional<Plan> cut =
+        shards ? best_plan(task, *shards, ranks, memory_bytes, costs, {}, options) : std::nullopt;
+    if (!cut) {
+      break;
+    }
+    plan = std::move(*cut);
+    if (plan.time.ns() < kWorth * best.time.ns()) {
+      best = plan;
+      idle = -1;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const ShardCosts& costs,
+                 const std::vector<Plan>& starts, const SearchOptions& options) {
+  std::optional<Plan> plan = best_plan(task, shards_that_fit(task, ranks, memory_bytes), ranks,
+                                       memory_bytes, costs, starts, options);
+  if (!plan) {
     throw et_schema::usage_error(
         "the tables do not fit",
         {.field = "--memory",
@@ -128,8 +182,8 @@ Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const Sh
          .got = fmt::format("{:.3g} GiB on each of {} ranks", memory_bytes / (1U << 30U), ranks),
          .hint = "a little more memory: in sum it is enough"});
   }
-  evaluate(plan, task, ranks, memory_bytes, costs);
-  return plan;
+  return options.cuts_any ? with_cuts(std::move(*plan), task, ranks, memory_bytes, costs, options)
+                          : std::move(*plan);
 }
 
 }  // namespace understudy::predictor

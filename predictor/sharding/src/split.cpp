@@ -10,8 +10,6 @@ namespace understudy::predictor {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-/// Kernels read rows in pieces of four numbers.
-constexpr std::int64_t kLeastColumns = 4;
 
 [[noreturn]] void refuse(const ShardTask& task, int ranks, double memory_bytes) {
   double sum = 0;

@@ -171,6 +171,35 @@ TEST(Splits, NorAreThoseThatLeaveNoRoomForAPart) {
             "  hint:     a little more memory: in sum it is enough\n");
 }
 
+/// Lookups cost by the bytes of their rows.
+class WideEmbeddingCosts final : public EmbeddingCosts {
+ public:
+  [[nodiscard]] double load(const EmbeddingTable& table, double batch,
+                            Direction /*direction*/) const override {
+    return batch * table.pooling * static_cast<double>(table.dim);
+  }
+  [[nodiscard]] Estimate time(double load, Direction /*direction*/) const override {
+    return known(load, "wide");
+  }
+};
+
+TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
+  const WideEmbeddingCosts embedding;
+  const ShardCosts costs{&embedding, [](double bytes, int) { return known(bytes, "plain"); }};
+  const ShardTask task{{table("large", 1000, 64, 100), table("b", 10, 64, 1), table("c", 10, 8, 1)},
+                       8};
+  const Plan whole_tables = search_plan(task, 4, kAnyMemory, costs, {});
+  const Plan cut = search_plan(task, 4, kAnyMemory, costs, {}, {.cuts_any = true});
+  EXPECT_EQ(whole_tables.shards.size(), 3U);
+  EXPECT_LT(cut.time.ns(), 0.3 * whole_tables.time.ns());
+  std::int64_t columns = 0;
+  for (const Shard& shard : cut.shards) {
+    columns += shard.table == 0 ? shard.end - shard.begin : 0;
+    EXPECT_EQ(shard.split, shard.table == 0 ? Split::kColumns : Split::kNone);
+  }
+  EXPECT_EQ(columns, 64);
+}
+
 TEST(SearchProgress, TellsHowFarItIs) {
   std::vector<std::size_t> done;
   const ShardTask task = few_tables(1, 6);

@@ -109,5 +109,10 @@ TEST(Draw, KeepsToTheMemory) {
   EXPECT_LE(bytes, 0.8 * 2 * memory);
 }
 
+TEST(Draw, GivesUpWhereNothingFits) {
+  EXPECT_THROW((void)draw_task({.ranks = 1, .is_heavy = false, .seed = 1, .memory_bytes = 1000}),
+               et_schema::Error);
+}
+
 }  // namespace
 }  // namespace understudy::predictor

@@ -18,6 +18,7 @@ struct DrawOptions {
 /// tables. Their tables come from a dataset; these have its spread: rows from a hundred to some ten
 /// million, uniform in ln; 32 to 256 wide; 1 to 20 or, if heavy, 20 to 200 lookups a bag; reuse as
 /// the dataset's of 2022, tilted for each table. The same seed draws the same task everywhere.
+/// Throws Error (usage) where none of many draws fits into the memory.
 [[nodiscard]] ShardTask draw_task(const DrawOptions& options);
 
 }  // namespace understudy::predictor

@@ -78,13 +78,13 @@ struct RankTime {
 
 /// Which rank holds which shard.
 struct Plan {
-  std::string name;           ///< "size_greedy", "search"
-  std::vector<Shard> shards;  ///< in the order of tables
-  std::vector<int> rank_of;   ///< of each shard
-  bool fits = true;           ///< no rank holds more than its memory
-  std::vector<RankLoad> ranks;
-  std::vector<RankTime> rank_times;
-  StepTime time;
+  std::string name;               ///< "size_greedy", "search"
+  std::vector<Shard> shards;      ///< in the order of tables
+  std::vector<int> rank_of = {};  ///< of each shard
+  bool fits = true;               ///< no rank holds more than its memory
+  std::vector<RankLoad> ranks = {};
+  std::vector<RankTime> rank_times = {};
+  StepTime time = {};
 };
 
 /// Fills in what follows from shards and ranks.

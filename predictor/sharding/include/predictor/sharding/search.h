@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -7,7 +8,12 @@
 
 namespace understudy::predictor {
 
+/// Parts have a multiple of so many columns: kernels read rows in pieces of four numbers.
+inline constexpr std::int64_t kLeastColumns = 4;
+
 struct SearchOptions {
+  /// Also cuts tables that would fit, in columns, as long as a cut makes the step shorter by 1 %.
+  bool cuts_any = false;
   /// Told how many of how many starts are done.
   std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
