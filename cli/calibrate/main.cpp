@@ -1,36 +1,47 @@
-#include "calibrate/fit_files.h"
-#include "common/run_main.h"
+#include <csignal>
 
-namespace understudy::cli {
+#include "calibrate/arguments.h"
+#include "calibrate/measure.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "common/stop_signals.h"
+
 namespace {
 
-constexpr const char* kExamples =
-    "  calibrate operators.jsonl -o here.platform.json    from `replay --operator-times`\n"
-    "  calibrate kernels/ --spec cards/ -o cards.platform.json\n"
-    "                                                     tables of several cards, told apart by\n"
-    "                                                     their column Device\n"
-    "  calibrate kernels/ few.csv --spec cards/ -o new.platform.json\n"
-    "                                                     a card with a few calls of its own\n";
+using understudy::cli::CalibrateArguments;
+using understudy::cli::CalibrationSummary;
 
-int calibrate(int argc, char** argv) {
-  FitArguments arguments;
-  const auto app = make_app(
-      {.name = "calibrate",
-       .description = "Fits models of what operators take to measurements: a platform file, which "
-                      "predict reads.",
-       .examples = kExamples,
-       .failure = "the platform file could not be written"});
-  add_fit_options(*app, arguments);
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
-  return fit_files(arguments);
+void print(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
+  using understudy::cli::Format;
+  switch (arguments.format) {
+    case Format::kText:
+      if (!arguments.quiet) {
+        understudy::cli::print_output(to_text(summary, arguments.rows));
+      }
+      break;
+    case Format::kJson:
+      understudy::cli::print_output(to_json(summary, arguments.rows));
+      break;
+    case Format::kCsv:
+      understudy::cli::print_output(to_csv(summary));
+      break;
+  }
 }
 
 }  // namespace
-}  // namespace understudy::cli
 
 int main(int argc, char** argv) {
-  return understudy::cli::run_main("calibrate", argc, argv,
-                                   [&] { return understudy::cli::calibrate(argc, argv); });
+  return understudy::cli::run_main("calibrate", argc, argv, [&] {
+    const CalibrateArguments arguments = understudy::cli::read_calibrate_arguments(argc, argv);
+    understudy::cli::Progress progress;
+    if (arguments.quiet) {
+      progress.silence();
+    }
+    const CalibrationSummary summary = measure_operators(arguments, progress);
+    progress.clear();
+    print(arguments, summary);
+    return summary.signal == 0 ? understudy::cli::kStatusOk
+                               : understudy::cli::status_of_signal(summary.signal);
+  });
 }

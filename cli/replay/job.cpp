@@ -27,6 +27,9 @@
 namespace understudy::cli {
 namespace {
 
+constexpr const char* kEndingWords =
+    "\nreplay: ending the measurement, to report what there is; once more ends it at once\n";
+
 using et_schema::Bench;
 using et_schema::Error;
 using et_schema::Report;
@@ -287,7 +290,7 @@ replayer::RankRun ReplayJob::measure() {
   options.monitor.stop_signal = &StopSignals::signal();
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {
     if (at.phase == replayer::Phase::kIterations) {
-      signals_.listen(is_first());  // before, there is nothing to be kept
+      signals_.listen(is_first() ? kEndingWords : nullptr);  // before, there is nothing to be kept
     }
     progress_.show({replayer::to_string(at.phase), at.done, at.total, at.left_s});
   };

@@ -8,10 +8,10 @@
 
 #include "backends/backend.h"
 #include "common/progress.h"
+#include "common/stop_signals.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/report.h"
 #include "replay/arguments.h"
-#include "replay/stop_signals.h"
 
 namespace understudy::cli {
 

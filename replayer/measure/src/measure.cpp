@@ -22,9 +22,9 @@
 #include "operator_times.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
+#include "replayer/measure/speed_probe.h"
 #include "replayer/memory/memory.h"
 #include "replayer/run/run_error.h"
-#include "speed_probe.h"
 #include "stop_rule.h"
 
 namespace understudy::replayer {

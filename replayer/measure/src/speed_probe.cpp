@@ -1,4 +1,4 @@
-#include "speed_probe.h"
+#include "replayer/measure/speed_probe.h"
 
 #include <ATen/Parallel.h>
 

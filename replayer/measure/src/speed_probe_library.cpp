@@ -1,7 +1,7 @@
 // The replay's speed probe as a library of one C function, so that a Python program's steps are
 // held to the same piece of work. Python loads it with ctypes, after torch.
 
-#include "speed_probe.h"
+#include "replayer/measure/speed_probe.h"
 
 extern "C" {
 

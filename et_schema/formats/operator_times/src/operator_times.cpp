@@ -18,6 +18,9 @@ namespace {
 constexpr const char* kFormat = "understudy-operator-times";
 constexpr const char* kHint = "make the file again with `replay --operator-times`";
 
+constexpr std::string_view kCold = "cold";
+constexpr std::string_view kWarm = "warm";
+
 constexpr std::array<std::pair<TimedAs, std::string_view>, 4> kNames = {
     {{TimedAs::kExact, "exact"},
      {TimedAs::kSubstitute, "substitute"},
@@ -37,6 +40,10 @@ constexpr std::array<Figure, 5> kFigures = {{{"min_ns", &TimeStats::min_ns},
 
 class Writer {
  public:
+  std::string write(const InstructionTime& row) {
+    write_row(row);
+    return std::move(out_);
+  }
   std::string write(const OperatorTimes& times) {
     begin("format", kFormat);
     integer("version", kOperatorTimesVersion);
@@ -73,7 +80,29 @@ class Writer {
     } else {
       out_ += "null";
     }
+    if (row.conditions) {
+      write_conditions(*row.conditions);
+    }
     out_ += "}\n";
+  }
+
+  void write_conditions(const TimedConditions& conditions) {
+    key("conditions");
+    begin("call", conditions.call);
+    text("cache", conditions.is_cold ? kCold : kWarm);
+    integer("threads", conditions.threads);
+    number("zeros", conditions.zeros);
+    number("speed_probe_ms", conditions.speed_probe_ms);
+    number("at_s", conditions.at_s);
+    if (conditions.lookups) {
+      key("lookups");
+      out_ += "{\"rows\":";
+      append_json_int(out_, conditions.lookups->rows);
+      integer("lookups", conditions.lookups->lookups);
+      integer("unique", conditions.lookups->unique);
+      out_ += "}";
+    }
+    out_ += "}";
   }
 
   void begin(const char* name, std::string_view value) {
@@ -94,6 +123,10 @@ class Writer {
   void integer(const char* name, std::int64_t value) {
     key(name);
     append_json_int(out_, value);
+  }
+  void number(const char* name, double value) {
+    key(name);
+    append_json_double(out_, value);
   }
   void unsigned_integer(const char* name, std::uint64_t value) {
     key(name);
@@ -166,6 +199,28 @@ TimeStats read_stats(const JsonField& field) {
   return stats;
 }
 
+bool read_cache(const JsonField& field) {
+  if (field.as_text() != kCold && field.as_text() != kWarm) {
+    field.fail("cold or warm", field.as_text());
+  }
+  return field.as_text() == kCold;
+}
+
+TimedConditions read_conditions(const JsonField& field) {
+  TimedConditions conditions;
+  conditions.call = field.at("call").as_text();
+  conditions.is_cold = read_cache(field.at("cache"));
+  conditions.threads = field.at("threads").as_int32();
+  conditions.zeros = field.at("zeros").as_double();
+  conditions.speed_probe_ms = field.at("speed_probe_ms").as_double();
+  conditions.at_s = field.at("at_s").as_double();
+  if (const auto lookups = field.find("lookups")) {
+    conditions.lookups = {lookups->at("rows").as_int(), lookups->at("lookups").as_int(),
+                          lookups->at("unique").as_int()};
+  }
+  return conditions;
+}
+
 InstructionTime read_row(const JsonField& line) {
   InstructionTime row;
   row.rank = line.at("rank").as_int32();
@@ -181,6 +236,9 @@ InstructionTime read_row(const JsonField& line) {
   const JsonField device = line.at("device");
   if (!device.is_null()) {
     row.device = read_stats(device);
+  }
+  if (const auto conditions = line.find("conditions")) {
+    row.conditions = read_conditions(*conditions);
   }
   return row;
 }
@@ -223,6 +281,10 @@ std::string_view to_string(TimedAs as) {
 
 std::string to_json_lines(const OperatorTimes& times) {
   return Writer().write(times);
+}
+
+std::string to_json_line(const InstructionTime& row) {
+  return Writer().write(row);
 }
 
 OperatorTimes parse_operator_times(std::string_view text, const std::string& file) {

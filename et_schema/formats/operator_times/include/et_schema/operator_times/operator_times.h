@@ -36,6 +36,25 @@ struct TimedTensor {
   bool operator==(const TimedTensor&) const = default;
 };
 
+/// Under what a calibration timed a call of its own making.
+struct TimedConditions {
+  std::string call;      ///< the whole call as text, numbers and layouts included
+  bool is_cold = false;  ///< what it read and wrote lay in no cache; else it was run just before
+  int threads = 1;       ///< of the operator
+  double zeros = 0;      ///< share of the elements that were zero, where that decides the time
+  double speed_probe_ms = 0;  ///< of the machine just before (docs/metrics.md, "Speed probe")
+  double at_s = 0;            ///< seconds of measuring before it, over all runs of the calibration
+  /// Of indices into a table: what a lookup's time depends on besides the shapes.
+  struct Lookups {
+    std::int64_t rows = 0;     ///< that the table has
+    std::int64_t lookups = 0;  ///< indices
+    std::int64_t unique = 0;   ///< different ones among them
+    bool operator==(const Lookups&) const = default;
+  };
+  std::optional<Lookups> lookups = {};
+  bool operator==(const TimedConditions&) const = default;
+};
+
 /// One instruction of one rank.
 struct InstructionTime {
   int rank = 0;
@@ -48,8 +67,9 @@ struct InstructionTime {
   TimedAs as = TimedAs::kExact;
   std::vector<TimedTensor> inputs;  ///< in the order of arguments, lists opened
   std::vector<TimedTensor> outputs;
-  TimeStats host;                   ///< of the call on the host's thread
-  std::optional<TimeStats> device;  ///< on the device's stream; null on a CPU
+  TimeStats host;                                  ///< of the call on the host's thread
+  std::optional<TimeStats> device;                 ///< on the device's stream; null on a CPU
+  std::optional<TimedConditions> conditions = {};  ///< of `calibrate`'s rows
   bool operator==(const InstructionTime&) const = default;
 };
 
@@ -67,6 +87,8 @@ struct OperatorTimes {
 
 /// JSON lines, as docs/formats.md says.
 [[nodiscard]] std::string to_json_lines(const OperatorTimes& times);
+/// The line of one row; for files that grow while they are measured.
+[[nodiscard]] std::string to_json_line(const InstructionTime& row);
 /// Reads what to_json_lines wrote. Throws Error (bad input) with the line: not JSON, another
 /// format, a newer version, a field missing or of another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);

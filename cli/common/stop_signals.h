@@ -14,8 +14,9 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Notes signals from here on; before, they end the process. `speaks`: says so on standard error.
-  void listen(bool speaks);
+  /// Notes signals from here on; before, they end the process. The first one says `words` on
+  /// standard error, which live as long as the program; null: nothing.
+  void listen(const char* words);
   /// 0 as long as none has come.
   [[nodiscard]] static const std::atomic<int>& signal();
 

@@ -1,21 +1,19 @@
-#include "replay/stop_signals.h"
+#include "common/stop_signals.h"
 
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
-#include <string_view>
+#include <cstring>
 
 namespace understudy::cli {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
-constexpr std::string_view kWords =
-    "\nreplay: ending the measurement, to report what there is; once more ends it at once\n";
-
 std::atomic<int> noted = 0;
-std::atomic<bool> is_speaking = false;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<const char*> spoken = nullptr;
+static_assert(std::atomic<int>::is_always_lock_free &&
+              std::atomic<const char*>::is_always_lock_free);
 
 /// Sets what a signal does, unless it is ignored.
 void set_action(int number, void (*handler)(int)) {
@@ -35,9 +33,9 @@ extern "C" void note_signal(int number) {
   for (const int each : kSignals) {
     set_action(each, SIG_DFL);
   }
-  if (is_speaking) {
+  if (const char* const words = spoken; words != nullptr) {
     // If nobody reads it, that is no reason to do anything else.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWords.data(), kWords.size());
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, words, std::strlen(words));
   }
 }
 
@@ -51,12 +49,12 @@ StopSignals::~StopSignals() {
   }
 }
 
-void StopSignals::listen(bool speaks) {
+void StopSignals::listen(const char* words) {
   if (is_listening_) {
     return;
   }
   is_listening_ = true;
-  is_speaking = speaks;
+  spoken = words;
   for (const int number : kSignals) {
     set_action(number, note_signal);
   }

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrator/design/call.h"
+
+namespace understudy::calibrator {
+
+/// How calls of one operator are made of a few dimensions, as text.
+///
+/// `dims`: "m:1..8192 s:1|2": a range that is drawn evenly in its logarithm, or one of a few
+/// numbers.
+///
+/// `args`: the operator's arguments in order, apart by blanks; those that are left out have their
+/// defaults. Expressions are integer arithmetic on dimensions.
+/// - {m,k} a tensor of these sizes, of the element type at hand; f{…} float32, i{…} int64, b{…}
+///   bool, w{} a Python number; behind it: ' its last two dimensions may lie in memory the other
+///   way round, ^ its second and third do, z some of its elements may be zero;
+/// - =m+1 a number of dimensions; 1 and 0.5 numbers; "text"; true, false, none, undef (no tensor),
+///   dtype (the element type's number);
+/// - [a b] a list; t*a in a list: `a` so many times as dimension t says.
+///
+/// `work`: an expression of what the time grows with, beside the bytes: multiplications.
+/// `made`: elements of the results, where they are more than those of the arguments.
+struct Recipe {
+  std::string_view op;  ///< "aten::mm"
+  std::string_view dims;
+  std::string_view args;
+  std::string_view work = "0";
+  double weight = 1;   ///< its share of the time among its class
+  bool skews = false;  ///< indices are drawn with a skew
+  std::string_view made = "0";
+};
+
+/// What of a point of the design is not a dimension.
+struct Variation {
+  et_schema::DType dtype = et_schema::DType::kFloat32;
+  double layout = 0;  ///< in [0, 1): which tensors lie the other way round
+  double zeros = 0;
+  double skew = 0;
+};
+
+/// One dimension of a recipe.
+struct Dimension {
+  std::string name;
+  std::int64_t low = 1;
+  std::int64_t high = 1;
+  std::vector<std::int64_t> choices;  ///< where there are any: one of them
+};
+[[nodiscard]] std::vector<Dimension> dimensions_of(const Recipe& recipe);
+
+using DimensionValues = std::map<std::string, std::int64_t, std::less<>>;
+
+/// None where a size would be negative, or a tensor without elements.
+[[nodiscard]] std::optional<Call> make_call(const Recipe& recipe, const DimensionValues& values,
+                                            const Variation& variation);
+/// Recipe::work.
+[[nodiscard]] double work_of(const Recipe& recipe, const DimensionValues& values);
+/// Recipe::made.
+[[nodiscard]] double made_elements(const Recipe& recipe, const DimensionValues& values);
+
+}  // namespace understudy::calibrator

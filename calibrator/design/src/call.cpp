@@ -1,0 +1,176 @@
+#include "calibrator/design/call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <variant>
+
+#include "et_schema/model/schema_text.h"
+#include "generator/values/value_flow.h"
+
+namespace understudy::calibrator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Slot;
+
+std::string text_of(const CallTensor& tensor) {
+  const Slot& slot = tensor.layout;
+  std::string text = fmt::format("{}[{}]", to_string(slot.dtype), fmt::join(slot.sizes, ","));
+  if (!slot.sparse && slot.strides != contiguous_strides(slot.sizes)) {
+    text += fmt::format(":[{}]", fmt::join(slot.strides, ","));
+  }
+  if (slot.sparse) {
+    text += fmt::format(" sparse {}", slot.content ? slot.content->elements : 0);
+  }
+  if (slot.wrapped_number) {
+    text += " number";
+  }
+  if (tensor.zeros > 0) {
+    text += fmt::format(" zeros {:.3g}", tensor.zeros);
+  }
+  return text;
+}
+
+std::string text_of(const Argument& argument, const Call& call);
+
+struct ArgumentText {
+  const Call& call;
+  std::string operator()(const Argument::None&) const { return "None"; }
+  std::string operator()(const Argument::Undefined&) const { return "undefined"; }
+  std::string operator()(const Argument::SlotRef& slot) const {
+    return text_of(call.tensors[slot.id]);
+  }
+  std::string operator()(bool value) const { return value ? "True" : "False"; }
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return fmt::format("{}", value); }
+  std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
+  std::string operator()(const Argument::DeviceRef& value) const {
+    return fmt::format("device {}", to_string(value.device));
+  }
+  std::string operator()(const Argument::Opaque& value) const { return value.tag; }
+  std::string operator()(const Argument::List& items) const {
+    std::string text = "[";
+    for (std::size_t i = 0; i < items.size();) {
+      std::size_t same = i;
+      const std::string item = text_of(items[i], call);
+      while (same < items.size() && text_of(items[same], call) == item) {
+        ++same;  // lists of optimizers hold hundreds of equal tensors
+      }
+      constexpr std::size_t kFew = 3;
+      const bool repeats = same - i > kFew;
+      text += fmt::format("{}{}{}", text.size() > 1 ? ", " : "",
+                          repeats ? fmt::format("{} × ", same - i) : "", item);
+      i = repeats ? same : i + 1;
+    }
+    return text + "]";
+  }
+};
+
+std::string text_of(const Argument& argument, const Call& call) {
+  return std::visit(ArgumentText{call}, argument.value);
+}
+
+std::int64_t extent(const Slot& slot) {
+  std::int64_t last = slot.offset;
+  for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
+    if (slot.sizes[i] == 0) {
+      return 0;
+    }
+    last += (slot.sizes[i] - 1) * slot.strides[i];
+  }
+  return last + 1;
+}
+
+et_schema::ValueRule rule_of_zeros(double zeros) {
+  et_schema::ValueRule rule;
+  rule.kind = et_schema::ValueRuleKind::kBernoulli;
+  rule.a = 1 - zeros;
+  rule.why = "calibrate: zeros";
+  return rule;
+}
+
+/// What a number's rule says beyond the call's shapes; empty where there is none.
+std::string text_of(const et_schema::ValueRule& rule) {
+  if (rule.kind == et_schema::ValueRuleKind::kReuse) {
+    return fmt::format("{} of {} to {}", distinct_count(rule.reuse), rule.low, rule.high);
+  }
+  return fmt::format("{} to {}", rule.low, rule.high);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+std::string to_text(const Call& call) {
+  std::string text(et_schema::operator_name(call.schema));
+  text += "(";
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + text_of(call.args[i], call);
+  }
+  text += ")";
+  for (const CallTensor& tensor : call.tensors) {
+    if (tensor.layout.value && is_integral(tensor.layout.dtype)) {
+      text += fmt::format(" {{{}}}", text_of(*tensor.layout.value));
+    }
+  }
+  if (call.index_skew > 0) {
+    text += fmt::format(" skew {:.3g}", call.index_skew);
+  }
+  return text;
+}
+
+std::int64_t tensor_bytes(const Call& call) {
+  std::int64_t bytes = 0;
+  for (const CallTensor& tensor : call.tensors) {
+    bytes += extent(tensor.layout) * item_size(tensor.layout.dtype);
+  }
+  return bytes;
+}
+
+et_schema::Program make_program(const Call& call) {
+  et_schema::Program program;
+  program.schemas.push_back(call.schema);
+  for (const CallTensor& tensor : call.tensors) {
+    Slot slot = tensor.layout;
+    slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
+    slot.external = true;
+    slot.value.reset();
+    et_schema::Storage storage;
+    storage.device = {et_schema::DeviceType::kCpu, -1};
+    storage.external = true;
+    storage.bytes = extent(slot) * item_size(slot.dtype);
+    program.storages.push_back(storage);
+    program.slots.push_back(std::move(slot));
+  }
+  et_schema::Instruction& instruction = program.instructions.emplace_back();
+  instruction.name = et_schema::operator_name(call.schema);
+  instruction.schema = 0;
+  instruction.args = call.args;
+  generator::IndexSpread spread;
+  if (call.index_skew > 0) {
+    spread = {generator::IndexSpread::Kind::kZipf, call.index_skew};
+  }
+  generator::assign_values(program, {}, spread);
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i].layout.value) {
+      program.slots[i].value = call.tensors[i].layout.value;
+    }
+    if (call.tensors[i].zeros > 0) {
+      program.slots[i].value = rule_of_zeros(call.tensors[i].zeros);
+    }
+  }
+  return program;
+}
+
+}  // namespace understudy::calibrator

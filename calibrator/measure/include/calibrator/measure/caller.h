@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "calibrator/design/call.h"
+#include "et_schema/operator_times/operator_times.h"
+
+namespace understudy::calibrator {
+
+/// How often a call is timed.
+struct TimingLimits {
+  std::size_t least = 3;  ///< pairs of a cold and a warm call; one where a call takes a quarter
+                          ///< of a second
+  std::size_t most = 24;
+  double seconds = 0.03;  ///< of these calls, once there are `least`
+};
+
+/// Why a call was not timed.
+struct Refusal {
+  std::string reason;
+};
+
+/// Times calls as a replay does: bound through the same ladder, tried and checked, called boxed
+/// below autograd, measured around the call alone. What a call reads and wrote last is taken out of
+/// the caches before each cold call; a warm call follows each. There is one at a time; it sets the
+/// process's LibTorch threads and keeps its heap.
+class Caller {
+ public:
+  struct Options {
+    std::vector<int> threads = {1};
+    TimingLimits limits;
+    std::uint64_t seed = 0;
+  };
+  explicit Caller(Options options);
+  ~Caller();
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  /// A row for each number of threads, cold and warm, in this order. `instruction` and `node_id`
+  /// are 0, `at_s` is for the caller to set.
+  [[nodiscard]] std::variant<std::vector<et_schema::InstructionTime>, Refusal> time(Call call);
+
+ private:
+  struct Session;
+  [[nodiscard]] double probe_ms(int threads);
+
+  Options options_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace understudy::calibrator

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace understudy::calibrator {
+
+/// A quick model of one area, to tell whether more points would teach anything: a parabola in the
+/// logarithms of bytes and work, and what the three nearest points differ from it. It predicts each
+/// point before it learns it, so its errors are held-out errors. No part of a platform.
+class Learner {
+ public:
+  /// Features as DesignPoint has them.
+  void add(const std::vector<double>& features, double ns);
+  /// Nanoseconds; none as long as there are too few points.
+  [[nodiscard]] std::optional<double> predict(const std::vector<double>& features) const;
+  [[nodiscard]] std::size_t size() const { return points_.size(); }
+
+ private:
+  static constexpr std::size_t kTerms = 5;
+  using Terms = std::array<double, kTerms>;
+  struct Point {
+    std::vector<double> features;
+    double ln_ns = 0;
+  };
+
+  [[nodiscard]] static Terms terms_of(const std::vector<double>& features);
+  [[nodiscard]] Terms fit() const;
+  [[nodiscard]] static double value_at(const Terms& weights, const std::vector<double>& features);
+
+  std::vector<Point> points_;
+  std::array<Terms, kTerms> products_ = {};  ///< Σ term · term
+  Terms targets_ = {};                       ///< Σ term · ln ns
+};
+
+}  // namespace understudy::calibrator

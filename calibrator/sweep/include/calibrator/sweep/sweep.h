@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrator/design/area.h"
+#include "calibrator/sweep/learner.h"
+
+namespace understudy::calibrator {
+
+/// When an area is done.
+struct SweepLimits {
+  double budget_s = 600;  ///< of all areas together
+  double error = 0.05;    ///< mean relative error of the last kJudged predictions
+  std::size_t most_points = 2000;
+};
+
+/// Why no more of an area's calls are measured.
+enum class AreaEnd : std::uint8_t {
+  kOpen,
+  kError,       ///< predictions are good enough
+  kPoints,      ///< as many as there may be
+  kExhausted,   ///< there are no further different calls
+  kRefused,     ///< the first calls did not run
+  kBudget,      ///< the time of all areas is over
+  kInterrupted  ///< the user wished so
+};
+[[nodiscard]] std::string_view to_string(AreaEnd end);
+
+/// What became of an area.
+struct AreaResult {
+  std::string name;
+  std::string op_class;
+  std::size_t points = 0;
+  std::size_t refused = 0;      ///< calls that the operator did not take
+  std::optional<double> error;  ///< of held-out predictions; none: too few points
+  double spent_s = 0;
+  AreaEnd end = AreaEnd::kOpen;
+};
+
+/// What a sweep needs of the world.
+struct SweepHooks {
+  std::function<double()> now_s;
+  /// Times a call: nanoseconds, or none where it does not run.
+  std::function<std::optional<double>(const DesignPoint&)> measure;
+  std::function<bool()> is_interrupted = [] { return false; };
+  /// Points so far, the area at hand, seconds left.
+  std::function<void(std::size_t, const std::string&, double)> progress =
+      [](std::size_t, const std::string&, double) {};
+};
+
+/// Measures the points of areas in turn, next that area which has had the least time for its
+/// weight, until each is known well enough or the time is over.
+class Sweep {
+ public:
+  /// Predictions that an area's error is the mean of.
+  static constexpr std::size_t kJudged = 12;
+  /// Refused calls at its start that end an area.
+  static constexpr std::size_t kMostRefused = 6;
+
+  Sweep(std::vector<Area> areas, SweepLimits limits, SweepHooks hooks);
+
+  /// In the order of the areas.
+  [[nodiscard]] std::vector<AreaResult> run();
+
+ private:
+  struct State {
+    Area area;
+    AreaResult result;
+    Learner learner;
+    std::deque<double> errors;
+    std::set<std::string> seen;
+    std::uint64_t next = 0;
+  };
+
+  [[nodiscard]] State* choose();
+  void measure_next(State& state);
+  [[nodiscard]] std::optional<DesignPoint> next_point(State& state) const;
+  void learn(State& state, const DesignPoint& point, double ns) const;
+  void judge(State& state) const;
+
+  std::vector<State> states_;
+  SweepLimits limits_;
+  SweepHooks hooks_;
+};
+
+}  // namespace understudy::calibrator

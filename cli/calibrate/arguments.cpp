@@ -1,0 +1,130 @@
+#include "calibrate/arguments.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "calibrator/design/area.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  calibrate --rows here.jsonl                    this machine: operators, with 1 thread and "
+    "all\n"
+    "                                                 cores, in 10 minutes\n"
+    "  calibrate --rows here.jsonl                    again: goes on where it was interrupted\n"
+    "  calibrate --for bench.et --rows b.jsonl        the operator calls of benchmarks and their\n"
+    "                                                 neighbours, with --sweep all others, too\n"
+    "  calibrate --only matmul --budget 2m --threads 1 --rows m.jsonl\n"
+    "  mpirun -np 4 calibrate --rows comms.jsonl      communication in groups of 2 and 4\n";
+
+constexpr const char* kMoreStatuses =
+    "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement, and the rows hold "
+    "what\n"
+    "      there is; the second one ends it at once\n";
+
+constexpr double kDefaultBudgetSeconds = 600;
+constexpr double kMostSeconds = 1e6;
+constexpr double kDefaultPercent = 5;
+constexpr double kPercent = 100;
+constexpr int kMostThreads = 4096;
+
+/// "90s", "10m", "1.5h" or a number of seconds; none of other texts.
+std::optional<double> parse_duration_s(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (end == text.c_str() || !(number * scale > 0) || number * scale > kMostSeconds) {
+    return std::nullopt;
+  }
+  return number * scale;
+}
+
+void add_budget_option(CLI::App& app, CalibrateArguments& arguments) {
+  arguments.budget_s = kDefaultBudgetSeconds;
+  app.add_option_function<std::string>(
+         "--budget",
+         [&arguments](const std::string& text) {
+           const std::optional<double> seconds = parse_duration_s(text);
+           if (!seconds) {
+             throw CLI::ValidationError(
+                 "--budget", fmt::format("{} is no duration, as 90s, 10m or 1.5h", text));
+           }
+           arguments.budget_s = *seconds;
+         },
+         "Measure for so long in all, interrupted calibrations included: 90s, 10m, 1h")
+      ->type_name("TIME")
+      ->default_str("10m");
+}
+
+void add_error_option(CLI::App& app, CalibrateArguments& arguments) {
+  arguments.error = kDefaultPercent / kPercent;
+  app.add_option_function<std::string>(
+         "--error",
+         [&arguments](const std::string& text) {
+           const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+           double percent = 0;
+           if (!CLI::detail::lexical_cast(number, percent) ||
+               !(percent > 0 && percent <= kPercent)) {
+             throw CLI::ValidationError(
+                 "--error", fmt::format("{} is no percentage above 0, as 5 or 2.5%", text));
+           }
+           arguments.error = percent / kPercent;
+         },
+         "An operator is known well enough when new calls are predicted this well, on average")
+      ->type_name("X%")
+      ->default_str("5%");
+}
+
+std::vector<int> default_threads() {
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return cores == 1 ? std::vector<int>{1} : std::vector<int>{1, cores};
+}
+
+}  // namespace
+
+CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
+  CalibrateArguments arguments;
+  const auto app = make_app(
+      {.name = "calibrate",
+       .description = "Measures what operators and communication take on this machine, by calls of "
+                      "its own making.",
+       .examples = kExamples,
+       .more_statuses = kMoreStatuses});
+  app->add_option("--rows", arguments.rows,
+                  "The measured rows, as they come: an operator-times file, of communication "
+                  "collective rows; one that is there is gone on with")
+      ->required()
+      ->type_name("FILE");
+  app->add_option("--for", arguments.benches,
+                  "Measure the operator calls of these benchmarks, and calls of neighbouring "
+                  "sizes; may be given again")
+      ->type_name("BENCH");
+  app->add_flag("--sweep", arguments.sweeps,
+                "With --for: all other operators, too; without it they are measured anyway");
+  add_budget_option(*app, arguments);
+  add_error_option(*app, arguments);
+  app->add_option("--only", arguments.only, "Measure operators of this class alone")
+      ->check(CLI::IsMember(calibrator::area_classes()).description(""))
+      ->type_name("CLASS");
+  app->add_option("--threads", arguments.threads,
+                  "Threads of an operator, several with commas; else 1 and this host's cores")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostThreads).description(""))
+      ->type_name("N,…");
+  add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  if (arguments.threads.empty()) {
+    arguments.threads = default_threads();
+  }
+  return arguments;
+}
+
+}  // namespace understudy::cli

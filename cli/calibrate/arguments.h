@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+
+namespace understudy::cli {
+
+/// What `calibrate` was asked to measure.
+struct CalibrateArguments {
+  std::string rows;                  ///< where rows are kept while they are measured
+  std::vector<std::string> benches;  ///< --for
+  bool sweeps = false;               ///< --sweep: beside the calls of benchmarks
+  double budget_s = 0;
+  double error = 0;          ///< of held-out predictions that ends an area
+  std::string only;          ///< a class; empty: all
+  std::vector<int> threads;  ///< of operators
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+/// Throws what parse_arguments() throws.
+[[nodiscard]] CalibrateArguments read_calibrate_arguments(int argc, char** argv);
+
+}  // namespace understudy::cli

@@ -1,0 +1,193 @@
+#include "calibrate/measure.h"
+
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "calibrator/design/bench_calls.h"
+#include "calibrator/measure/caller.h"
+#include "common/output_path.h"
+#include "common/stop_signals.h"
+#include "compile/compile.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/version.h"
+#include "replayer/job/replay.h"
+
+namespace understudy::cli {
+namespace {
+
+using calibrator::Call;
+using calibrator::DesignPoint;
+using et_schema::InstructionTime;
+
+constexpr const char* kEndingWords =
+    "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
+
+/// Whose rows these are: others cannot be gone on with.
+et_schema::OperatorTimes header_of(const std::vector<int>& threads) {
+  et_schema::OperatorTimes times;
+  times.tool_version = et_schema::kToolVersion;
+  times.benchmark =
+      fmt::format("{}, torch {}", replayer::describe_environment({}).cpu_model, TORCH_VERSION);
+  times.device = "cpu";
+  times.threads = *std::ranges::max_element(threads);
+  return times;
+}
+
+class Measuring {
+ public:
+  Measuring(const CalibrateArguments& arguments, Progress& progress)
+      : arguments_(arguments),
+        progress_(progress),
+        journal_(arguments.rows, header_of(arguments.threads)),
+        caller_({.threads = arguments.threads, .limits = {}, .seed = 0}) {
+    summary_.found_rows = journal_.found();
+    summary_.found_s = journal_.found_s();
+    summary_.found_cut_line = journal_.found_cut_line();
+  }
+
+  CalibrationSummary run() {
+    progress_.show("host");
+    summary_.host = calibrator::measure_host_costs();
+    signals_.listen(arguments_.quiet ? nullptr : kEndingWords);
+    measure_benches();
+    if (arguments_.benches.empty() || arguments_.sweeps) {
+      sweep();
+    }
+    summary_.rows = journal_.times().rows.size();
+    summary_.spent_s = spent_s();
+    summary_.signal = StopSignals::signal();
+    return std::move(summary_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] double spent_s() const {
+    return journal_.found_s() + std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+  [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
+  [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
+
+  /// Rows of the call with all threads that are asked for, measured or found; none: refused.
+  std::optional<double> time(const Call& call, const std::string& text,
+                             std::map<std::string, std::uint64_t>& refused) {
+    if (const std::optional<double> known = known_ns(text)) {
+      return known;
+    }
+    auto outcome = caller_.time(call);
+    if (const auto* refusal = std::get_if<calibrator::Refusal>(&outcome)) {
+      ++refused[fmt::format("{}: {}", et_schema::operator_name(call.schema), refusal->reason)];
+      return std::nullopt;
+    }
+    auto& rows = std::get<std::vector<InstructionTime>>(outcome);
+    const double ns = rows.front().host.median_ns;
+    for (InstructionTime& row : rows) {
+      row.instruction = journal_.times().rows.size();
+      row.conditions->call = text;
+      row.conditions->at_s = spent_s();
+      journal_.add(std::move(row));
+    }
+    return ns;
+  }
+
+  /// The cold time with the first number of threads, if the call was timed with all of them.
+  std::optional<double> known_ns(const std::string& text) const {
+    std::set<int> threads;
+    std::optional<double> ns;
+    for (const InstructionTime* const row : journal_.rows_of(text)) {
+      threads.insert(row->conditions->threads);
+      if (row->conditions->is_cold && row->conditions->threads == arguments_.threads.front()) {
+        ns = row->host.median_ns;
+      }
+    }
+    const bool has_all = std::ranges::all_of(arguments_.threads,
+                                             [&](int number) { return threads.contains(number); });
+    return has_all ? ns : std::nullopt;
+  }
+
+  void measure_benches() {
+    calibrator::BenchCalls found;
+    for (const std::string& path : arguments_.benches) {
+      progress_.show("reading");
+      const et_schema::Bench bench = load_bench(path);
+      for (const et_schema::Program& program : bench.programs) {
+        calibrator::add_calls(program, found);
+      }
+    }
+    summary_.of_benches.left_out = found.left_out;
+    std::vector<Call> around;
+    for (const Call& call : found.calls) {
+      std::ranges::move(calibrator::neighbours(call), std::back_inserter(around));
+    }
+    measure_calls("calls of benchmarks", found.calls, summary_.of_benches);
+    measure_calls("neighbours", around, summary_.neighbours);
+  }
+
+  void measure_calls(std::string_view phase, const std::vector<Call>& calls, CallCounts& counts) {
+    counts.calls = calls.size();
+    for (std::size_t i = 0; i < calls.size() && !is_over(); ++i) {
+      progress_.show({phase, i, calls.size(), left_s()});
+      if (is_wanted(calls[i])) {
+        counts.timed += time(calls[i], to_text(calls[i]), counts.refused).has_value() ? 1U : 0U;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_wanted(const Call& call) const {
+    return arguments_.only.empty() ||
+           et_schema::op_class(et_schema::operator_name(call.schema)) == arguments_.only;
+  }
+
+  void sweep() {
+    calibrator::SweepHooks hooks;
+    hooks.now_s = [this] { return spent_s(); };
+    hooks.measure = [this](const DesignPoint& point) {
+      return time(point.call, to_text(point.call), summary_.refused);
+    };
+    hooks.is_interrupted = [] { return StopSignals::signal() != 0; };
+    hooks.progress = [this](std::size_t done, const std::string&, double left) {
+      progress_.show({"operators", done, std::nullopt, left});
+    };
+    calibrator::SweepLimits limits;
+    limits.budget_s = std::max(0.0, left_s());
+    limits.error = arguments_.error;
+    summary_.areas =
+        calibrator::Sweep(calibrator::make_areas(arguments_.only, {}), limits, std::move(hooks))
+            .run();
+  }
+
+  et_schema::Bench load_bench(const std::string& path) {
+    if (et_schema::is_bench_file(path)) {
+      return et_schema::read_bench(path);
+    }
+    generator::GenerateOptions options;
+    options.partial = generator::PartialRanks::kOneAlone;
+    return compile_traces({path}, options, {}, progress_).bench;
+  }
+
+  const CalibrateArguments& arguments_;
+  Progress& progress_;
+  calibrator::Journal journal_;
+  calibrator::Caller caller_;
+  StopSignals signals_;
+  CalibrationSummary summary_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+CalibrationSummary measure_operators(const CalibrateArguments& arguments, Progress& progress) {
+  refuse_output(arguments.rows, arguments.benches, "--rows");
+  return Measuring(arguments, progress).run();
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/arguments.h"
+#include "calibrator/measure/host_costs.h"
+#include "calibrator/sweep/journal.h"
+#include "calibrator/sweep/sweep.h"
+#include "common/progress.h"
+
+namespace understudy::cli {
+
+/// What became of a set of calls that is no area: those of benchmarks, their neighbours.
+struct CallCounts {
+  std::size_t calls = 0;
+  std::size_t timed = 0;
+  std::map<std::string, std::uint64_t> refused;   ///< by operator and reason
+  std::map<std::string, std::uint64_t> left_out;  ///< instructions that are no calls, by reason
+};
+
+/// What a calibration of operators did.
+struct CalibrationSummary {
+  calibrator::HostCosts host;
+  std::size_t found_rows = 0;  ///< of an interrupted calibration
+  double found_s = 0;
+  bool found_cut_line = false;
+  CallCounts of_benches;
+  CallCounts neighbours;
+  std::vector<calibrator::AreaResult> areas;
+  std::map<std::string, std::uint64_t> refused;  ///< of areas, by operator and reason
+  std::size_t rows = 0;
+  double spent_s = 0;
+  int signal = 0;  ///< that ended it; 0: none
+};
+
+/// Measures operators of this machine into the rows' file, and goes on with what is there. Throws
+/// Error: files that cannot be read or written.
+[[nodiscard]] CalibrationSummary measure_operators(const CalibrateArguments& arguments,
+                                                   Progress& progress);
+
+/// For people and for programs.
+[[nodiscard]] std::string to_text(const CalibrationSummary& summary, const std::string& rows);
+[[nodiscard]] std::string to_json(const CalibrationSummary& summary, const std::string& rows);
+[[nodiscard]] std::string to_csv(const CalibrationSummary& summary);
+
+}  // namespace understudy::cli
