@@ -4,7 +4,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,18 +13,15 @@
 #include <utility>
 
 #include "backends/backend.h"
+#include "bound_call.h"
+#include "call_timer.h"
 #include "complete.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
-#include "evict.h"
-#include "replayer/bind/bind.h"
-#include "replayer/bind/decisions.h"
-#include "replayer/bind/externals.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
-#include "replayer/run/run.h"
-#include "replayer/run/trial.h"
+#include "rinse.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -34,136 +30,9 @@ using Clock = std::chrono::steady_clock;
 using et_schema::InstructionTime;
 using et_schema::TimedConditions;
 
-const std::vector<replayer::BoundGroup>& alone() {
-  static const std::vector<replayer::BoundGroup> groups = {{"world", 0, 1}};
-  return groups;
-}
-
 /// Values that operators change in place are restored after so many calls.
 constexpr std::size_t kCallsBetweenRestores = 8;
-/// What is larger leaves the caches by itself.
-constexpr std::size_t kMostEvictedBytes = std::size_t{192} << 20U;
 constexpr double kSecondsBetweenProbes = 0.25;
-
-void evict_tensor(const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.device().is_cpu()) {
-    return;
-  }
-  const std::size_t bytes = tensor.storage().nbytes();
-  if (bytes <= kMostEvictedBytes) {
-    evict(tensor.storage().data(), bytes);
-  }
-}
-
-template <typename Visitor>
-void for_each_tensor(const c10::IValue& value, Visitor&& visit) {
-  if (value.isTensor()) {
-    visit(value.toTensor());
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      visit(tensor);
-    }
-  }
-}
-
-et_schema::TimedTensor describe(const at::Tensor& tensor) {
-  et_schema::TimedTensor timed;
-  timed.dtype = static_cast<et_schema::DType>(tensor.scalar_type());
-  timed.device = {et_schema::DeviceType::kCpu, -1};
-  timed.sizes = tensor.sizes().vec();
-  if (tensor.layout() == at::kStrided) {
-    timed.strides = tensor.strides().vec();
-  }
-  return timed;
-}
-
-/// Times the call alone, as a replay's timing passes do.
-class CallTimer : public replayer::NoHook {
- public:
-  void built(const replayer::Step&) { begin_ = Clock::now(); }
-  void called(const replayer::Step&, const torch::jit::Stack& stack) {
-    ns_ = std::chrono::duration<double, std::nano>(Clock::now() - begin_).count();
-    if (outputs_ != nullptr) {
-      for (const c10::IValue& value : stack) {
-        for_each_tensor(value, [this](const at::Tensor& tensor) {
-          if (tensor.defined()) {
-            outputs_->push_back(describe(tensor));
-          }
-        });
-      }
-      outputs_ = nullptr;
-    }
-    if (evicts_) {
-      for (const c10::IValue& value : stack) {
-        for_each_tensor(value, evict_tensor);
-      }
-    }
-  }
-  void note_outputs(std::vector<et_schema::TimedTensor>& outputs) { outputs_ = &outputs; }
-  void set_evicts(bool evicts) { evicts_ = evicts; }
-  [[nodiscard]] double ns() const { return ns_; }
-
- private:
-  Clock::time_point begin_;
-  double ns_ = 0;
-  bool evicts_ = false;
-  std::vector<et_schema::TimedTensor>* outputs_ = nullptr;
-};
-
-/// A call that is bound and has run once.
-class BoundCall {
- public:
-  BoundCall(const et_schema::Program& program, backends::Backend& backend, std::uint64_t seed)
-      : program_(program),
-        decisions_(program_, {c10::Device(c10::kCPU), false, replayer::Only::kAll}),
-        machine_(program_, backend),
-        externals_(program_, c10::Device(c10::kCPU), seed) {
-    replayer::Trial trial(decisions_, machine_, externals_, backend, alone(), true);
-    bound_ = trial.run().program;
-  }
-
-  /// Empty if it runs as it is.
-  [[nodiscard]] std::string refusal() {
-    const replayer::Decision& decision = decisions_.of(program_.instructions.front());
-    if (decision.how == replayer::How::kDirect && bound_.steps.size() == 1) {
-      return {};
-    }
-    return decision.note.empty() ? "it does not run as it is" : decision.note;
-  }
-
-  void prepare() {
-    externals_.restore();
-    externals_.place(machine_.slots(), machine_.given());
-    machine_.prime(bound_);
-    externals_.remember(bound_);
-  }
-
-  void restore() {
-    externals_.restore();
-    externals_.place(machine_.slots(), machine_.given());
-    machine_.prime(bound_);
-  }
-
-  double run(CallTimer& timer) {
-    machine_.run(bound_, timer);
-    return timer.ns();
-  }
-
-  void evict_inputs() {
-    for (const et_schema::SlotId slot : bound_.externals) {
-      evict_tensor(machine_.slots()[slot]);
-    }
-  }
-
-  [[nodiscard]] const at::Tensor& tensor(et_schema::SlotId slot) { return machine_.slots()[slot]; }
-
- private:
-  const et_schema::Program& program_;
-  replayer::Decisions decisions_;
-  replayer::Machine machine_;
-  replayer::Externals externals_;
-  replayer::BoundProgram bound_;
-};
 
 /// Of an operator with a table and indices into it.
 std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& bound) {
@@ -211,8 +80,8 @@ struct Samples {
   std::vector<double> warm_ns;
 };
 
-Samples sample(BoundCall& call, const TimingLimits& limits) {
-  CallTimer timer;
+Samples sample(BoundCall& call, Rinse& rinse, const TimingLimits& limits, int threads) {
+  CallTimer timer(threads);
   Samples samples;
   call.restore();
   timer.set_evicts(true);
@@ -226,6 +95,7 @@ Samples sample(BoundCall& call, const TimingLimits& limits) {
     if (samples.cold_ns.size() % kCallsBetweenRestores == 0) {
       call.restore();
     }
+    rinse.run();
     call.evict_inputs();
     timer.set_evicts(false);
     samples.cold_ns.push_back(call.run(timer));
@@ -243,6 +113,7 @@ struct Caller::Session {
   at::AutoGradMode grad_mode{true};
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   std::unique_ptr<backends::Backend> backend = backends::make_single_backend({});
+  Rinse rinse{*backend};
   struct Probe {
     Clock::time_point at;
     double ms = 0;
@@ -271,10 +142,10 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
   if (std::string problem = complete(call); !problem.empty()) {
     return Refusal{std::move(problem)};
   }
-  const et_schema::Program program = make_program(call);
   try {
     at::set_num_threads(options_.threads.front());
-    BoundCall bound(program, *session_->backend, options_.seed);
+    BoundCall bound(make_program(call), *session_->backend, options_.seed);
+    const et_schema::Program& program = bound.program();
     if (std::string problem = bound.refusal(); !problem.empty()) {
       return Refusal{std::move(problem)};
     }
@@ -283,7 +154,7 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
     set_name(call, row);
     row.op_class = et_schema::op_class(et_schema::operator_name(call.schema));
     row.inputs = et_schema::timed_tensors(program, program.instructions.front().args);
-    CallTimer outputs;
+    CallTimer outputs(1);
     outputs.note_outputs(row.outputs);
     static_cast<void>(bound.run(outputs));
     TimedConditions conditions;
@@ -297,7 +168,7 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
       at::set_num_threads(threads);
       conditions.threads = threads;
       conditions.speed_probe_ms = probe_ms(threads);
-      Samples samples = sample(bound, options_.limits);
+      Samples samples = sample(bound, session_->rinse, options_.limits, threads);
       for (const bool is_cold : {true, false}) {
         conditions.is_cold = is_cold;
         row.conditions = conditions;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backends/backend.h"
+#include "call_timer.h"
+#include "et_schema/model/program.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/bind/externals.h"
+#include "replayer/run/run.h"
+
+namespace understudy::calibrator {
+
+/// A program of one call that is bound and has run once.
+class BoundCall {
+ public:
+  BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed);
+
+  /// Empty if it runs as it is, else why not.
+  [[nodiscard]] std::string refusal();
+  /// Before it is run.
+  void prepare();
+  /// Gives what it changed its first content again.
+  void restore();
+  double run(CallTimer& timer) {
+    machine_.run(bound_, timer);
+    return timer.ns();
+  }
+  void run() { machine_.run(bound_); }
+  void evict_inputs();
+
+  [[nodiscard]] const at::Tensor& tensor(et_schema::SlotId slot) { return machine_.slots()[slot]; }
+  [[nodiscard]] const et_schema::Program& program() const { return program_; }
+
+ private:
+  et_schema::Program program_;
+  replayer::Decisions decisions_;
+  replayer::Machine machine_;
+  replayer::Externals externals_;
+  replayer::BoundProgram bound_;
+};
+
+}  // namespace understudy::calibrator

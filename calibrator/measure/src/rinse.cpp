@@ -1,0 +1,69 @@
+#include "rinse.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "calibrator/design/call.h"
+#include "calibrator/design/recipe.h"
+#include "complete.h"
+#include "et_schema/support/assert.h"
+
+namespace understudy::calibrator {
+namespace {
+
+constexpr std::array kRecipes = std::to_array<Recipe>({
+    {"aten::mm", "", "{64,64} {64,64}"},
+    {"aten::native_layer_norm", "", "{16,64} [64] {64} {64} 1e-5"},
+    {"aten::_softmax", "", "{16,64} 1 false"},
+    {"aten::cat", "", "[{16,64} {16,64}] 1"},
+    {"aten::gelu", "", "{16,64} \"none\""},
+    {"aten::sum.dim_IntList", "", "{16,64} [0] false"},
+    {"aten::index_select", "", "{64,16} 0 i{64}"},
+    {"aten::addcdiv_", "", "{1024} {1024} {1024} 0.5"},
+    {"aten::copy_", "", "{64,64} {64,64}'"},
+    {"aten::where.self", "", "b{1024} {1024} {1024}"},
+    {"aten::max_pool2d_with_indices", "", "{1,4,9,9} [3 3] [2 2] [1 1]"},
+    {"aten::convolution_backward", "",
+     "{1,4,8,8} {1,4,8,8} {4,4,3,3} [0] [1 1] [1 1] [1 1] false [0 0] 1 [true true false]"},
+});
+
+constexpr double kTransposed = 0.75;
+constexpr std::size_t kLineBytes = 64;
+
+/// Of a core's own cache, the second level; a usual one where the system does not tell.
+std::size_t own_cache_bytes() {
+  constexpr long kUsual = 1L << 20U;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+  const long told = 0;
+#endif
+  return static_cast<std::size_t>(told > 0 ? told : kUsual);
+}
+
+}  // namespace
+
+Rinse::Rinse(backends::Backend& backend) : swept_(2 * own_cache_bytes()) {
+  for (const Recipe& recipe : kRecipes) {
+    Variation variation;
+    variation.layout = kTransposed;
+    Call call = *make_call(recipe, {}, variation);
+    const std::string problem = complete(call);
+    UNDERSTUDY_ASSERT(problem.empty());
+    calls_.push_back(std::make_unique<BoundCall>(make_program(call), backend, 0));
+    calls_.back()->prepare();
+  }
+}
+
+void Rinse::run() {
+  for (const std::unique_ptr<BoundCall>& call : calls_) {
+    call->run();
+  }
+  for (std::size_t at = 0; at < swept_.size(); at += kLineBytes) {
+    asm volatile("" : : "r"(++swept_[at]) : "memory");
+  }
+}
+
+}  // namespace understudy::calibrator
