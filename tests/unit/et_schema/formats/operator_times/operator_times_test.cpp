@@ -56,6 +56,34 @@ TEST(OperatorTimes, AreWrittenAsLinesAndReadBack) {
   EXPECT_EQ(parse_operator_times(kText, "times.jsonl"), sample());
 }
 
+TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
+  OperatorTimes times = sample();
+  times.rows.resize(1);
+  times.rows[0].conditions = TimedConditions{.call = "aten::add.Tensor(…)",
+                                             .is_cold = true,
+                                             .threads = 2,
+                                             .zeros = 0.5,
+                                             .speed_probe_ms = 0.4,
+                                             .at_s = 12.5,
+                                             .lookups = TimedConditions::Lookups{1000, 64, 60}};
+  const std::string text = to_json_lines(times);
+  EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
+  EXPECT_EQ(text.substr(text.find("\"conditions\"")),
+            "\"conditions\":{\"call\":\"aten::add.Tensor(…)\",\"cache\":\"cold\",\"threads\":2,"
+            "\"zeros\":0.5,"
+            "\"speed_probe_ms\":0.4,\"at_s\":12.5,\"lookups\":{\"rows\":1000,\"lookups\":64,"
+            "\"unique\":60}}}\n");
+  std::string other = text;
+  other.replace(other.find("\"cold\""), 6, "\"tepid\"");
+  EXPECT_EQ(refusal(other),
+            "the operator times cannot be read\n"
+            "  file:     times.jsonl, line 2\n"
+            "  field:    conditions.cache\n"
+            "  expected: cold or warm\n"
+            "  got:      tepid\n"
+            "  hint:     make the file again with `replay --operator-times`");
+}
+
 TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
   EXPECT_EQ(time_stats({30, 10, 20}), (TimeStats{3, 10, 12, 20, 28, 20}));
   EXPECT_EQ(time_stats({}), std::nullopt);

@@ -1,0 +1,96 @@
+// The general sweep: what its points are drawn from, and within which limits.
+
+#include "calibrator/design/area.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "calibrator/design/recipes.h"
+
+namespace understudy::calibrator {
+namespace {
+
+std::vector<DesignPoint> points_of(const Area& area, std::size_t count) {
+  std::vector<DesignPoint> points;
+  for (std::uint64_t i = 0; points.size() < count && i < 100 * count; ++i) {
+    if (auto point = area.at(i)) {
+      points.push_back(std::move(*point));
+    }
+  }
+  return points;
+}
+
+TEST(Area, EveryRecipeHasPointsWithinTheLimits) {
+  const CallLimits limits{.bytes = std::int64_t{8} << 20U, .work = 1e8};
+  for (const Area& area : make_areas("", limits)) {
+    const std::vector<DesignPoint> points = points_of(area, 5);
+    EXPECT_EQ(points.size(), 5U) << area.name();
+    for (const DesignPoint& point : points) {
+      EXPECT_LE(tensor_bytes(point.call), limits.bytes) << to_text(point.call);
+      EXPECT_LE(std::exp(point.features[1]), limits.work + 2) << to_text(point.call);
+    }
+  }
+}
+
+TEST(Area, SizesAreDrawnEvenlyInTheirLogarithm) {
+  const Area area({"aten::relu", "n:1..1048576", "{n}"}, {});
+  std::map<int, int> octaves;
+  for (const DesignPoint& point : points_of(area, 400)) {
+    const std::int64_t n = point.call.tensors[0].layout.sizes[0];
+    EXPECT_GE(n, 1);
+    EXPECT_LE(n, 1'048'576);
+    ++octaves[static_cast<int>(std::log2(static_cast<double>(n))) / 5];
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_GE(octaves[i], 70) << "octaves from " << 5 * i;
+  }
+}
+
+TEST(Area, FourOfFivePointsAreFloat32AndHalfOfTheLayoutsPlain) {
+  const Area area({"aten::mm", "m:2..512 k:2..512 n:2..512", "{m,k}' {k,n}'"}, {});
+  std::map<et_schema::DType, int> dtypes;
+  int plain = 0;
+  for (const DesignPoint& point : points_of(area, 500)) {
+    const et_schema::Slot& self = point.call.tensors[0].layout;
+    ++dtypes[self.dtype];
+    plain += self.strides == contiguous_strides(self.sizes) ? 1 : 0;
+  }
+  EXPECT_NEAR(dtypes[et_schema::DType::kFloat32], 400, 25);
+  EXPECT_NEAR(dtypes[et_schema::DType::kBFloat16], 65, 20);
+  EXPECT_NEAR(dtypes[et_schema::DType::kFloat64], 35, 15);
+  EXPECT_NEAR(plain, 250, 40);
+}
+
+TEST(Area, OneClassAlone) {
+  for (const Area& area : make_areas("softmax", {})) {
+    EXPECT_EQ(area.op_class(), "softmax");
+  }
+  const std::vector<std::string> classes = area_classes();
+  for (const char* name :
+       {"attention", "convolution", "copy", "elementwise", "embedding", "index", "matmul",
+        "normalization", "optimizer", "reduction", "softmax", "sort", "view"}) {
+    EXPECT_NE(std::ranges::find(classes, name), classes.end()) << name;
+  }
+}
+
+TEST(Area, ForwardOperatorsHaveTheirBackwards) {
+  std::set<std::string_view> names;
+  for (const Recipe& recipe : recipes()) {
+    names.insert(recipe.op);
+  }
+  for (const char* name : {"aten::convolution_backward", "aten::native_layer_norm_backward",
+                           "aten::native_batch_norm_backward", "aten::_log_softmax_backward_data",
+                           "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+                           "aten::_embedding_bag_backward", "aten::embedding_dense_backward",
+                           "aten::gelu_backward", "aten::threshold_backward",
+                           "aten::max_pool2d_with_indices_backward", "aten::nll_loss_backward"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace understudy::calibrator

@@ -1,0 +1,77 @@
+// A call as a program: layouts, values, text.
+
+#include "calibrator/design/call.h"
+
+#include <gtest/gtest.h>
+
+#include "calibrator/design/recipe.h"
+
+namespace understudy::calibrator {
+namespace {
+
+using et_schema::ValueRuleKind;
+
+constexpr const char* kEmbedding =
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+    "scale_grad_by_freq=False, bool sparse=False) -> Tensor";
+
+Call embedding() {
+  Call call = *make_call({"aten::embedding", "", "{100,8} i{32} -1 false false"}, {}, {});
+  call.schema = kEmbedding;
+  return call;
+}
+
+TEST(Call, BecomesAProgramWhoseTensorsLieInMemoryOfTheirOwn) {
+  const et_schema::Program program = make_program(embedding());
+  ASSERT_EQ(program.instructions.size(), 1U);
+  EXPECT_EQ(program.instructions[0].name, "aten::embedding");
+  ASSERT_EQ(program.slots.size(), 2U);
+  EXPECT_NE(program.slots[0].storage, program.slots[1].storage);
+  EXPECT_TRUE(program.storages[0].external);
+  EXPECT_EQ(program.storages[0].bytes, 3200);
+  EXPECT_EQ(tensor_bytes(embedding()), 3200 + 256);
+}
+
+TEST(Call, IndicesStayWithinTheirTable) {
+  const et_schema::Program program = make_program(embedding());
+  ASSERT_TRUE(program.slots[1].value.has_value());
+  EXPECT_EQ(program.slots[1].value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(program.slots[1].value->low, 0);
+  EXPECT_EQ(program.slots[1].value->high, 100);
+}
+
+TEST(Call, SkewedIndicesComeAgain) {
+  Call call = embedding();
+  call.index_skew = 1.2;
+  const et_schema::Program program = make_program(call);
+  ASSERT_TRUE(program.slots[1].value.has_value());
+  EXPECT_EQ(program.slots[1].value->kind, ValueRuleKind::kReuse);
+}
+
+TEST(Call, KeepsTheValuesThatItCameWith) {
+  Call call = embedding();
+  et_schema::ValueRule rule;
+  rule.kind = ValueRuleKind::kIntegers;
+  rule.low = 3;
+  rule.high = 5;
+  call.tensors[1].layout.value = rule;
+  EXPECT_EQ(make_program(call).slots[1].value, rule);
+  EXPECT_EQ(to_text(call), "aten::embedding(float32[100,8], int64[32], -1, False, False) {3 to 5}");
+}
+
+TEST(Call, ZerosAreAShareOfOnes) {
+  Call call = *make_call({"aten::sqrt", "", "{64}z"}, {}, {.zeros = 0.75});
+  call.schema = "aten::sqrt(Tensor self) -> Tensor";
+  const et_schema::Program program = make_program(call);
+  ASSERT_TRUE(program.slots[0].value.has_value());
+  EXPECT_EQ(program.slots[0].value->kind, ValueRuleKind::kBernoulli);
+  EXPECT_DOUBLE_EQ(program.slots[0].value->a, 0.25);
+}
+
+TEST(Call, LongListsOfEqualTensorsAreCounted) {
+  const Call call = *make_call({"aten::_foreach_sqrt", "", "[t*{8}]"}, {{"t", 40}}, {});
+  EXPECT_EQ(to_text(call), "aten::_foreach_sqrt([40 × float32[8]])");
+}
+
+}  // namespace
+}  // namespace understudy::calibrator
