@@ -9,19 +9,28 @@
 #include <thread>
 
 #include "calibrator/design/area.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  calibrate --rows here.jsonl                    this machine: operators, with 1 thread and "
-    "all\n"
-    "                                                 cores, in 10 minutes\n"
-    "  calibrate --rows here.jsonl                    again: goes on where it was interrupted\n"
-    "  calibrate --for bench.et --rows b.jsonl        the operator calls of benchmarks and their\n"
-    "                                                 neighbours, with --sweep all others, too\n"
-    "  calibrate --only matmul --budget 2m --threads 1 --rows m.jsonl\n"
-    "  mpirun -np 4 calibrate --rows comms.jsonl      communication in groups of 2 and 4\n";
+    "  calibrate -o here.platform.json                measures this machine: operators, with 1\n"
+    "                                                 thread and with all cores, in 10 minutes;\n"
+    "                                                 interrupted, it goes on\n"
+    "  calibrate --for bench.et -o here.platform.json the operator calls of benchmarks and their\n"
+    "                                                 neighbours; with --sweep all others, too\n"
+    "  calibrate --only matmul --budget 2m --threads 1 --rows matmul.jsonl\n"
+    "                                                 the rows alone, without models\n"
+    "  calibrate operators.jsonl -o here.platform.json\n"
+    "                                                 from `replay --operator-times`, or from "
+    "rows\n"
+    "  calibrate kernels/ --spec cards/ -o cards.platform.json\n"
+    "                                                 tables of several cards, told apart by "
+    "their\n"
+    "                                                 column Device\n"
+    "  calibrate kernels/ few.csv --spec cards/ -o new.platform.json\n"
+    "                                                 a card with a few calls of its own\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement, and the rows hold "
@@ -87,42 +96,76 @@ std::vector<int> default_threads() {
   return cores == 1 ? std::vector<int>{1} : std::vector<int>{1, cores};
 }
 
+/// Flags of measuring make no sense beside measurements that exist, and the other way round.
+void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
+  const bool measures = arguments.fit.inputs.empty();
+  for (const char* flag :
+       {"--rows", "--for", "--sweep", "--budget", "--error", "--only", "--threads"}) {
+    if (!measures && app.count(flag) > 0) {
+      throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
+                                   {.field = flag,
+                                    .expected = "no INPUT",
+                                    .got = arguments.fit.inputs.front(),
+                                    .hint = "Leave the inputs out to measure this machine."});
+    }
+  }
+  if (arguments.fit.output.empty() && (!measures || arguments.rows.empty())) {
+    throw et_schema::usage_error(
+        "there is nowhere to write to",
+        {.field = "--output",
+         .expected = measures ? "-o FILE for a platform, or --rows FILE" : "-o FILE",
+         .got = "nothing",
+         .hint = "calibrate --help shows examples"});
+  }
+}
+
+void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
+  app.add_option("--rows", arguments.rows,
+                 "Keep the measured rows, as they come, in this operator-times file; one that is "
+                 "there is gone on with. Else they are beside the platform until it is written")
+      ->type_name("FILE");
+  app.add_option("--for", arguments.benches,
+                 "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
+                 "sizes; may be given again")
+      ->type_name("BENCH")
+      ->allow_extra_args(false);
+  app.add_flag("--sweep", arguments.sweeps,
+               "With --for: all other operators, too; without it they are measured anyway");
+  add_budget_option(app, arguments);
+  add_error_option(app, arguments);
+  app.add_option("--only", arguments.only, "Measure operators of this class alone")
+      ->check(CLI::IsMember(calibrator::area_classes()).description(""))
+      ->type_name("CLASS");
+  app.add_option("--threads", arguments.threads,
+                 "Threads of an operator, several with commas; else 1 and this host's cores")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostThreads).description(""))
+      ->type_name("N,…");
+}
+
 }  // namespace
 
 CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
   CalibrateArguments arguments;
   const auto app = make_app(
       {.name = "calibrate",
-       .description = "Measures what operators and communication take on this machine, by calls of "
-                      "its own making.",
+       .description = "Makes a platform file, which predict reads: models of what operators take, "
+                      "fitted to calls that are measured here, or to measurements that exist.",
        .examples = kExamples,
+       .failure = "a file could not be written",
        .more_statuses = kMoreStatuses});
-  app->add_option("--rows", arguments.rows,
-                  "The measured rows, as they come: an operator-times file, of communication "
-                  "collective rows; one that is there is gone on with")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("--for", arguments.benches,
-                  "Measure the operator calls of these benchmarks, and calls of neighbouring "
-                  "sizes; may be given again")
-      ->type_name("BENCH");
-  app->add_flag("--sweep", arguments.sweeps,
-                "With --for: all other operators, too; without it they are measured anyway");
-  add_budget_option(*app, arguments);
-  add_error_option(*app, arguments);
-  app->add_option("--only", arguments.only, "Measure operators of this class alone")
-      ->check(CLI::IsMember(calibrator::area_classes()).description(""))
-      ->type_name("CLASS");
-  app->add_option("--threads", arguments.threads,
-                  "Threads of an operator, several with commas; else 1 and this host's cores")
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMostThreads).description(""))
-      ->type_name("N,…");
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  add_fit_options(*app, arguments.fit);
+  add_measuring_options(*app, arguments);
+  add_format_option(*app, arguments.fit.format);
+  add_quiet_option(*app, arguments.fit.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
+  check_mode(*app, arguments);
   if (arguments.threads.empty()) {
     arguments.threads = default_threads();
+  }
+  arguments.keeps_rows = !arguments.rows.empty();
+  if (!arguments.keeps_rows) {
+    arguments.rows = arguments.fit.output + ".rows.jsonl";
   }
   return arguments;
 }

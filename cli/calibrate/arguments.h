@@ -3,21 +3,21 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
+#include "calibrate/fit_files.h"
 
 namespace understudy::cli {
 
-/// What `calibrate` was asked to measure.
+/// What `calibrate` was asked to do. Without inputs it measures.
 struct CalibrateArguments {
+  FitArguments fit;
   std::string rows;                  ///< where rows are kept while they are measured
+  bool keeps_rows = false;           ///< once they are in the platform
   std::vector<std::string> benches;  ///< --for
   bool sweeps = false;               ///< --sweep: beside the calls of benchmarks
   double budget_s = 0;
   double error = 0;          ///< of held-out predictions that ends an area
   std::string only;          ///< a class; empty: all
   std::vector<int> threads;  ///< of operators
-  Format format = Format::kText;
-  bool quiet = false;
 };
 
 /// Throws what parse_arguments() throws.

@@ -70,6 +70,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   predictor::FittedSections fitted = predictor::fit_sections(sections);
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
+  platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
   return platform;
 }
 
@@ -80,14 +81,13 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
   app.add_option("INPUT", arguments.inputs,
                  "Measurements: tables of operators (CSV), operator-times files of replay, folders "
                  "of them; files of collective rows, nccl-tests' output, embedding rows, Kineto "
-                 "profiles of a Python program (its host's overheads)")
-      ->required();
+                 "profiles of a Python program (its host's overheads)");
   app.add_option(
          "--spec", arguments.specs,
          "What is specified of the cards: a card's JSON file, or a folder of them; peaks of "
          "others are taken from their fastest rows")
       ->type_name("CARD");
-  app.add_option("-o,--output", arguments.output, "The platform file to write")->required();
+  app.add_option("-o,--output", arguments.output, "The platform file to write");
   app.add_option_function<std::vector<std::string>>(
          "--models",
          [&arguments](const std::vector<std::string>& names) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct FitArguments {
   std::string output;
   std::vector<predictor::Candidate> candidates;  ///< empty: those that are tried by default
   std::size_t most_rows = 0;
+  std::map<std::string, std::string> sections = {};  ///< of the platform, beside the operators'
   Format format = Format::kText;
   bool quiet = false;
 };

@@ -57,7 +57,7 @@ class Measuring {
   CalibrationSummary run() {
     progress_.show("host");
     summary_.host = calibrator::measure_host_costs();
-    signals_.listen(arguments_.quiet ? nullptr : kEndingWords);
+    signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     measure_benches();
     if (arguments_.benches.empty() || arguments_.sweeps) {
       sweep();

@@ -35,10 +35,13 @@ std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& 
   return layouts;
 }
 
+/// Of a calibration's rows the cold ones: in a step something else ran since an operator last met
+/// its tensors.
 bool is_measured(const et_schema::InstructionTime& row) {
   const bool ran =
       row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;
-  return ran && (row.device ? *row.device : row.host).median_ns > 0;
+  const bool is_warm = row.conditions && !row.conditions->is_cold;
+  return ran && !is_warm && (row.device ? *row.device : row.host).median_ns > 0;
 }
 
 /// All files below, in the order of names; hidden ones aside.
@@ -75,7 +78,7 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
     calls = calls_of(times, file.name.substr(file.name.rfind('/') + 1));
     const std::size_t left = times.rows.size() - calls.size();
     if (left > 0) {
-      rows.left_out["communication, stubs and rows without a time"] += left;
+      rows.left_out["communication, stubs, warm caches and rows without a time"] += left;
     }
   } else if (file.data.find_first_not_of(" \t\r\n") != std::string::npos &&
              file.data[file.data.find_first_not_of(" \t\r\n")] == '{') {
@@ -103,7 +106,8 @@ std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
     MeasuredCall& call = calls.emplace_back();
     call.call = {row.name, row.overload, layouts_of(row.inputs), layouts_of(row.outputs)};
     call.device = row.device ? times.device : "cpu";
-    call.threads = row.device ? 0 : times.threads;
+    const int threads = row.conditions ? row.conditions->threads : times.threads;
+    call.threads = row.device ? 0 : threads;
     call.timed = row.device ? TimedAs::kDevice : TimedAs::kHost;
     call.median_ns = stats.median_ns;
     call.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);

@@ -1,0 +1,90 @@
+#include "calibrate/measuring.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "calibrate/fit_files.h"
+#include "calibrate/measure.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "common/stop_signals.h"
+#include "et_schema/support/json_text.h"
+
+namespace understudy::cli {
+namespace {
+
+void print(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
+  switch (arguments.fit.format) {
+    case Format::kText:
+      if (!arguments.fit.quiet) {
+        print_output(to_text(summary, arguments.rows));
+      }
+      break;
+    case Format::kJson:
+      print_output(to_json(summary, arguments.rows));
+      break;
+    case Format::kCsv:
+      print_output(to_csv(summary));
+      break;
+  }
+}
+
+/// The platform's section of what a host takes beside its operators.
+std::string host_json(const calibrator::HostCosts& host) {
+  std::string text = "{\"probe_kind\":";
+  et_schema::append_json_string(text, host.probe_kind);
+  text += ",\"probe_us\":";
+  et_schema::append_json_double(text, host.probe_us);
+  text += ",\"loop_ns\":";
+  et_schema::append_json_double(text, host.loop_ns);
+  text += ",\"page_fault_ns\":";
+  et_schema::append_json_double(text, host.page_fault_ns);
+  return text + "}";
+}
+
+/// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.
+void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
+  FitArguments fit = arguments.fit;
+  fit.inputs = {arguments.rows};
+  fit.sections["host"] = host_json(summary.host);
+  if (fit.format != Format::kText) {
+    fit.format = Format::kText;
+    fit.quiet = true;
+  } else if (!fit.quiet) {
+    print_output("\n");
+  }
+  static_cast<void>(fit_files(fit));
+}
+
+}  // namespace
+
+int measure_machine(const CalibrateArguments& arguments) {
+  if (!arguments.fit.output.empty()) {
+    refuse_output(arguments.fit.output, arguments.benches, "--output");
+  }
+  Progress progress;
+  if (arguments.fit.quiet) {
+    progress.silence();
+  }
+  const CalibrationSummary summary = measure_operators(arguments, progress);
+  progress.clear();
+  print(arguments, summary);
+  if (summary.signal != 0) {
+    return status_of_signal(summary.signal);
+  }
+  if (!arguments.fit.output.empty()) {
+    write_platform(arguments, summary);
+    if (!arguments.keeps_rows) {
+      std::error_code ignored;  // they are in the platform
+      std::filesystem::remove(arguments.rows, ignored);
+    }
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli
