@@ -1,11 +1,10 @@
-#include "calibrate/measuring.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "calibrate/arguments.h"
 #include "calibrate/fit_files.h"
 #include "calibrate/measure.h"
 #include "common/output.h"
@@ -61,8 +60,8 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
   static_cast<void>(fit_files(fit));
 }
 
-}  // namespace
-
+/// Measures this machine, prints what became of it and writes the rows, and the platform file where
+/// one was asked for. The exit status.
 int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
@@ -87,4 +86,11 @@ int measure_machine(const CalibrateArguments& arguments) {
   return kStatusOk;
 }
 
+}  // namespace
 }  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("calibrate", argc, argv, [&] {
+    return understudy::cli::measure_machine(understudy::cli::read_calibrate_arguments(argc, argv));
+  });
+}
