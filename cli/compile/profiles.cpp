@@ -6,6 +6,7 @@
 
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/support/error.h"
+#include "generator/link/own_times.h"
 
 namespace understudy::cli {
 namespace {
@@ -127,6 +128,15 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema
     et_schema::read_profiles(choice.files, static_cast<int>(set.traces.size()), link_rank);
     return links;
   }
+  for (const Trace& trace : set.traces) {
+    if (std::optional<Link> own = generator::link_own_times(trace, step)) {
+      links.push_back(std::move(*own));
+    }
+  }
+  if (links.size() == set.traces.size()) {
+    return links;
+  }
+  links.clear();
   const auto captures = et_schema::find_captures(paths, set);
   for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
     progress.show({"linking ranks", rank, set.traces.size()});

@@ -12,6 +12,8 @@
 #include "common/run_main.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/support/error.h"
+#include "generate/chakra.h"
 #include "generate/render.h"
 #include "generator/job/generate.h"
 
@@ -29,11 +31,14 @@ constexpr const char* kExamples =
     "                                                    what runs below nodes of such a name\n"
     "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
     "                                                    a layer and its backward pass, named\n"
-    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n";
+    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n"
+    "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each rank\n"
+    "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n";
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string output;
+  std::string output;         ///< empty: none is written
+  std::string chakra_folder;  ///< empty: none are written
   Format format = Format::kText;
   generator::GenerateOptions options;
   ProfileChoice profiles;
@@ -46,12 +51,16 @@ Arguments read_arguments(int argc, char** argv) {
   const auto app = make_app(
       {.name = "generate",
        .description = "Compiles execution traces to one replay benchmark, which needs no model, "
-                      "no data and no Python.",
+                      "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
        .failure = "the benchmark could not be written"});
-  app->add_option("TRACE", arguments.paths, "Traces of all ranks: files, archives or folders")
+  app->add_option("TRACE", arguments.paths,
+                  "Traces of all ranks: files, archives or folders; with --chakra also one bench.et")
       ->required();
-  app->add_option("-o,--output", arguments.output, "The benchmark to write")->required();
+  app->add_option("-o,--output", arguments.output, "The benchmark to write");
+  app->add_option("--chakra", arguments.chakra_folder,
+                  "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
+      ->type_name("DIR");
   app->add_option("--step", arguments.options.step,
                   "K of ProfilerStep#K, or all (default: the first complete step)");
   CLI::Option* subgraph =
@@ -97,35 +106,85 @@ Arguments read_arguments(int argc, char** argv) {
                 "their hashes");
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
+  if (arguments.output.empty() && arguments.chakra_folder.empty()) {
+    throw et_schema::usage_error("nothing to write",
+                                 {.field = "--output",
+                                  .expected = "-o BENCH, --chakra DIR, or both",
+                                  .got = "neither",
+                                  .hint = "generate --help has examples"});
+  }
   return arguments;
 }
 
+/// What a benchmark holds was chosen when it was made.
+void refuse_choices(const Arguments& arguments) {
+  const generator::GenerateOptions& options = arguments.options;
+  const bool chooses = !arguments.output.empty() || options.step || !options.subgraphs.empty() ||
+                       options.only != generator::Only::kAll || options.include ||
+                       options.exclude || !arguments.profiles.files.empty() ||
+                       arguments.profiles.none;
+  if (chooses) {
+    throw et_schema::usage_error(
+        "a benchmark cannot be narrowed or made anew",
+        {.file = arguments.paths[0],
+         .field = "--chakra",
+         .expected = "--chakra DIR alone",
+         .got = "options of how to make a benchmark",
+         .hint = "give the traces that it was made of, or leave those options out"});
+  }
+}
+
+Compiled read_or_compile(const Arguments& arguments, Progress& progress) {
+  const bool is_bench = !arguments.chakra_folder.empty() && arguments.paths.size() == 1 &&
+                        std::filesystem::is_regular_file(arguments.paths[0]) &&
+                        et_schema::is_bench_file(arguments.paths[0]);
+  if (!is_bench) {
+    return compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
+  }
+  refuse_choices(arguments);
+  progress.show("reading");
+  return {et_schema::read_bench(arguments.paths[0]), {}};
+}
+
 int generate(const Arguments& arguments) {
-  refuse_output(arguments.output, arguments.paths, "--output");
+  const bool has_bench = !arguments.output.empty();
+  const bool has_chakra = !arguments.chakra_folder.empty();
+  if (has_bench) {
+    refuse_output(arguments.output, arguments.paths, "--output");
+  }
+  if (has_chakra) {
+    refuse_chakra_folder(arguments.chakra_folder, arguments.paths);
+  }
   Progress progress;
   if (arguments.quiet) {
     progress.silence();
   }
   progress.tick();
-  const auto [bench, unlinked] =
-      compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
+  const auto [bench, unlinked] = read_or_compile(arguments, progress);
   progress.show("writing");
-  et_schema::write_bench(
-      bench, arguments.output,
-      arguments.keep_names ? et_schema::ManifestNames::kClear : et_schema::ManifestNames::kHashed);
+  Generated made{.bench = bench, .unlinked = unlinked};
+  if (has_bench) {
+    et_schema::write_bench(bench, arguments.output,
+                           arguments.keep_names ? et_schema::ManifestNames::kClear
+                                                : et_schema::ManifestNames::kHashed);
+    made.path = arguments.output;
+    made.bytes = std::filesystem::file_size(arguments.output);
+  }
+  if (has_chakra) {
+    made.chakra = write_chakra(bench, arguments.chakra_folder);
+  }
   progress.clear();
-  const std::uint64_t bytes = std::filesystem::file_size(arguments.output);
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
-        print_output(generated_text(bench, arguments.output, bytes, unlinked));
+        print_output(generated_text(made));
       }
       break;
     case Format::kJson:
-      print_output(generated_json(bench, arguments.output, bytes));
+      print_output(generated_json(made));
       break;
     case Format::kCsv:
-      print_output(generated_csv(bench, arguments.output, bytes));
+      print_output(generated_csv(made));
       break;
   }
   return kStatusOk;

@@ -27,6 +27,11 @@ std::uint64_t external_bytes(const Program& program) {
   return bytes;
 }
 
+/// A benchmark of older programs may name none.
+et_schema::Source source_of(const Bench& bench, std::size_t rank) {
+  return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
+}
+
 TextTable rank_table(const Bench& bench) {
   TextTable table({{"rank", Alignment::kRight},
                    {"source"},
@@ -40,8 +45,8 @@ TextTable rank_table(const Bench& bench) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string& step = program.selection.step;
-    table.add({std::to_string(bench.recorded_rank(rank)), bench.sources[rank].file,
-               bench.sources[rank].schema, step.empty() ? "whole trace" : step,
+    table.add({std::to_string(bench.recorded_rank(rank)), source_of(bench, rank).file,
+               source_of(bench, rank).schema, step.empty() ? "whole trace" : step,
                std::to_string(program.selection.operators),
                std::to_string(program.selection.labels),
                std::to_string(program.instructions.size()), std::to_string(program.slots.size()),
@@ -111,13 +116,15 @@ et_schema::Losses losses_of(const Bench& bench) {
   return losses;
 }
 
-}  // namespace
-
-std::string generated_text(const Bench& bench, const std::string& path, std::uint64_t bytes,
-                           const std::vector<std::string>& unlinked) {
+std::string bench_text(const Generated& made) {
+  const Bench& bench = made.bench;
+  const std::vector<std::string>& unlinked = made.unlinked;
   std::string text =
-      fmt::format("{}: the benchmark of {} rank{}{}, {}\n", path, bench.world_size(),
-                  bench.world_size() == 1 ? "" : "s", partial_text(bench), with_bytes(bytes));
+      made.path.empty()
+          ? std::string()
+          : fmt::format("{}: the benchmark of {} rank{}{}, {}\n", made.path, bench.world_size(),
+                        bench.world_size() == 1 ? "" : "s", partial_text(bench),
+                        with_bytes(made.bytes));
   text += rank_table(bench).to_text();
   if (!bench.programs.empty() && !bench.programs.front().selection.filters.empty()) {
     text += fmt::format("\nNarrowed by {}\n",
@@ -159,10 +166,8 @@ std::string generated_text(const Bench& bench, const std::string& path, std::uin
   return table.empty() ? text : text + table.to_text();
 }
 
-namespace {
-
-nlohmann::ordered_json document_of(const Bench& bench, const std::string& path,
-                                   std::uint64_t bytes) {
+nlohmann::ordered_json bench_json(const Generated& made) {
+  const Bench& bench = made.bench;
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
@@ -174,8 +179,8 @@ nlohmann::ordered_json document_of(const Bench& bench, const std::string& path,
       }
     }
     ranks.push_back({{"rank", bench.recorded_rank(rank)},
-                     {"source", bench.sources[rank].file},
-                     {"schema", bench.sources[rank].schema},
+                     {"source", source_of(bench, rank).file},
+                     {"schema", source_of(bench, rank).schema},
                      {"step", program.selection.step},
                      {"filters", program.selection.filters},
                      {"operators", program.selection.operators},
@@ -187,21 +192,33 @@ nlohmann::ordered_json document_of(const Bench& bench, const std::string& path,
                      {"profile", profile_json(program)},
                      {"losses", program.losses.nonzero()}});
   }
-  return {{"bench", path},
-          {"bytes", bytes},
+  return {{"bench", made.path.empty() ? nullptr : nlohmann::ordered_json(made.path)},
+          {"bytes", made.bytes},
           {"world_size", bench.world_size()},
           {"recorded_world_size", bench.recorded_world_size()},
           {"ranks", std::move(ranks)}};
 }
 
-}  // namespace
-
-std::string generated_json(const Bench& bench, const std::string& path, std::uint64_t bytes) {
-  return document_of(bench, path, bytes).dump() + "\n";
+nlohmann::ordered_json document_of(const Generated& made) {
+  nlohmann::ordered_json document = bench_json(made);
+  if (made.chakra) {
+    document["chakra"] = chakra_json(*made.chakra);
+  }
+  return document;
 }
 
-std::string generated_csv(const Bench& bench, const std::string& path, std::uint64_t bytes) {
-  return json_to_csv(document_of(bench, path, bytes));
+}  // namespace
+
+std::string generated_text(const Generated& made) {
+  return bench_text(made) + (made.chakra ? "\n" + chakra_text(*made.chakra) : std::string());
+}
+
+std::string generated_json(const Generated& made) {
+  return document_of(made).dump() + "\n";
+}
+
+std::string generated_csv(const Generated& made) {
+  return json_to_csv(document_of(made));
 }
 
 }  // namespace understudy::cli

@@ -1,24 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "et_schema/bench/bench.h"
+#include "generate/chakra.h"
 
 namespace understudy::cli {
 
-/// What generate says about the benchmark it wrote: what was selected, opened and why, where
-/// recorded times come from, and what was lost. `unlinked` are profiles of the input that gave no
-/// times.
-[[nodiscard]] std::string generated_text(const et_schema::Bench& bench, const std::string& path,
-                                         std::uint64_t bytes,
-                                         const std::vector<std::string>& unlinked);
-/// The same for programs, on one line: {"bench":…,"bytes":…,"world_size":…,"ranks":[…]}.
-[[nodiscard]] std::string generated_json(const et_schema::Bench& bench, const std::string& path,
-                                         std::uint64_t bytes);
+/// What generate made of its input.
+struct Generated {
+  const et_schema::Bench& bench;
+  const std::vector<std::string>& unlinked;  ///< profiles of the input that gave no times
+  std::string path = {};                     ///< of the benchmark; empty: none was written
+  std::uint64_t bytes = 0;                   ///< of that file
+  std::optional<WrittenChakra> chakra = {};
+};
+
+/// What was selected, opened and why, where recorded times come from, and what was lost; then what
+/// the Chakra traces hold and lack.
+[[nodiscard]] std::string generated_text(const Generated& made);
+/// The same for programs, on one line: {"bench":…,"bytes":…,"world_size":…,"ranks":[…]}, with
+/// "chakra" where such traces were written; "bench" is null where no benchmark was.
+[[nodiscard]] std::string generated_json(const Generated& made);
 /// All figures of the JSON as one long table.
-[[nodiscard]] std::string generated_csv(const et_schema::Bench& bench, const std::string& path,
-                                        std::uint64_t bytes);
+[[nodiscard]] std::string generated_csv(const Generated& made);
 
 }  // namespace understudy::cli

@@ -13,9 +13,11 @@
 #include "compile/compile.h"
 #include "compile/profiles.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/error.h"
 #include "inspect/bench.h"
+#include "inspect/check.h"
 #include "inspect/memory.h"
 #include "inspect/op_times.h"
 #include "inspect/render.h"
@@ -34,6 +36,7 @@ constexpr const char* kExamples =
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
     "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
+    "  inspect chakra/ --check                 whether simulators take these Chakra traces\n"
     "  inspect bench.et --memory               live tensors over the step, and the largest at its "
     "peak\n"
     "  inspect bench.et --format html > bench.html\n"
@@ -47,6 +50,7 @@ struct Arguments {
   bool as_page = false;  ///< print a page in place of `format`
   InspectOptions shown;
   bool memory = false;
+  bool check = false;
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
@@ -86,10 +90,12 @@ void add_ops_options(CLI::App& app, Arguments& arguments) {
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const auto app = make_app({.name = "inspect",
-                             .description = "Shows what is in PyTorch execution traces: nodes, "
-                                            "operators, collectives, and what was repaired.",
+                             .description = "Shows what is in PyTorch execution traces and Chakra "
+                                            "traces: nodes, operators, collectives, and what was "
+                                            "repaired.",
                              .examples = kExamples,
-                             .failure = "the output could not be written"});
+                             .failure = "Chakra traces break a rule, or the output could not be "
+                                        "written"});
   app->add_option(
          "TRACE", arguments.paths,
          "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
@@ -104,6 +110,13 @@ Arguments read_arguments(int argc, char** argv) {
                                      "Live tensors over the step, and the largest at its peak");
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
     memory->excludes(app->get_option(detail));
+  }
+  auto* const check = app->add_flag(
+      "--check", arguments.check,
+      "Chakra traces: hold them against the rules of the feeder and of ASTRA-sim; status 1 if one is "
+      "broken");
+  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory"}) {
+    check->excludes(app->get_option(detail));
   }
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
@@ -200,6 +213,16 @@ void refuse_details_of_report(const Arguments& arguments) {
   }
 }
 
+/// What was found, and whether that is all right.
+int check_chakra(const Arguments& arguments, Progress& progress) {
+  const std::vector<et_schema::ChakraFile> files = et_schema::read_chakra_files(arguments.paths);
+  progress.show("checking");
+  const et_schema::ChakraCheck check = et_schema::check_chakra(files);
+  progress.clear();
+  print_output(render_check(files, check, arguments.format));
+  return check.is_accepted() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
+}
+
 std::string inspect_input(const Arguments& arguments, Progress& progress) {
   if (arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     refuse_details_of_report(arguments);
@@ -223,6 +246,9 @@ int inspect(const Arguments& arguments) {
   }
   progress.tick();
   progress.show("reading");
+  if (arguments.check) {
+    return check_chakra(arguments, progress);
+  }
   const std::string output = inspect_input(arguments, progress);
   progress.clear();
   print_output(output);

@@ -117,6 +117,11 @@ std::string_view to_string(DType dtype) {
   return entry == nullptr ? "undefined" : entry->name;
 }
 
+std::string_view cpp_name(DType dtype) {
+  const DTypeInfo* entry = find_info(dtype);
+  return entry == nullptr ? "nullptr (uninitialized)" : entry->cpp_name;
+}
+
 std::optional<DType> dtype_from_string(std::string_view name) {
   for (const DTypeInfo& entry : kDTypes) {
     if (entry.name == name) {

@@ -83,6 +83,20 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
     {"foreign_ranks",
      "Ranks of another capture than the first (--allow-partial); each rank replays alone."},
+    {"dangling_edges",
+     "Dependencies of a Chakra file on nodes that it lacks, passed over; nodes without their "
+     "parent hang from the root."},
+    {"stale_control_edges",
+     "Control dependencies of a Chakra file in which some lead to later or device nodes: none of "
+     "them is taken as a parent."},
+    {"time_only_nodes",
+     "Nodes of a Chakra file that hold a time and no operator; they are not replayed."},
+    {"made_up_buffers",
+     "Communication of a Chakra file that records a size and no tensors, given buffers of that "
+     "size."},
+    {"assumed_starts",
+     "Nodes of a Chakra file with a duration and no start time, taken to follow each other without "
+     "gaps."},
 }};
 
 constexpr bool every_loss_is_described() {

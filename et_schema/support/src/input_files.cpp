@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_depth.h"
 #include "et_schema/support/unpack.h"
@@ -53,6 +54,9 @@ std::string read_plain(const std::string& path, UnpackBudget& budget) {
 }
 
 void check_start_depth(const std::string& path, std::string_view start) {
+  if (starts_as_chakra(start)) {
+    return;
+  }
   try {
     refuse_deep_start(start);
   } catch (const Error& error) {
@@ -71,10 +75,10 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
-/// JSON files and gzipped ones; the rest of a folder is none of ours.
+/// JSON files, Chakra's and gzipped ones; the rest of a folder is none of ours.
 bool is_candidate(const std::string& path) {
   const std::string start = read_start(path);
-  if (find_packing(start) == Packing::kGzip) {
+  if (find_packing(start) == Packing::kGzip || starts_as_chakra(start)) {
     return true;
   }
   const std::size_t first = std::min(start.find_first_not_of(" \t\r\n\xef\xbb\xbf"), start.size());

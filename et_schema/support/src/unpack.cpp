@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/json_depth.h"
@@ -106,14 +107,18 @@ bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
   }
 }
 
-bool starts_as_object(std::string_view start) {
+/// JSON objects and Chakra's messages are ours.
+bool starts_as_trace(std::string_view start) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   const std::size_t first =
       skip_space(start, start.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
-  return first < start.size() && start[first] == '{';
+  return (first < start.size() && start[first] == '{') || starts_as_chakra(start);
 }
 
 void check_start_depth(const std::string& name, std::string_view start) {
+  if (starts_as_chakra(start)) {
+    return;
+  }
   try {
     refuse_deep_start(start);
   } catch (const Error& error) {
@@ -137,7 +142,7 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
   Unpacking unpacking;
   const auto wanted = [&name](std::string_view start) {
     check_start_depth(name, start);
-    return starts_as_object(start);
+    return starts_as_trace(start);
   };
   if (read_member(handle.get(), name, budget, unpacking, wanted, unpacked)) {
     consume({.name = std::move(name), .data = std::move(unpacked)});
@@ -216,7 +221,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
     // What is gzipped alone goes on as it is: its reader names what is wrong with it.
     const auto wanted = [&](std::string_view start) {
       check_start_depth(name, start);
-      return is_raw || starts_as_object(start) || start.starts_with(kGzipMagic);
+      return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);
     };
     std::string data;
     if (!read_member(handle.get(), name, budget, unpacking, wanted, data)) {

@@ -7,15 +7,15 @@
 namespace understudy::et_schema {
 namespace {
 
-constexpr std::string_view kJoinNames[] = {"record function id", "order"};
+constexpr std::string_view kJoinNames[] = {"record function id", "order", "own"};
 
 JoinKind read_join(const JsonField& field) {
-  for (const JoinKind join : {JoinKind::kRecordFunctionId, JoinKind::kOrder}) {
+  for (const JoinKind join : {JoinKind::kRecordFunctionId, JoinKind::kOrder, JoinKind::kOwn}) {
     if (to_string(join) == field.as_text()) {
       return join;
     }
   }
-  field.fail(R"("record function id" or "order")");
+  field.fail(R"("record function id", "order" or "own")");
 }
 
 constexpr std::string_view kWaitNames[] = {"device", "stream", "event"};

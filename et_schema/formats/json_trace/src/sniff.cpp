@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
@@ -21,19 +22,6 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                        .expected = R"(a JSON object with "schema" and "nodes")",
                                        .got = std::move(got),
                                        .hint = std::move(hint)});
-}
-
-/// Chakra files are messages with their length in front; the first holds the "schema" attribute.
-bool looks_like_chakra(std::string_view text) {
-  constexpr std::size_t kHeader = 128;
-  constexpr std::string_view kSchemaAttribute("\x0a\x06schema", 8);
-  constexpr std::string_view kVersionField(
-      "\x0a\x05"
-      "0.0.4",
-      7);
-  const std::string_view header = text.substr(0, kHeader);
-  return header.find(kSchemaAttribute) != std::string_view::npos ||
-         header.find(kVersionField) != std::string_view::npos;
 }
 
 bool is_binary(std::string_view text) {
@@ -107,7 +95,7 @@ std::size_t check_start(std::string_view text) {
   if (text[position] == '{') {
     return position;
   }
-  if (looks_like_chakra(text)) {
+  if (starts_as_chakra(text)) {
     fail("not a PyTorch execution trace: this is a Chakra protobuf trace", "a Chakra protobuf",
          "give the PyTorch execution trace (JSON) that it was converted from");
   }

@@ -10,7 +10,9 @@
 #include "et_schema/capture/capture_origin.h"
 #include "et_schema/capture/index_uses.h"
 #include "et_schema/json_trace/sniff.h"
+#include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/unpack.h"
 
@@ -31,9 +33,35 @@ Error no_traces(const std::string& path, const TraceSet& set) {
   return bad_input(
       "no trace is there",
       {.file = path,
-       .expected = "PyTorch execution traces, one a rank, plain or gzipped",
+       .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
        .got = is_bench ? "a benchmark (bench.et)" : got,
        .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
+}
+
+/// Both can be of one job, but not of one rank: which one counts is the user's to say.
+void refuse_mixture(const std::vector<Trace>& traces, const std::vector<ChakraFile>& files) {
+  if (!traces.empty() && !files.empty()) {
+    throw bad_input("two formats in one input",
+                    {.file = files.front().file,
+                     .expected = fmt::format("a PyTorch execution trace, as {}", traces.front().file),
+                     .got = "a Chakra trace",
+                     .hint = "give the files of one of the formats"});
+  }
+}
+
+/// The rank of each, which is part of what is made of them, has to be known before.
+void add_chakra_traces(std::vector<ChakraFile>& files, std::vector<Trace>& traces) {
+  std::vector<std::string> names;
+  for (const ChakraFile& file : files) {
+    names.push_back(file.file);
+  }
+  const std::vector<int> ranks =
+      files.size() > 1 ? ranks_from_names(names) : std::vector<int>(files.size(), 0);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].rank = ranks[i];
+    traces.push_back(
+        trace_of_chakra(std::move(files[i]), static_cast<std::int64_t>(files.size())));
+  }
 }
 
 void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
@@ -98,12 +126,18 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   TraceSet set;
   CaptureOrigins origins;
   UsesByStem uses;
+  std::vector<ChakraFile> chakra;
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
-    const std::size_t before = set.traces.size();
+    const std::size_t before = set.traces.size() + chakra.size();
     read_input_files(path, budget, [&](InputFile&& file) {
       if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
         uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
+        budget.keep(file.data.size());
+        return;
+      }
+      if (starts_as_chakra(file.data)) {
+        chakra.push_back(parse_chakra(file.data, file.name));
         budget.keep(file.data.size());
         return;
       }
@@ -123,10 +157,12 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         }
       }
     });
-    if (set.traces.size() == before) {
+    if (set.traces.size() + chakra.size() == before) {
       throw no_traces(path, set);
     }
   }
+  refuse_mixture(set.traces, chakra);
+  add_chakra_traces(chakra, set.traces);
   attach_index_uses(set.traces, uses);
   origins.attach(set.traces);
   if (set.traces.size() > 1) {

@@ -41,6 +41,8 @@ enum class DType : std::int8_t {
 [[nodiscard]] std::int64_t item_size(DType dtype);
 /// Short name in our files and tables: "float32", "int64", "bfloat16", "undefined".
 [[nodiscard]] std::string_view to_string(DType dtype);
+/// The C++ name in a trace's type string: "float", "long", "c10::BFloat16".
+[[nodiscard]] std::string_view cpp_name(DType dtype);
 [[nodiscard]] std::optional<DType> dtype_from_string(std::string_view name);
 /// From the C++ name in a trace's type string: "float", "long int", "c10::BFloat16".
 [[nodiscard]] std::optional<DType> dtype_from_cpp_name(std::string_view name);

@@ -238,10 +238,11 @@ struct Selection {
 /// How the nodes of a trace found their events in a profile.
 enum class JoinKind : std::uint8_t {
   kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id, with names checked
-  kOrder              ///< per thread in order of start, names aligned
+  kOrder,             ///< per thread in order of start, names aligned
+  kOwn                ///< the trace itself holds the times (Chakra)
 };
 
-/// "record function id" or "order".
+/// "record function id", "order" or "own".
 [[nodiscard]] std::string_view to_string(JoinKind join);
 
 /// Device events of one name that no operator can be told to have launched.

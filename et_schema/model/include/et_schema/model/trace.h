@@ -166,6 +166,16 @@ struct CaptureOrigin {
   bool is_same_file = true;     ///< false: the list has another trace of this name
 };
 
+/// When a node ran, as the trace itself tells.
+struct OwnTimes {
+  std::optional<std::int64_t> start_ns = {};  ///< since any time before the first node
+  std::int64_t self_ns = 0;    ///< on the host, what is in no node below it
+  std::int64_t device_ns = 0;  ///< Σ duration of the device nodes that it launched
+  std::uint64_t launches = 0;  ///< of those
+  std::optional<std::int64_t> stream = {};       ///< of the first of them
+  std::optional<std::int64_t> page_faults = {};  ///< on its thread
+};
+
 /// One rank's execution trace: nodes in order of id (start order), linked to a tree in which every
 /// node but the process root has a parent with a smaller index. Move-only: it owns what its views
 /// show.
@@ -184,6 +194,9 @@ struct Trace {
   std::vector<ProcessGroup> process_groups;
   std::optional<CaptureOrigin> capture;  ///< absent: nothing is known of one
   IndexUses index_uses;                  ///< recorded beside the trace; empty where they were not
+  /// By node, of formats that hold times (Chakra); empty where the file has none.
+  std::vector<std::optional<OwnTimes>> own_times;
+  std::optional<std::int64_t> own_step_ns;  ///< the step on the host, where the file tells
   Losses losses;
 
   /// Index of a node by id (binary search); kNoNode if it is not there.

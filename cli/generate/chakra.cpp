@@ -1,0 +1,143 @@
+#include "generate/chakra.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "chakra";
+constexpr const char* kGroupsName = "comm_groups.json";
+
+std::string path_in(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).string();
+}
+
+std::map<std::string_view, std::uint64_t> edges_of(const et_schema::ChakraFile& file) {
+  std::map<std::string_view, std::uint64_t> counts;
+  for (const et_schema::ChakraNode& node : file.nodes) {
+    const et_schema::ChakraAttribute* order = node.find("order_deps");
+    const std::uint64_t of_order = order == nullptr ? 0 : order->list.size();
+    counts["data"] += node.data_deps.size() - of_order;
+    counts["order"] += of_order;
+    counts["device"] += node.integer("is_cpu_op") == 0 ? 1U : 0U;
+    counts["communication"] += node.find("comm_size") != nullptr ? 1U : 0U;
+  }
+  return counts;
+}
+
+[[noreturn]] void refuse(const std::string& folder, std::string expected, std::string got) {
+  throw et_schema::usage_error("the Chakra traces cannot be written",
+                               {.file = folder,
+                                .field = "--chakra",
+                                .expected = std::move(expected),
+                                .got = std::move(got),
+                                .hint = "choose another folder"});
+}
+
+}  // namespace
+
+void refuse_chakra_folder(const std::string& folder, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (fs::exists(status) && !fs::is_directory(status)) {
+    refuse(folder, "a folder", "a file");
+  }
+  const fs::path full = fs::absolute(folder).lexically_normal();
+  const fs::path parent = full.has_filename() ? full.parent_path() : full.parent_path().parent_path();
+  if (!fs::exists(status) && !fs::is_directory(parent)) {
+    refuse(folder, "a folder, or a place for one", "no folder " + parent.string());
+  }
+  for (const std::string& input : inputs) {
+    if (fs::equivalent(folder, input, error)) {
+      refuse(folder, "another folder than that of the input", "an input");
+    }
+    const fs::path place = fs::path(input).parent_path();
+    const std::string name = fs::path(input).filename().string();
+    if (name.starts_with(std::string(kPrefix) + ".") && name.ends_with(".et") &&
+        fs::equivalent(folder, place.empty() ? "." : place, error)) {
+      refuse(folder, "another folder than that of the input", "the folder of " + input);
+    }
+  }
+}
+
+WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw et_schema::run_failed("the folder cannot be made", {.file = folder,
+                                                              .field = "--chakra",
+                                                              .got = error.message(),
+                                                              .hint = "choose another place"});
+  }
+  WrittenChakra written{folder, generator::chakra_of(bench, kPrefix), 0};
+  for (const et_schema::ChakraFile& file : written.job.files) {
+    const std::string bytes = et_schema::chakra_bytes(file);
+    et_schema::write_file_atomically(path_in(folder, file.file), bytes);
+    written.bytes += bytes.size();
+  }
+  et_schema::write_file_atomically(path_in(folder, kGroupsName), written.job.comm_groups);
+  return written;
+}
+
+std::string chakra_text(const WrittenChakra& written) {
+  const std::vector<et_schema::ChakraFile>& files = written.job.files;
+  std::string text = fmt::format("{}: Chakra traces of {} rank{}, {}, and {}\n", written.folder,
+                                 files.size(), files.size() == 1 ? "" : "s",
+                                 with_bytes(written.bytes), kGroupsName);
+  TextTable table({{"rank", Alignment::kRight},
+                   {"file"},
+                   {"nodes", Alignment::kRight},
+                   {"on a device", Alignment::kRight},
+                   {"communication", Alignment::kRight},
+                   {"data edges", Alignment::kRight},
+                   {"order edges", Alignment::kRight}});
+  for (const et_schema::ChakraFile& file : files) {
+    auto edges = edges_of(file);
+    table.add({std::to_string(file.rank), file.file, with_commas(file.nodes.size()),
+               with_commas(edges["device"] - edges["communication"]),
+               with_commas(edges["communication"]), with_commas(edges["data"]),
+               with_commas(edges["order"])});
+  }
+  text += table.to_text();
+  TextTable left_out({{"left out"}, {"count", Alignment::kRight}, {"meaning"}});
+  for (const auto& [loss, count] : written.job.left_out) {
+    left_out.add({std::string(info(loss).name), with_commas(count), std::string(info(loss).meaning)});
+  }
+  return left_out.empty() ? text : text + "\nWhat a Chakra trace cannot hold\n" + left_out.to_text();
+}
+
+nlohmann::ordered_json chakra_json(const WrittenChakra& written) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const et_schema::ChakraFile& file : written.job.files) {
+    auto edges = edges_of(file);
+    ranks.push_back({{"rank", file.rank},
+                     {"file", file.file},
+                     {"nodes", file.nodes.size()},
+                     {"device_nodes", edges["device"] - edges["communication"]},
+                     {"communication_nodes", edges["communication"]},
+                     {"data_edges", edges["data"]},
+                     {"order_edges", edges["order"]}});
+  }
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::object();
+  for (const auto& [loss, count] : written.job.left_out) {
+    left_out[std::string(info(loss).name)] = count;
+  }
+  return {{"folder", written.folder},
+          {"bytes", written.bytes},
+          {"ranks", std::move(ranks)},
+          {"left_out", std::move(left_out)}};
+}
+
+}  // namespace understudy::cli

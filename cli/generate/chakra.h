@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "et_schema/bench/bench.h"
+#include "generator/chakra/chakra_job.h"
+
+namespace understudy::cli {
+
+/// The Chakra traces of a benchmark in a folder.
+struct WrittenChakra {
+  std::string folder;
+  generator::ChakraJob job;
+  std::uint64_t bytes = 0;
+};
+
+/// Throws Error (usage) if traces cannot be written there, or would take the place of an input.
+void refuse_chakra_folder(const std::string& folder, const std::vector<std::string>& inputs);
+
+/// Writes FOLDER/chakra.R.et of each rank and FOLDER/comm_groups.json; makes the folder. Throws
+/// Error (failed).
+[[nodiscard]] WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder);
+
+/// What was written, and what of the benchmark such a trace cannot hold.
+[[nodiscard]] std::string chakra_text(const WrittenChakra& written);
+[[nodiscard]] nlohmann::ordered_json chakra_json(const WrittenChakra& written);
+
+}  // namespace understudy::cli

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// NodeType of Chakra's schema; a file may hold other numbers.
+enum class ChakraNodeType : std::uint8_t {
+  kInvalid = 0,
+  kMetadata = 1,
+  kMemoryLoad = 2,
+  kMemoryStore = 3,
+  kCompute = 4,
+  kSend = 5,
+  kRecv = 6,
+  kCollective = 7
+};
+inline constexpr int kChakraNodeTypes = 8;
+
+/// CollectiveCommType of Chakra's schema.
+enum class ChakraCollective : std::uint8_t {
+  kAllReduce = 0,
+  kReduce = 1,
+  kAllGather = 2,
+  kGather = 3,
+  kScatter = 4,
+  kBroadcast = 5,
+  kAllToAll = 6,
+  kReduceScatter = 7,
+  kReduceScatterBlock = 8,
+  kBarrier = 9
+};
+inline constexpr int kChakraCollectives = 10;
+
+/// "COMM_COLL_NODE", "ALL_REDUCE", as the schema spells them.
+[[nodiscard]] std::string_view to_string(ChakraNodeType type);
+[[nodiscard]] std::string_view to_string(ChakraCollective collective);
+
+/// Which field of AttributeProto's oneof holds a value: its number in the schema. Writers differ,
+/// so a reader takes any integer arm where it wants an integer.
+enum class ChakraArm : std::uint8_t {
+  kNone = 0,
+  kDouble = 3,
+  kDoubleList = 4,
+  kFloat = 5,
+  kFloatList = 6,
+  kInt32 = 7,
+  kInt32List = 8,
+  kInt64 = 9,
+  kInt64List = 10,
+  kUint32 = 11,
+  kUint32List = 12,
+  kUint64 = 13,
+  kUint64List = 14,
+  kSint32 = 15,
+  kSint32List = 16,
+  kSint64 = 17,
+  kSint64List = 18,
+  kFixed32 = 19,
+  kFixed32List = 20,
+  kFixed64 = 21,
+  kFixed64List = 22,
+  kSfixed32 = 23,
+  kSfixed32List = 24,
+  kSfixed64 = 25,
+  kSfixed64List = 26,
+  kBool = 27,
+  kBoolList = 28,
+  kString = 29,
+  kStringList = 30,
+  kBytes = 31,
+  kBytesList = 32
+};
+
+/// "int64_val", "bool_list", as the schema spells them; "nothing" for kNone.
+[[nodiscard]] std::string_view to_string(ChakraArm arm);
+
+/// A named value. Of lists, those of integers and bools are kept; no attribute in use is another.
+struct ChakraAttribute {
+  std::string_view name;
+  ChakraArm arm = ChakraArm::kNone;
+  std::uint64_t integer = 0;   ///< of an integer or bool arm; two's complement
+  double real = 0;             ///< of kDouble and kFloat
+  std::string_view text = {};  ///< of kString and kBytes
+  std::span<const std::uint64_t> list = {};
+};
+
+/// The value of any integer arm, a bool among them; nothing for other arms, and for what is above
+/// 2^63 - 1.
+[[nodiscard]] std::optional<std::int64_t> integer_of(const ChakraAttribute& attribute);
+
+/// Arguments or results of a node: three lists in the form of Python's texts.
+struct ChakraValues {
+  std::string_view values;
+  std::string_view shapes;
+  std::string_view types;
+};
+
+struct ChakraNode {
+  std::uint64_t id = 0;
+  std::string_view name;
+  ChakraNodeType type = ChakraNodeType::kInvalid;
+  std::span<const std::uint64_t> ctrl_deps;
+  std::span<const std::uint64_t> data_deps;
+  std::uint64_t start_us = 0;
+  std::uint64_t duration_us = 0;
+  ChakraValues inputs;
+  ChakraValues outputs;
+  std::span<const ChakraAttribute> attributes;
+  std::uint64_t offset = 0;  ///< of its message in the uncompressed file
+
+  /// The first attribute of a name; null if there is none.
+  [[nodiscard]] const ChakraAttribute* find(std::string_view wanted) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view wanted) const;
+  /// A text attribute; empty if there is none.
+  [[nodiscard]] std::string_view text(std::string_view wanted) const;
+};
+
+/// One rank's Chakra trace: what stands in the file, in its order, nothing of it judged.
+struct ChakraFile {
+  std::string file;
+  std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
+  std::uint64_t content_bytes = 0;
+  int rank = 0;
+  std::string version;                    ///< GlobalMetadata.version
+  std::vector<ChakraAttribute> metadata;  ///< GlobalMetadata.attr
+  std::vector<ChakraNode> nodes;
+
+  [[nodiscard]] const ChakraAttribute* find(std::string_view wanted) const;
+
+  /// Owns all texts and lists.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
+};
+
+/// Reads an uncompressed Chakra trace: messages with their lengths in front, first the metadata.
+/// Throws Error (bad input) with the byte where it is wrong: a length that is cut off or leads
+/// beyond the file, a message that does not parse or has more than 64 MiB.
+[[nodiscard]] ChakraFile parse_chakra(std::string_view bytes, const std::string& file);
+
+/// The bytes of a Chakra trace: the same file, the same bytes.
+[[nodiscard]] std::string chakra_bytes(const ChakraFile& file);
+
+}  // namespace understudy::et_schema

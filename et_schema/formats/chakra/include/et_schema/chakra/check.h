@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/chakra/chakra.h"
+
+namespace understudy::et_schema {
+
+/// What the consumers of Chakra files ask of them: mlcommons/chakra's feeder and ASTRA-sim, by
+/// their sources. Each rule is one that a simulation stalls at, aborts at or reads wrongly.
+enum class ChakraRule : std::size_t {
+  kDuplicateId,        ///< ids are unique: an index holds the last one alone
+  kMissingParent,      ///< what a node depends on is in the file: else it is never released
+  kSelfDependency,     ///< no node depends on itself
+  kCycle,              ///< dependencies of both kinds together lead in no circle
+  kNodeType,           ///< a type of the schema that is issued
+  kMissingAttribute,   ///< is_cpu_op of each node; comm_type, comm_size, comm_dst … of communication
+  kAttributeArm,       ///< the arm that feeders read: another one silently reads as 0
+  kAttributeValue,     ///< a value in its range
+  kCommOnCpu,          ///< communication is no CPU operator
+  kUnknownGroup,       ///< pg_name is an integer, and a group of the file
+  kRankOutsideGroup,   ///< a collective's rank is a member of its group
+  kWrongEnd,           ///< a send is the sender's, a receive the receiver's
+  kUnmatchedCollective,  ///< all members of a group call the same collectives in the same order
+  kUnmatchedMessage,   ///< to each send a receive of the same source, destination, tag and size
+  kCount
+};
+inline constexpr std::size_t kChakraRules = static_cast<std::size_t>(ChakraRule::kCount);
+
+struct ChakraRuleInfo {
+  std::string_view name;     ///< key in outputs, snake_case
+  std::string_view meaning;  ///< one sentence for a user
+};
+[[nodiscard]] const ChakraRuleInfo& info(ChakraRule rule);
+
+/// One place that breaks a rule.
+struct ChakraViolation {
+  ChakraRule rule = ChakraRule::kDuplicateId;
+  int rank = 0;
+  std::optional<std::uint64_t> node;    ///< absent: of the file or job as a whole
+  std::optional<std::uint64_t> offset;  ///< byte of the node's message
+  std::string text;                     ///< expected and got, one sentence
+};
+
+/// What a set of files holds.
+struct ChakraCounts {
+  std::uint64_t nodes = 0;
+  std::uint64_t host = 0;    ///< nodes with is_cpu_op
+  std::uint64_t device = 0;  ///< the others, communication left out
+  std::uint64_t data_edges = 0;
+  std::uint64_t ctrl_edges = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t messages = 0;       ///< sends and receives
+  std::uint64_t later_edges = 0;    ///< to nodes of a higher id: allowed
+  std::uint64_t not_simulated = 0;  ///< collectives that ASTRA-sim 2026-03 ends the run at: allowed
+};
+
+struct ChakraCheck {
+  std::vector<ChakraCounts> ranks;
+  std::map<ChakraRule, std::uint64_t> broken;  ///< how often, of those that are
+  std::vector<ChakraViolation> violations;     ///< the first ten of each rule
+  [[nodiscard]] bool is_accepted() const { return broken.empty(); }
+};
+
+/// Holds the files of a job's ranks against the rules, and their communication against each other
+/// where all members of a group are there. n log n in nodes and edges.
+[[nodiscard]] ChakraCheck check_chakra(std::span<const ChakraFile> files);
+
+}  // namespace understudy::et_schema

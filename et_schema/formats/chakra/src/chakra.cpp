@@ -1,0 +1,233 @@
+#include "et_schema/chakra/chakra.h"
+
+#include <et_def.pb.h>
+#include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "et_schema/support/arena.h"
+#include "et_schema/support/content_hash.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+namespace proto = ChakraProtoMsg;
+
+/// Longer messages are refused: real ones have at most some hundred kilobytes.
+constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{64} << 20U;
+
+/// A message in the file: its bytes, and where its length stands.
+struct Message {
+  std::string_view bytes;
+  std::uint64_t offset = 0;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view bytes, ChakraFile& file)
+      : bytes_(bytes), file_(file), arena_(*file.arena) {}
+
+  void parse() {
+    proto::GlobalMetadata metadata;
+    const Message first = take_message();
+    if (!metadata.ParseFromArray(first.bytes.data(), static_cast<int>(first.bytes.size()))) {
+      fail_parse(first, "GlobalMetadata");
+    }
+    file_.version = metadata.version();
+    for (const proto::AttributeProto& attribute : metadata.attr()) {
+      file_.metadata.push_back(read_attribute(attribute));
+    }
+    proto::Node node;  // one for all: its texts keep their memory
+    while (position_ < bytes_.size()) {
+      const Message message = take_message();
+      if (!node.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()))) {
+        fail_parse(message, "Node");
+      }
+      file_.nodes.push_back(read_node(node, message.offset));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string place(std::uint64_t offset) const {
+    return fmt::format("message {} at byte {}", messages_, offset);
+  }
+
+  [[noreturn]] void fail(std::string summary, std::uint64_t offset, std::string expected,
+                         std::string got, std::string hint) const {
+    throw bad_input(std::move(summary), {.field = place(offset),
+                                         .expected = std::move(expected),
+                                         .got = std::move(got),
+                                         .hint = std::move(hint)});
+  }
+
+  [[noreturn]] void fail_parse(const Message& message, const char* type) const {
+    fail("a Chakra message cannot be read", message.offset,
+         fmt::format("a ChakraProtoMsg.{} of {} bytes", type, message.bytes.size()),
+         "bytes that are none", "write the file again: what comes behind is lost with it");
+  }
+
+  /// A length, then so many bytes.
+  Message take_message() {
+    const std::uint64_t offset = position_;
+    const std::uint64_t length = take_length(offset);
+    const std::uint64_t left = bytes_.size() - position_;
+    if (length > left) {
+      fail("a Chakra message that ends beyond the file", offset,
+           fmt::format("at most {} bytes, which are left", left), fmt::format("{}", length),
+           "copy the file again: it is cut off or damaged");
+    }
+    if (length > kMaxMessageBytes) {
+      fail("a Chakra message is too large", offset,
+           fmt::format("at most {} bytes", kMaxMessageBytes), fmt::format("{}", length), {});
+    }
+    const Message message{bytes_.substr(position_, length), offset};
+    position_ += length;
+    ++messages_;
+    return message;
+  }
+
+  std::uint64_t take_length(std::uint64_t offset) {
+    constexpr unsigned kMostBytes = 5;  // of 32 bits
+    std::uint64_t length = 0;
+    for (unsigned i = 0; i < kMostBytes && position_ < bytes_.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(bytes_[position_++]);
+      length |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * i);
+      if (byte < 0x80) {
+        return length;
+      }
+    }
+    const bool is_cut = position_ >= bytes_.size();
+    fail(is_cut ? "a Chakra file that is cut off in a message's length"
+                : "a Chakra message whose length is damaged",
+         offset, "a varint of at most 5 bytes", is_cut ? "the end of the file" : "more bytes",
+         "copy the file again: it is cut off or damaged");
+  }
+
+  // ---- what a message holds, copied out of it
+
+  /// Texts that come again and again are kept once.
+  std::string_view keep(const std::string& text) {
+    if (const auto known = texts_.find(text); known != texts_.end()) {
+      return known->second;
+    }
+    const std::string_view kept = arena_.copy(text);
+    texts_.emplace(kept, kept);
+    return kept;
+  }
+
+  template <typename List>
+  std::span<const std::uint64_t> keep_list(const List& list) {
+    const std::span<std::uint64_t> kept = arena_.array<std::uint64_t>(static_cast<std::size_t>(list.size()));
+    std::size_t i = 0;
+    for (const auto item : list) {
+      kept[i++] = static_cast<std::uint64_t>(static_cast<std::int64_t>(item));
+    }
+    return kept;
+  }
+
+  ChakraValues read_values(const proto::IOInfo& info) {
+    return {arena_.copy(info.values()), arena_.copy(info.shapes()), keep(info.types())};
+  }
+
+  ChakraNode read_node(const proto::Node& from, std::uint64_t offset) {
+    ChakraNode node;
+    node.id = from.id();
+    node.name = keep(from.name());
+    node.type = static_cast<ChakraNodeType>(std::clamp(static_cast<int>(from.type()), 0, 255));
+    node.ctrl_deps = keep_list(from.ctrl_deps());
+    node.data_deps = keep_list(from.data_deps());
+    node.start_us = from.start_time_micros();
+    node.duration_us = from.duration_micros();
+    node.inputs = read_values(from.inputs());
+    node.outputs = read_values(from.outputs());
+    node.offset = offset;
+    const std::span<ChakraAttribute> attributes =
+        arena_.array<ChakraAttribute>(static_cast<std::size_t>(from.attr_size()));
+    for (int i = 0; i < from.attr_size(); ++i) {
+      attributes[static_cast<std::size_t>(i)] = read_attribute(from.attr(i));
+    }
+    node.attributes = attributes;
+    return node;
+  }
+
+  ChakraAttribute read_attribute(const proto::AttributeProto& from) {
+    ChakraAttribute attribute;
+    attribute.name = keep(from.name());
+    attribute.arm = static_cast<ChakraArm>(from.value_case());
+    const auto set_integer = [&attribute](auto value) {
+      attribute.integer = static_cast<std::uint64_t>(value);
+    };
+    switch (from.value_case()) {
+      case proto::AttributeProto::kDoubleVal: attribute.real = from.double_val(); break;
+      case proto::AttributeProto::kFloatVal: attribute.real = from.float_val(); break;
+      case proto::AttributeProto::kInt32Val: set_integer(std::int64_t{from.int32_val()}); break;
+      case proto::AttributeProto::kInt64Val: set_integer(from.int64_val()); break;
+      case proto::AttributeProto::kUint32Val: set_integer(from.uint32_val()); break;
+      case proto::AttributeProto::kUint64Val: set_integer(from.uint64_val()); break;
+      case proto::AttributeProto::kSint32Val: set_integer(std::int64_t{from.sint32_val()}); break;
+      case proto::AttributeProto::kSint64Val: set_integer(from.sint64_val()); break;
+      case proto::AttributeProto::kFixed32Val: set_integer(from.fixed32_val()); break;
+      case proto::AttributeProto::kFixed64Val: set_integer(from.fixed64_val()); break;
+      case proto::AttributeProto::kSfixed32Val:
+        set_integer(std::int64_t{from.sfixed32_val()});
+        break;
+      case proto::AttributeProto::kSfixed64Val: set_integer(from.sfixed64_val()); break;
+      case proto::AttributeProto::kBoolVal: set_integer(from.bool_val() ? 1 : 0); break;
+      case proto::AttributeProto::kStringVal: attribute.text = keep(from.string_val()); break;
+      case proto::AttributeProto::kBytesVal: attribute.text = keep(from.bytes_val()); break;
+      default: read_list(from, attribute); break;
+    }
+    return attribute;
+  }
+
+  void read_list(const proto::AttributeProto& from, ChakraAttribute& attribute) {
+    const auto set = [&](const auto& list) { attribute.list = keep_list(list.values()); };
+    switch (from.value_case()) {
+      case proto::AttributeProto::kInt32List: set(from.int32_list()); break;
+      case proto::AttributeProto::kInt64List: set(from.int64_list()); break;
+      case proto::AttributeProto::kUint32List: set(from.uint32_list()); break;
+      case proto::AttributeProto::kUint64List: set(from.uint64_list()); break;
+      case proto::AttributeProto::kSint32List: set(from.sint32_list()); break;
+      case proto::AttributeProto::kSint64List: set(from.sint64_list()); break;
+      case proto::AttributeProto::kFixed32List: set(from.fixed32_list()); break;
+      case proto::AttributeProto::kFixed64List: set(from.fixed64_list()); break;
+      case proto::AttributeProto::kSfixed32List: set(from.sfixed32_list()); break;
+      case proto::AttributeProto::kSfixed64List: set(from.sfixed64_list()); break;
+      case proto::AttributeProto::kBoolList: set(from.bool_list()); break;
+      default: break;
+    }
+  }
+
+  std::string_view bytes_;
+  ChakraFile& file_;
+  Arena arena_;
+  std::size_t position_ = 0;
+  std::uint64_t messages_ = 0;
+  std::unordered_map<std::string_view, std::string_view> texts_;
+};
+
+}  // namespace
+
+ChakraFile parse_chakra(std::string_view bytes, const std::string& file) {
+  constexpr std::size_t kSmallestArena = 4096;
+  // protobuf prints what it refuses; the error says it.
+  const google::protobuf::LogSilencer silence;
+  ChakraFile result;
+  result.file = file;
+  result.content_bytes = bytes.size();
+  result.content_hash = content_hash(bytes);
+  result.arena = std::make_unique<std::pmr::monotonic_buffer_resource>(
+      std::max(bytes.size(), kSmallestArena));
+  try {
+    Parser(bytes, result).parse();
+  } catch (const Error& error) {
+    throw error.with_file(file);
+  }
+  return result;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/chakra/check.h"
+
+namespace understudy::et_schema {
+
+/// Where the parts of the checker leave what they find.
+class ChakraFindings {
+ public:
+  explicit ChakraFindings(ChakraCheck& check) : check_(check) {}
+  void add(ChakraRule rule, const ChakraFile& file, const ChakraNode& node, std::string text);
+  void add(ChakraRule rule, int rank, std::string text);
+
+ private:
+  void add(ChakraViolation violation);
+  ChakraCheck& check_;
+};
+
+[[nodiscard]] bool is_communication(const ChakraNode& node);
+
+/// Ids, dependencies and circles of one file.
+void check_edges(const ChakraFile& file, ChakraCounts& counts, ChakraFindings& findings);
+
+/// Groups, and what ranks say to each other.
+void check_comms(std::span<const ChakraFile> files, ChakraFindings& findings);
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "et_schema/chakra/chakra.h"
+#include "et_schema/model/comms.h"
+#include "et_schema/model/trace.h"
+#include "et_schema/support/arena.h"
+
+namespace understudy::et_schema {
+
+/// Communication of which a Chakra file holds a kind and a size, as a record_param_comms with
+/// buffers of that size: what synthetic files, made for simulators, consist of.
+class ChakraBuffers {
+ public:
+  ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank)
+      : arena_(arena), world_size_(world_size), rank_(rank) {}
+
+  /// Fills a node's name, inputs and outputs. Throws Error (bad input) with the field set: a kind or
+  /// size out of range.
+  [[nodiscard]] Node call_of(const ChakraNode& from, Node node);
+
+ private:
+  struct Buffers {
+    std::span<const Value> inputs;
+    std::span<const Value> outputs;
+  };
+  Value buffer(std::int64_t bytes);
+  std::span<const Value> buffers(std::int64_t count, std::int64_t bytes);
+  [[nodiscard]] std::int64_t times_world(std::int64_t bytes) const;
+  [[nodiscard]] Buffers buffers_of(CommKind kind, std::int64_t bytes);
+
+  Arena& arena_;
+  std::int64_t world_size_;
+  std::int64_t rank_;
+  std::int64_t next_id_ = std::int64_t{1} << 62U;  ///< above those that files have
+};
+
+}  // namespace understudy::et_schema

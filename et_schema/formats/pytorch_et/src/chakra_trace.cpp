@@ -1,0 +1,313 @@
+#include "et_schema/pytorch_et/chakra_trace.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "chakra_buffers.h"
+#include "chakra_nodes.h"
+#include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/support/arena.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
+#include "python_text.h"
+#include "trace_tree.h"
+#include "trace_values.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::int64_t kNsPerUs = 1000;
+/// Times of a hundred years: sums of them do not overflow.
+constexpr std::uint64_t kMostUs = std::uint64_t{1} << 51U;
+
+std::int64_t ns_of(std::uint64_t us) {
+  return static_cast<std::int64_t>(std::min(us, kMostUs)) * kNsPerUs;
+}
+
+/// A time of ours in nanoseconds, where the file has it, else in whole microseconds.
+std::int64_t time_of(const ChakraNode& node, std::string_view attribute, std::uint64_t us) {
+  const std::optional<std::int64_t> ns = node.integer(attribute);
+  return ns ? std::clamp<std::int64_t>(*ns, 0, ns_of(kMostUs)) : ns_of(us);
+}
+
+/// Numbers of ids and threads may be written as negative ones.
+std::uint64_t unsigned_of(const ChakraNode& node, std::string_view attribute) {
+  return static_cast<std::uint64_t>(node.integer(attribute).value_or(0));
+}
+
+class TraceMaker {
+ public:
+  TraceMaker(const ChakraFile& file, Trace& trace, std::int64_t world_size)
+      : file_(file),
+        trace_(trace),
+        arena_(*trace.arena),
+        values_(arena_, trace.losses),
+        buffers_(arena_, world_size, file.rank) {}
+
+  void make() {
+    roles_ = find_chakra_roles(file_, trace_.losses);
+    if (file_.nodes.empty()) {
+      throw bad_input("a Chakra trace without nodes",
+                      {.field = "messages", .expected = "a node behind the metadata", .got = "none"});
+    }
+    find_shift();
+    for (const std::uint32_t i : roles_.in_order) {
+      switch (roles_.role[i]) {
+        case ChakraRole::kHost:
+          if (roles_.whole[i] == i) {
+            trace_.nodes.push_back(host_node(i));
+          }
+          break;
+        case ChakraRole::kComm:
+          trace_.nodes.push_back(comm_node(file_.nodes[i]));
+          break;
+        case ChakraRole::kTimeOnly:
+          trace_.nodes.push_back(plain_node(file_.nodes[i]));
+          break;
+        case ChakraRole::kDevice:
+          break;
+      }
+    }
+    link_nodes(trace_, arena_);
+    trace_.process_groups = read_process_groups(trace_).groups;
+    set_times();
+  }
+
+ private:
+  /// A trace's root has id 1; other writers count from 0.
+  void find_shift() {
+    const std::uint64_t lowest = file_.nodes[roles_.in_order.front()].id;
+    const ChakraNode& last = file_.nodes[roles_.in_order.back()];
+    constexpr std::uint64_t kHighest = std::numeric_limits<std::int64_t>::max();
+    if (last.id > kHighest - 2) {
+      throw bad_input("an id that is too large", {.node = last.id,
+                                                  .field = chakra_place(last, "id"),
+                                                  .expected = "below 2^63 - 2",
+                                                  .got = fmt::format("{}", last.id)});
+    }
+    shift_ = lowest < 2 ? 2 - lowest : 0;
+  }
+
+  Node plain_node(const ChakraNode& from) const {
+    Node node;
+    node.id = from.id + shift_;
+    node.parent_id = 1;
+    node.name = from.name;
+    node.rf_id = unsigned_of(from, "rf_id");
+    node.fw_parent = unsigned_of(from, "fw_parent");
+    node.seq_id = from.integer("seq_id").value_or(-1);
+    node.tid = from.find("tid") == nullptr ? 1 : unsigned_of(from, "tid");
+    node.fw_tid = unsigned_of(from, "fw_tid");
+    node.scope = static_cast<Scope>(std::clamp<std::int64_t>(
+        from.integer("scope").value_or(0), 0, std::numeric_limits<std::uint8_t>::max()));
+    return node;
+  }
+
+  Node host_node(std::uint32_t i) {
+    const ChakraNode& from = file_.nodes[i];
+    Node node = plain_node(from);
+    if (roles_.is_cut[i]) {
+      node.name = without_part(from.name);
+    }
+    if (roles_.parent[i] != kNoPosition) {
+      node.parent_id = file_.nodes[roles_.whole[roles_.parent[i]]].id + shift_;
+    }
+    node.op_schema = from.text("op_schema");
+    node.kernel_backend = from.text("kernel_backend");
+    node.kernel_file = from.text("kernel_file");
+    node.tensor_range = from.text("tensor_range");
+    node.inputs = read_values(from, from.inputs, "inputs");
+    node.outputs = read_values(from, from.outputs, "outputs");
+    return node;
+  }
+
+  Node comm_node(const ChakraNode& from) {
+    try {
+      return buffers_.call_of(from, plain_node(from));
+    } catch (const Error& error) {
+      throw with_node(error, from, error.context().field);
+    }
+  }
+
+  static Error with_node(const Error& error, const ChakraNode& node, std::string_view field) {
+    ErrorContext context = error.context();
+    context.node = node.id;
+    context.field = chakra_place(node, field);
+    return bad_input(error.summary(), std::move(context));
+  }
+
+  std::span<const Value> read_values(const ChakraNode& node, const ChakraValues& from,
+                                     std::string_view side) {
+    if (from.types.empty() && from.values.empty()) {
+      return {};
+    }
+    std::string_view part = "values";
+    try {
+      document_ = "{\"values\":";
+      append_json_of_python(document_, from.values);
+      part = "shapes";
+      document_ += ",\"shapes\":";
+      append_json_of_python(document_, from.shapes);
+      part = "types";
+      document_ += ",\"types\":";
+      append_json_of_python(document_, from.types);
+      const std::string_view strides = node.text(side == "inputs" ? "input_strides" : "output_strides");
+      if (!strides.empty()) {
+        part = "strides";
+        document_ += ",\"strides\":";
+        append_json_of_python(document_, strides);
+      }
+      document_ += '}';
+      part = "";
+      return parse_values(side, !strides.empty());
+    } catch (const Error& error) {
+      throw with_node(error, node, part.empty() ? error.context().field
+                                                : fmt::format("{}.{}", side, part));
+    }
+  }
+
+  std::span<const Value> parse_values(std::string_view side, bool has_strides) {
+    document_.reserve(document_.size() + simdjson::SIMDJSON_PADDING);
+    simdjson::dom::element root;
+    ValueArrays arrays;
+    arrays.has_values = arrays.has_shapes = arrays.has_types = true;
+    arrays.has_strides = has_strides;
+    if (const simdjson::error_code error = parser_.parse(document_).get(root);
+        error != simdjson::SUCCESS ||
+        root["values"].get(arrays.values) != simdjson::SUCCESS ||
+        root["shapes"].get(arrays.shapes) != simdjson::SUCCESS ||
+        root["types"].get(arrays.types) != simdjson::SUCCESS ||
+        (has_strides && root["strides"].get(arrays.strides) != simdjson::SUCCESS)) {
+      throw bad_input("a list in the form of Python's text is damaged",
+                      {.field = std::string(side),
+                       .expected = "lists of values, shapes and types",
+                       .got = quote(document_)});
+    }
+    return values_.read(arrays, side);
+  }
+
+  // ---- times
+
+  void set_times() {
+    const bool has_times = std::ranges::any_of(
+        file_.nodes, [](const ChakraNode& node) { return node.duration_us > 0; });
+    if (!has_times) {
+      return;
+    }
+    const bool has_starts = std::ranges::any_of(file_.nodes, [](const ChakraNode& node) {
+      return node.start_us > 0 || node.find("start_ns") != nullptr;
+    });
+    trace_.own_times.resize(trace_.nodes.size());
+    for (const std::uint32_t i : roles_.in_order) {
+      if (roles_.role[i] == ChakraRole::kTimeOnly || !is_timed(file_.nodes[i])) {
+        continue;
+      }
+      const bool is_device = roles_.role[i] == ChakraRole::kDevice;
+      const std::uint32_t owner = roles_.whole[is_device ? roles_.launcher[i] : i];
+      const NodeIndex index = trace_.find(file_.nodes[owner].id + shift_);
+      std::optional<OwnTimes>& times = trace_.own_times[index];
+      if (!times) {
+        times.emplace();
+      }
+      if (is_device) {
+        add_device(file_.nodes[i], *times);
+      } else {
+        add_host(file_.nodes[i], has_starts, *times);
+      }
+    }
+    if (!has_starts) {
+      trace_.losses.add(Loss::kAssumedStarts,
+                        static_cast<std::uint64_t>(std::ranges::count_if(
+                            trace_.own_times, [](const auto& times) { return times.has_value(); })));
+    }
+    if (const ChakraAttribute* step = file_.find("step_ns")) {
+      trace_.own_step_ns = integer_of(*step);
+    }
+  }
+
+  /// A node of ours without a recorded time has none of these; others do not tell.
+  [[nodiscard]] bool is_timed(const ChakraNode& node) const {
+    const bool is_ours = file_.find("writer") != nullptr;
+    return !is_ours || node.find("host_ns") != nullptr || node.find("device_ns") != nullptr;
+  }
+
+  static void add_host(const ChakraNode& node, bool has_starts, OwnTimes& times) {
+    times.self_ns += time_of(node, "host_ns", node.duration_us);
+    if (has_starts && !times.start_ns) {
+      times.start_ns = time_of(node, "start_ns", node.start_us);
+    }
+    if (const std::optional<std::int64_t> faults = node.integer("page_faults")) {
+      times.page_faults = std::max<std::int64_t>(*faults, 0);
+    }
+  }
+
+  static void add_device(const ChakraNode& node, OwnTimes& times) {
+    constexpr std::int64_t kMostLaunches = std::int64_t{1} << 40U;
+    times.device_ns += time_of(node, "device_ns", node.duration_us);
+    times.launches += static_cast<std::uint64_t>(
+        std::clamp<std::int64_t>(node.integer("launches").value_or(1), 1, kMostLaunches));
+    if (!times.stream) {
+      const std::optional<std::int64_t> stream = node.integer("stream");
+      times.stream = stream ? stream : node.integer("tid");
+    }
+  }
+
+  const ChakraFile& file_;
+  Trace& trace_;
+  Arena arena_;
+  ValueReader values_;
+  ChakraBuffers buffers_;
+  ChakraRoles roles_;
+  simdjson::dom::parser parser_;
+  std::string document_;
+  std::uint64_t shift_ = 0;
+};
+
+/// "chakra 0.0.4", "chakra of 1.0.1": the version of either schema, as far as the file tells.
+std::string schema_of(const ChakraFile& file) {
+  std::string schema = "chakra";
+  if (!file.version.empty()) {
+    schema += " " + file.version;
+  }
+  const ChakraAttribute* recorded = file.find("schema");
+  if (recorded != nullptr && recorded->arm == ChakraArm::kString) {
+    schema += " of " + std::string(recorded->text);
+  }
+  return schema;
+}
+
+std::int64_t integer_of(const ChakraFile& file, std::string_view name) {
+  const ChakraAttribute* attribute = file.find(name);
+  return attribute == nullptr ? 0 : integer_of(*attribute).value_or(0);
+}
+
+}  // namespace
+
+Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
+  Trace trace;
+  trace.file = file.file;
+  trace.content_bytes = file.content_bytes;
+  trace.content_hash = file.content_hash;
+  trace.rank = file.rank;
+  trace.schema = schema_of(file);
+  trace.pid = integer_of(file, "pid");
+  trace.start_ts = integer_of(file, "start_ts");
+  trace.finish_ts = integer_of(file, "finish_ts");
+  if (const ChakraAttribute* time = file.find("time")) {
+    trace.time = time->text;
+  }
+  trace.arena = std::move(file.arena);  // the nodes' texts lie there
+  try {
+    TraceMaker(file, trace, world_size).make();
+  } catch (const Error& error) {
+    throw error.with_file(trace.file);
+  }
+  return trace;
+}
+
+}  // namespace understudy::et_schema

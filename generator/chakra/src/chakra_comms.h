@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/chakra/chakra.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::generator {
+
+/// The arguments of a record_param_comms, as PyTorch records them since 2.4: tensors, sequence
+/// number, group, root or peer, name, splits, size of the group. A group's name is its number.
+[[nodiscard]] std::vector<et_schema::Argument> recorded_arguments(
+    const et_schema::Instruction& instruction, const et_schema::Bench& bench);
+[[nodiscard]] std::vector<et_schema::Argument> recorded_results(
+    const et_schema::Instruction& instruction);
+
+/// What simulators want to know of one communication.
+struct ChakraComm {
+  et_schema::ChakraNodeType type = et_schema::ChakraNodeType::kCollective;
+  et_schema::ChakraCollective collective = et_schema::ChakraCollective::kBarrier;
+  std::int64_t bytes = 0;  ///< of this rank's inputs; what a receive or scatter takes
+  std::int32_t source = 0;
+  std::int32_t destination = 0;
+  std::int32_t tag = 0;
+};
+
+/// The communication of one rank, in order: it counts messages, so that both ends agree on a tag.
+class ChakraCommTable {
+ public:
+  ChakraCommTable(const et_schema::Bench& bench, int rank) : bench_(bench), rank_(rank) {}
+  [[nodiscard]] ChakraComm next(const et_schema::Instruction& instruction,
+                                const et_schema::Program& program);
+
+ private:
+  const et_schema::Bench& bench_;
+  int rank_;
+  /// Messages so far, by source, destination and group.
+  std::map<std::tuple<std::int64_t, std::int64_t, et_schema::GroupId>, std::int32_t> sent_;
+};
+
+/// The global ranks of a group.
+[[nodiscard]] std::vector<std::int64_t> ranks_of(const et_schema::Bench& bench,
+                                                 et_schema::GroupId group);
+/// [{"pg_name":"0",…}]: what a process_group:init node of PyTorch lists.
+[[nodiscard]] std::string process_groups_json(const et_schema::Bench& bench);
+/// {"1":[0,1]}: what ASTRA-sim takes beside the traces. Group 0 is its default.
+[[nodiscard]] std::string comm_groups_json(const et_schema::Bench& bench);
+
+}  // namespace understudy::generator

@@ -1,0 +1,343 @@
+#include "chakra_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chakra_comms.h"
+#include "chakra_order.h"
+#include "chakra_values.h"
+#include "et_schema/support/arena.h"
+#include "et_schema/support/version.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Bench;
+using et_schema::ChakraArm;
+using et_schema::ChakraAttribute;
+using et_schema::ChakraFile;
+using et_schema::ChakraNode;
+using et_schema::ChakraNodeType;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+/// The schema's version that simulators' own files carry.
+constexpr std::string_view kSchemaVersion = "0.0.4";
+/// A trace's root has id 1 where such a file is read.
+constexpr std::uint64_t kFirstId = 2;
+constexpr std::int64_t kNsPerUs = 1000;
+
+/// "aten::add.Tensor" → "aten::add", as a trace names its nodes.
+std::string_view without_overload(std::string_view name) {
+  const std::size_t scope = name.find("::");
+  return name.substr(0, name.find('.', scope == std::string_view::npos ? 0 : scope));
+}
+
+/// "r w rw -": the roles that follow the arguments of a C++ kernel.
+bool is_cpp_kernel(const Instruction& instruction) {
+  const std::size_t count = instruction.args.size();
+  const auto* roles =
+      count < 2 ? nullptr : std::get_if<std::string>(&instruction.args[count - 2].value);
+  return roles != nullptr && roles->find_first_not_of("rw- ") == std::string::npos;
+}
+
+/// Whole microseconds of times that follow each other: their sums stay within one.
+class Rounding {
+ public:
+  std::uint64_t take(std::int64_t ns) {
+    sum_ns_ += std::max<std::int64_t>(ns, 0);
+    const std::int64_t us = (sum_ns_ + kNsPerUs / 2) / kNsPerUs;
+    return static_cast<std::uint64_t>(us - std::exchange(sum_us_, us));
+  }
+
+ private:
+  std::int64_t sum_ns_ = 0;
+  std::int64_t sum_us_ = 0;
+};
+
+class RankWriter {
+ public:
+  RankWriter(const Bench& bench, std::size_t rank, ChakraFile& file)
+      : bench_(bench),
+        program_(bench.programs[rank]),
+        rank_(bench.recorded_rank(rank)),
+        file_(file),
+        arena_(*file.arena),
+        comms_(bench, rank_) {}
+
+  void write() {
+    write_metadata();
+    const bool has_groups = bench_.groups.size() > 1 || bench_.recorded_world_size() > 1;
+    if (has_groups) {
+      write_groups();
+    }
+    ChakraOrder order(program_, has_groups ? kFirstId : 0);
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      const Instruction& instruction = program_.instructions[i];
+      ChakraIds ids;
+      ids.host = next_id_++;
+      if (has_device_node(instruction)) {
+        ids.device = next_id_++;
+      }
+      const InstructionEdges edges = order.next(i, ids);
+      write_host(instruction, ids.host, edges);
+      if (ids.device != 0) {
+        write_device(instruction, ids.device, edges);
+      }
+    }
+  }
+
+ private:
+  // ---- attributes
+
+  void add(std::vector<ChakraAttribute>& to, std::string_view name, ChakraArm arm,
+           std::int64_t value) {
+    to.push_back({.name = name, .arm = arm, .integer = static_cast<std::uint64_t>(value)});
+  }
+  void add(std::vector<ChakraAttribute>& to, std::string_view name, std::string_view text) {
+    to.push_back({.name = name, .arm = ChakraArm::kString, .text = arena_.copy(text)});
+  }
+  void add_bool(std::string_view name, bool value) {
+    add(attributes_, name, ChakraArm::kBool, value ? 1 : 0);
+  }
+  void add_int64(std::string_view name, std::int64_t value) {
+    add(attributes_, name, ChakraArm::kInt64, value);
+  }
+  void add_int32(std::string_view name, std::int32_t value) {
+    add(attributes_, name, ChakraArm::kInt32, value);
+  }
+  void add_uint64(std::string_view name, std::int64_t value) {
+    add(attributes_, name, ChakraArm::kUint64, value);
+  }
+
+  std::span<const ChakraAttribute> take_attributes() {
+    const std::span<ChakraAttribute> kept = arena_.array<ChakraAttribute>(attributes_.size());
+    std::ranges::copy(attributes_, kept.begin());
+    attributes_.clear();
+    return kept;
+  }
+
+  std::span<const std::uint64_t> keep(const std::vector<std::uint64_t>& list) {
+    const std::span<std::uint64_t> kept = arena_.array<std::uint64_t>(list.size());
+    std::ranges::copy(list, kept.begin());
+    return kept;
+  }
+
+  void write_metadata() {
+    file_.version = kSchemaVersion;
+    add(file_.metadata, "writer", "understudy");
+    add(file_.metadata, "writer_version", et_schema::kToolVersion);
+    add(file_.metadata, "rank", ChakraArm::kInt64, rank_);
+    add(file_.metadata, "world_size", ChakraArm::kInt64, bench_.recorded_world_size());
+    if (program_.profile) {
+      add(file_.metadata, "step_ns", ChakraArm::kInt64, program_.profile->step_ns);
+    }
+  }
+
+  void write_groups() {
+    std::vector<et_schema::Argument> groups(1);
+    groups[0].value = process_groups_json(bench_);
+    ChakraNode node;
+    node.id = next_id_++;
+    node.name = "## process_group:init ##";
+    node.type = ChakraNodeType::kMetadata;
+    add_bool("is_cpu_op", true);
+    add_int64("rf_id", static_cast<std::int64_t>(node.id));
+    add_int64("tid", 1);
+    set_values(groups, "input_strides", node.inputs);
+    node.attributes = take_attributes();
+    file_.nodes.push_back(node);
+  }
+
+  // ---- nodes
+
+  static bool communicates(const Instruction& instruction) {
+    return instruction.kind == InstructionKind::kCollective ||
+           instruction.kind == InstructionKind::kP2p;
+  }
+  static bool has_device_time(const Instruction& instruction) {
+    return instruction.timing && instruction.timing->launches > 0;
+  }
+  static bool has_device_node(const Instruction& instruction) {
+    return communicates(instruction) || has_device_time(instruction);
+  }
+  /// A call that returns when its communication is done, on the host: its time is that of the
+  /// communication.
+  static bool is_blocking(const Instruction& instruction) {
+    return communicates(instruction) && !has_device_time(instruction) &&
+           !instruction.comm->is_async.value_or(true);
+  }
+
+  void write_host(const Instruction& instruction, std::uint64_t id, const InstructionEdges& edges) {
+    ChakraNode node;
+    node.id = id;
+    node.type = ChakraNodeType::kCompute;
+    node.name = name_of(instruction);
+    node.data_deps = keep(edges.host.all);
+    add_bool("is_cpu_op", true);
+    add_int64("rf_id", static_cast<std::int64_t>(id));
+    add_int64("tid", static_cast<std::int64_t>(instruction.thread));
+    add_identity(instruction);
+    if (instruction.comm) {
+      set_values(recorded_arguments(instruction, bench_), "input_strides", node.inputs);
+      set_values(recorded_results(instruction), "output_strides", node.outputs);
+    } else if (instruction.kind == InstructionKind::kNative) {
+      const auto* inputs = std::get_if<et_schema::Argument::List>(&instruction.args[0].value);
+      set_values(inputs == nullptr ? et_schema::Argument::List{} : *inputs, "input_strides",
+                 node.inputs);
+    } else {
+      set_values(instruction.args, "input_strides", node.inputs);
+      set_values(instruction.results, "output_strides", node.outputs);
+    }
+    add_uint64("tensor_size", touched_bytes(instruction));
+    if (instruction.timing) {
+      add_times(instruction, edges.joins, node);
+    }
+    add_order(edges.host);
+    node.attributes = take_attributes();
+    file_.nodes.push_back(node);
+  }
+
+  void add_times(const Instruction& instruction, bool joins, ChakraNode& node) {
+    const et_schema::Timing& timing = *instruction.timing;
+    node.start_us = static_cast<std::uint64_t>(std::max<std::int64_t>(timing.start_ns, 0) / kNsPerUs);
+    if (!joins && !is_blocking(instruction)) {
+      node.duration_us = host_rounding_[instruction.thread].take(timing.host_ns);
+    }
+    add_int64("start_ns", timing.start_ns);
+    add_int64("host_ns", timing.host_ns);
+    if (timing.page_faults) {
+      add_int64("page_faults", *timing.page_faults);
+    }
+  }
+
+  /// What kind of node of a trace it is: an operator has a schema, the rest has not.
+  void add_identity(const Instruction& instruction) {
+    if (instruction.kind == InstructionKind::kOp && instruction.schema) {
+      add(attributes_, "op_schema", program_.schemas[*instruction.schema]);
+    }
+    if (instruction.kind == InstructionKind::kKernel) {
+      add(attributes_, "kernel_backend", is_cpp_kernel(instruction) ? "cpp" : "triton");
+    }
+    if (instruction.kind == InstructionKind::kNative) {
+      add_int64("scope", static_cast<std::int64_t>(et_schema::Scope::kBackwardFunction));
+    }
+    if (instruction.node_id != 0) {
+      add_uint64("origin_node", static_cast<std::int64_t>(instruction.node_id));
+    }
+  }
+
+  std::string_view name_of(const Instruction& instruction) {
+    if (instruction.comm) {
+      return "record_param_comms";
+    }
+    return arena_.copy(instruction.kind == InstructionKind::kOp ? without_overload(instruction.name)
+                                                                : instruction.name);
+  }
+
+  void set_values(const std::vector<et_schema::Argument>& arguments, std::string_view strides,
+                  et_schema::ChakraValues& to) {
+    const ValueTexts texts = texts_of(arguments, program_);
+    to = {arena_.copy(texts.values), arena_.copy(texts.shapes), arena_.copy(texts.types)};
+    if (texts.has_strides) {
+      add(attributes_, strides, texts.strides);
+    }
+  }
+
+  [[nodiscard]] std::int64_t touched_bytes(const Instruction& instruction) {
+    touched_.clear();
+    const auto touch = [this](et_schema::SlotId slot) { touched_.push_back(slot); };
+    et_schema::for_each_slot(instruction.args, touch);
+    et_schema::for_each_slot(instruction.results, touch);
+    std::ranges::sort(touched_);
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    std::int64_t bytes = 0;
+    for (const et_schema::SlotId slot : touched_) {
+      bytes += bytes_of(program_.slots[slot]);
+    }
+    return bytes;
+  }
+
+  void write_device(const Instruction& instruction, std::uint64_t id, const InstructionEdges& edges) {
+    ChakraNode node;
+    node.id = id;
+    node.type = ChakraNodeType::kCompute;
+    node.name = arena_.copy(instruction.name);
+    node.data_deps = keep(edges.device.all);
+    add_bool("is_cpu_op", false);
+    if (communicates(instruction)) {
+      add_communication(comms_.next(instruction, program_), *instruction.comm, node);
+    } else {
+      add_uint64("tensor_size", touched_bytes(instruction));
+    }
+    if (has_device_time(instruction)) {
+      const et_schema::Timing& timing = *instruction.timing;
+      const std::int64_t stream = timing.stream.value_or(0);
+      node.duration_us = device_rounding_[stream].take(timing.device_ns);
+      if (timing.stream) {
+        add_int64("stream", stream);
+      }
+      add_int64("device_ns", timing.device_ns);
+      add_int64("launches", static_cast<std::int64_t>(timing.launches));
+    } else if (is_blocking(instruction) && instruction.timing) {
+      node.duration_us = host_rounding_[instruction.thread].take(instruction.timing->host_ns);
+    }
+    add_order(edges.device);
+    node.attributes = take_attributes();
+    file_.nodes.push_back(node);
+  }
+
+  void add_communication(const ChakraComm& comm, const et_schema::CommInfo& info, ChakraNode& node) {
+    node.type = comm.type;
+    if (comm.type == ChakraNodeType::kCollective) {
+      add_int64("comm_type", static_cast<std::int64_t>(comm.collective));
+    } else {
+      add_int32("comm_src", comm.source);
+      add_int32("comm_dst", comm.destination);
+      add_int32("comm_tag", comm.tag);
+    }
+    add_int64("comm_size", comm.bytes);
+    add(attributes_, "pg_name", std::to_string(info.group));
+  }
+
+  void add_order(const ChakraEdges& edges) {
+    if (!edges.order.empty()) {
+      attributes_.push_back({.name = "order_deps",
+                             .arm = ChakraArm::kUint64List,
+                             .list = keep(edges.order)});
+    }
+  }
+
+  const Bench& bench_;
+  const Program& program_;
+  int rank_;
+  ChakraFile& file_;
+  et_schema::Arena arena_;
+  ChakraCommTable comms_;
+  std::uint64_t next_id_ = kFirstId;
+  std::vector<ChakraAttribute> attributes_;  ///< of the node that is written
+  std::vector<et_schema::SlotId> touched_;
+  std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
+  std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
+};
+
+}  // namespace
+
+ChakraFile chakra_of_rank(const Bench& bench, std::size_t rank) {
+  constexpr std::size_t kBytesOfInstruction = 1024;
+  ChakraFile file;
+  file.rank = bench.recorded_rank(rank);
+  file.arena = std::make_unique<std::pmr::monotonic_buffer_resource>(
+      (bench.programs[rank].instructions.size() + 1) * kBytesOfInstruction);
+  RankWriter(bench, rank, file).write();
+  return file;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/open_comms.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::generator {
+
+/// The nodes of one instruction; 0 where it has none.
+struct ChakraIds {
+  std::uint64_t host = 0;
+  std::uint64_t device = 0;  ///< or that of its communication
+};
+
+/// What a node waits for.
+struct ChakraEdges {
+  std::vector<std::uint64_t> all;    ///< without repetition; a device node's launch first
+  std::vector<std::uint64_t> order;  ///< those of them that no data flows along, ascending
+};
+
+struct InstructionEdges {
+  ChakraEdges host;
+  ChakraEdges device;
+  bool joins = false;  ///< a wait that joins communication of the program
+};
+
+/// Follows a program in order and tells what each of its nodes depends on:
+/// - data: who wrote what it reads, and who read or wrote what it writes, by storage. Data on a
+///   device binds device nodes; of a host node that only looks at such a tensor, its maker's host
+///   node is needed.
+/// - order: the instruction before it on its thread; the one before it on another thread, if that
+///   had ended; the device node before it on its stream; the communication before it in its group.
+/// - synchronisation: a device node behind a wait needs the communication that was waited for, and
+///   the host goes on behind a result that it read from a device, and behind a call that waited.
+class ChakraOrder {
+ public:
+  /// `first`: a node that all others come after; 0 for none.
+  ChakraOrder(const et_schema::Program& program, std::uint64_t first);
+
+  /// The edges of the next instruction, in program order.
+  [[nodiscard]] InstructionEdges next(std::size_t index, ChakraIds ids);
+
+ private:
+  struct Uses {
+    std::vector<et_schema::StorageId> reads;
+    std::vector<et_schema::StorageId> writes;
+  };
+  /// Who last wrote a storage, and who read it since.
+  struct Access {
+    ChakraIds writer;
+    std::vector<ChakraIds> readers;
+  };
+  class Collector;
+
+  [[nodiscard]] Uses uses_of(const et_schema::Instruction& instruction);
+  [[nodiscard]] const std::vector<bool>& written_arguments(et_schema::SchemaId schema);
+  [[nodiscard]] bool is_on_device(et_schema::StorageId storage) const;
+  [[nodiscard]] bool reads_back(const et_schema::Instruction& instruction, const Uses& uses) const;
+  void add_data(const Uses& uses, ChakraIds ids, Collector& host, Collector& device);
+  void add_access(const ChakraIds& other, et_schema::StorageId storage, ChakraIds ids,
+                  Collector& host, Collector& device) const;
+  void add_host_order(const et_schema::Instruction& instruction, Collector& host);
+  void add_waits(const et_schema::Instruction& instruction, Collector& host);
+  void add_device_order(const et_schema::Instruction& instruction, ChakraIds ids, Collector& device);
+  void join_waited(const et_schema::Instruction& instruction, InstructionEdges& edges,
+                   Collector& host);
+  void remember(const et_schema::Instruction& instruction, const Uses& uses, ChakraIds ids);
+
+  const et_schema::Program& program_;
+  std::uint64_t first_;
+  std::unordered_map<et_schema::StorageId, Access> access_;
+  std::unordered_map<std::uint64_t, std::uint64_t> last_on_thread_;
+  const et_schema::Instruction* before_ = nullptr;  ///< the instruction before, on any thread
+  std::uint64_t before_id_ = 0;
+  std::map<std::int64_t, std::uint64_t> last_on_stream_;
+  std::optional<std::int64_t> last_stream_;
+  std::map<et_schema::GroupId, std::uint64_t> last_in_group_;
+  /// Device nodes that the next host node of a thread comes after.
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> host_needs_;
+  /// Communication that was waited for on a device: the next device node of each stream needs it.
+  std::map<std::int64_t, std::vector<std::uint64_t>> stream_needs_;
+  std::vector<std::uint64_t> joined_;  ///< all of those, for streams that come later
+  et_schema::OpenComms open_;
+  std::unordered_map<std::uint32_t, std::uint64_t> comm_node_;  ///< by instruction
+  std::size_t next_wait_ = 0;                                   ///< of the profile's
+  std::vector<std::optional<std::vector<bool>>> written_;       ///< by schema
+};
+
+}  // namespace understudy::generator

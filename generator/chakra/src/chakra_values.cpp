@@ -1,0 +1,184 @@
+#include "chakra_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "et_schema/support/json_text.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::Slot;
+
+std::int64_t numel_of(const Slot& slot) {
+  std::int64_t product = 1;
+  for (const std::int64_t size : slot.sizes) {
+    product *= size;
+  }
+  return product;
+}
+
+/// As Python's repr() writes a text.
+void append_text(std::string& out, std::string_view text) {
+  const bool has_single = text.find('\'') != std::string_view::npos;
+  const char mark = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
+  out += mark;
+  for (const char c : text) {
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (c == mark || c == '\\') {
+          out += '\\';
+          out += c;
+        } else if (const auto byte = static_cast<unsigned char>(c); byte < 0x20 || byte == 0x7f) {
+          fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += mark;
+}
+
+void append_integers(std::string& out, const std::vector<std::int64_t>& integers) {
+  out += '[';
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    out += i == 0 ? "" : ", ";
+    et_schema::append_json_int(out, integers[i]);
+  }
+  out += ']';
+}
+
+/// A type is read up to a comma or bracket.
+bool is_type_name(std::string_view tag) {
+  return !tag.empty() && tag.find_first_of(",()[]<> '\"\\") == std::string_view::npos;
+}
+
+class Writer {
+ public:
+  explicit Writer(const Program& program) : program_(program) {}
+
+  ValueTexts write(const std::vector<Argument>& arguments) {
+    for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
+      *list += '[';
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      separate(i);
+      out_.types += i == 0 ? "'" : ", '";
+      append(arguments[i]);
+      out_.types += '\'';
+    }
+    for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
+      *list += ']';
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void separate(std::size_t i) {
+    for (std::string* list : {&out_.values, &out_.shapes, &out_.strides}) {
+      *list += i == 0 ? "" : ", ";
+    }
+  }
+
+  void append(const Argument& argument) {
+    std::visit([this](const auto& value) { append_value(value); }, argument.value);
+  }
+
+  /// Neither shape nor strides.
+  void append_plain(std::string_view value, std::string_view type) {
+    out_.values += value;
+    out_.types += type;
+    out_.shapes += "[]";
+    out_.strides += "[]";
+  }
+
+  void append_value(Argument::None) { append_plain("'<None>'", "None"); }
+  void append_value(Argument::Undefined) {
+    append_plain("[0, 0, 0, 0, 0, '']", "Tensor(nullptr (uninitialized))");
+  }
+  void append_value(bool value) { append_plain(value ? "True" : "False", "Bool"); }
+  void append_value(std::int64_t value) { append_plain(std::to_string(value), "Int"); }
+
+  void append_value(double value) {
+    std::string text;
+    if (std::isfinite(value)) {
+      et_schema::append_json_double(text, value);
+    } else {
+      text = std::isnan(value) ? "'nan'" : value > 0 ? "'inf'" : "'-inf'";
+    }
+    append_plain(text, "Double");
+  }
+
+  void append_value(const std::string& value) {
+    append_text(out_.values, value);
+    append_plain("", "String");
+  }
+
+  void append_value(const Argument::DeviceRef& value) {
+    append_text(out_.values, to_string(value.device));
+    append_plain("", "Device");
+  }
+
+  void append_value(const Argument::Opaque& value) {
+    append_text(out_.values, "<" + value.tag + ">");
+    append_plain("", is_type_name(value.tag) ? value.tag : "Object");
+  }
+
+  void append_value(const Argument::List& list) {
+    for (std::string* text : {&out_.values, &out_.shapes, &out_.strides}) {
+      *text += '[';
+    }
+    out_.types += "GenericList[";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      separate(i);
+      out_.types += i == 0 ? "" : ",";
+      append(list[i]);
+    }
+    for (std::string* text : {&out_.values, &out_.shapes, &out_.strides, &out_.types}) {
+      *text += ']';
+    }
+  }
+
+  /// Ids are the numbers of slot and storage: a storage has one life, so they never mean two.
+  void append_value(const Argument::SlotRef& value) {
+    const Slot& slot = program_.slots[value.id];
+    const std::int64_t numel = slot.sparse ? 0 : numel_of(slot);
+    fmt::format_to(std::back_inserter(out_.values), "[{}, {}, {}, {}, {}, '{}']", value.id + 1,
+                   numel == 0 ? 0 : slot.storage + 1, slot.offset, numel,
+                   et_schema::item_size(slot.dtype),
+                   to_string(program_.storages[slot.storage].device));
+    fmt::format_to(std::back_inserter(out_.types), "Tensor({})",
+                   slot.dtype == et_schema::DType::kUndefined ? "unknown"
+                                                              : et_schema::cpp_name(slot.dtype));
+    append_integers(out_.shapes, slot.sizes);
+    if (slot.strides_recorded) {
+      append_integers(out_.strides, slot.strides);
+      out_.has_strides = true;
+    } else {
+      out_.strides += "[]";
+    }
+  }
+
+  const Program& program_;
+  ValueTexts out_;
+};
+
+}  // namespace
+
+ValueTexts texts_of(const std::vector<Argument>& arguments, const Program& program) {
+  return Writer(program).write(arguments);
+}
+
+std::int64_t bytes_of(const Slot& slot) {
+  return slot.sparse ? 0 : numel_of(slot) * et_schema::item_size(slot.dtype);
+}
+
+}  // namespace understudy::generator

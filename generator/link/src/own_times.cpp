@@ -1,0 +1,130 @@
+#include "generator/link/own_times.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "generator/flow/steps.h"
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::NodeIndex;
+using et_schema::OwnTimes;
+using et_schema::Trace;
+
+class OwnLinker {
+ public:
+  OwnLinker(const Trace& trace, IdRange step) : trace_(trace), step_(step) {}
+
+  Link link() {
+    link_.nodes.resize(trace_.nodes.size());
+    add_up();
+    place_starts();
+    describe();
+    return std::move(link_);
+  }
+
+ private:
+  /// Children stand behind their parents: from the last node on, all that is below is known.
+  void add_up() {
+    struct Sum {
+      std::int64_t host_ns = 0;
+      std::int64_t device_ns = 0;
+      std::uint64_t launches = 0;
+      std::optional<std::int64_t> stream = {};
+    };
+    std::vector<Sum> below(trace_.nodes.size());
+    for (auto i = static_cast<NodeIndex>(trace_.nodes.size()); i-- > 1;) {
+      Sum sum = below[i];
+      if (const std::optional<OwnTimes>& own = trace_.own_times[i]; own && is_inside(i)) {
+        NodeTimes times;
+        times.self_ns = own->self_ns;
+        times.host_ns = sum.host_ns = add_times(sum.host_ns, own->self_ns);
+        times.device_ns = sum.device_ns = add_times(sum.device_ns, own->device_ns);
+        times.launches = sum.launches += own->launches;
+        times.stream = sum.stream = own->stream ? own->stream : sum.stream;
+        times.page_faults = own->page_faults;
+        link_.nodes[i] = times;
+      }
+      Sum& above = below[trace_.nodes[i].parent];
+      above.host_ns = add_times(above.host_ns, sum.host_ns);
+      above.device_ns = add_times(above.device_ns, sum.device_ns);
+      above.launches += sum.launches;
+      above.stream = sum.stream ? sum.stream : above.stream;
+    }
+  }
+
+  [[nodiscard]] bool is_inside(NodeIndex node) const { return step_.contains(trace_.nodes[node].id); }
+
+  /// Recorded starts count from the step's first; else each node starts where the one before it
+  /// ended, and a child where its parent did.
+  void place_starts() {
+    std::optional<std::int64_t> first;
+    std::int64_t next = 0;
+    for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
+      if (link_.nodes[i] && trace_.own_times[i]->start_ns) {
+        first = std::min(first.value_or(*trace_.own_times[i]->start_ns),
+                         *trace_.own_times[i]->start_ns);
+      }
+    }
+    // A file that tells how long its step is counts from the step's start.
+    const std::int64_t origin = trace_.own_step_ns ? 0 : first.value_or(0);
+    for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
+      if (!link_.nodes[i]) {
+        continue;
+      }
+      const std::optional<std::int64_t>& start = trace_.own_times[i]->start_ns;
+      link_.nodes[i]->start_ns = start ? std::max<std::int64_t>(*start - origin, 0) : next;
+      next = add_times(link_.nodes[i]->start_ns, link_.nodes[i]->self_ns);
+      const std::int64_t end = add_times(link_.nodes[i]->start_ns, link_.nodes[i]->host_ns);
+      link_.profile.step_ns = std::max(link_.profile.step_ns, end);
+    }
+    link_.profile.step_ns = trace_.own_step_ns.value_or(link_.profile.step_ns);
+  }
+
+  void describe() {
+    et_schema::RecordedProfile& profile = link_.profile;
+    profile.file = trace_.file.substr(trace_.file.find_last_of('/') + 1);
+    profile.bytes = trace_.content_bytes;
+    profile.content_hash = trace_.content_hash;
+    profile.join = et_schema::JoinKind::kOwn;
+    profile.observer_source = "none taken out: the trace holds its times itself";
+    std::vector<bool> communicates(trace_.nodes.size());
+    for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
+      const NodeClass kind = et_schema::classify(trace_.nodes[i]);
+      communicates[i] = communicates[trace_.nodes[i].parent] || kind == NodeClass::kC10d ||
+                        kind == NodeClass::kCommunication;
+      profile.nodes += is_inside(i) ? 1U : 0U;
+      if (!link_.nodes[i]) {
+        continue;
+      }
+      ++profile.nodes_joined;
+      profile.device_events += trace_.own_times[i]->launches;
+      if (kind != NodeClass::kLabel && !communicates[i]) {
+        profile.operators_ns = add_times(profile.operators_ns, trace_.own_times[i]->self_ns);
+        profile.operators_device_ns =
+            add_times(profile.operators_device_ns, trace_.own_times[i]->device_ns);
+      }
+    }
+    profile.events = profile.nodes_with_rf_id = profile.nodes_joined;
+    profile.device_events_linked = profile.device_events;
+  }
+
+  const Trace& trace_;
+  IdRange step_;
+  Link link_;
+};
+
+}  // namespace
+
+std::optional<Link> link_own_times(const Trace& trace, const std::optional<std::string>& step) {
+  if (trace.own_times.empty()) {
+    return std::nullopt;
+  }
+  return OwnLinker(trace, choose_step(trace, step).ids).link();
+}
+
+}  // namespace understudy::generator
