@@ -55,7 +55,8 @@ void refuse_chakra_folder(const std::string& folder, const std::vector<std::stri
     refuse(folder, "a folder", "a file");
   }
   const fs::path full = fs::absolute(folder).lexically_normal();
-  const fs::path parent = full.has_filename() ? full.parent_path() : full.parent_path().parent_path();
+  const fs::path parent =
+      full.has_filename() ? full.parent_path() : full.parent_path().parent_path();
   if (!fs::exists(status) && !fs::is_directory(parent)) {
     refuse(folder, "a folder, or a place for one", "no folder " + parent.string());
   }
@@ -93,9 +94,9 @@ WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& fol
 
 std::string chakra_text(const WrittenChakra& written) {
   const std::vector<et_schema::ChakraFile>& files = written.job.files;
-  std::string text = fmt::format("{}: Chakra traces of {} rank{}, {}, and {}\n", written.folder,
-                                 files.size(), files.size() == 1 ? "" : "s",
-                                 with_bytes(written.bytes), kGroupsName);
+  std::string text =
+      fmt::format("{}: Chakra traces of {} rank{}, {}, and {}\n", written.folder, files.size(),
+                  files.size() == 1 ? "" : "s", with_bytes(written.bytes), kGroupsName);
   TextTable table({{"rank", Alignment::kRight},
                    {"file"},
                    {"nodes", Alignment::kRight},
@@ -113,9 +114,11 @@ std::string chakra_text(const WrittenChakra& written) {
   text += table.to_text();
   TextTable left_out({{"left out"}, {"count", Alignment::kRight}, {"meaning"}});
   for (const auto& [loss, count] : written.job.left_out) {
-    left_out.add({std::string(info(loss).name), with_commas(count), std::string(info(loss).meaning)});
+    left_out.add(
+        {std::string(info(loss).name), with_commas(count), std::string(info(loss).meaning)});
   }
-  return left_out.empty() ? text : text + "\nWhat a Chakra trace cannot hold\n" + left_out.to_text();
+  return left_out.empty() ? text
+                          : text + "\nWhat a Chakra trace cannot hold\n" + left_out.to_text();
 }
 
 nlohmann::ordered_json chakra_json(const WrittenChakra& written) {

@@ -32,7 +32,8 @@ constexpr const char* kExamples =
     "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
     "                                                    a layer and its backward pass, named\n"
     "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n"
-    "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each rank\n"
+    "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each "
+    "rank\n"
     "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n";
 
 struct Arguments {
@@ -54,8 +55,9 @@ Arguments read_arguments(int argc, char** argv) {
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
        .failure = "the benchmark could not be written"});
-  app->add_option("TRACE", arguments.paths,
-                  "Traces of all ranks: files, archives or folders; with --chakra also one bench.et")
+  app->add_option(
+         "TRACE", arguments.paths,
+         "Traces of all ranks: files, archives or folders; with --chakra also one bench.et")
       ->required();
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
   app->add_option("--chakra", arguments.chakra_folder,
@@ -107,11 +109,10 @@ Arguments read_arguments(int argc, char** argv) {
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   if (arguments.output.empty() && arguments.chakra_folder.empty()) {
-    throw et_schema::usage_error("nothing to write",
-                                 {.field = "--output",
-                                  .expected = "-o BENCH, --chakra DIR, or both",
-                                  .got = "neither",
-                                  .hint = "generate --help has examples"});
+    throw et_schema::usage_error("nothing to write", {.field = "--output",
+                                                      .expected = "-o BENCH, --chakra DIR, or both",
+                                                      .got = "neither",
+                                                      .hint = "generate --help has examples"});
   }
   return arguments;
 }

@@ -119,12 +119,11 @@ et_schema::Losses losses_of(const Bench& bench) {
 std::string bench_text(const Generated& made) {
   const Bench& bench = made.bench;
   const std::vector<std::string>& unlinked = made.unlinked;
-  std::string text =
-      made.path.empty()
-          ? std::string()
-          : fmt::format("{}: the benchmark of {} rank{}{}, {}\n", made.path, bench.world_size(),
-                        bench.world_size() == 1 ? "" : "s", partial_text(bench),
-                        with_bytes(made.bytes));
+  std::string text = made.path.empty()
+                         ? std::string()
+                         : fmt::format("{}: the benchmark of {} rank{}{}, {}\n", made.path,
+                                       bench.world_size(), bench.world_size() == 1 ? "" : "s",
+                                       partial_text(bench), with_bytes(made.bytes));
   text += rank_table(bench).to_text();
   if (!bench.programs.empty() && !bench.programs.front().selection.filters.empty()) {
     text += fmt::format("\nNarrowed by {}\n",

@@ -47,17 +47,20 @@ std::string text_of(const std::vector<ChakraFile>& files, const ChakraCheck& che
   if (check.is_accepted()) {
     return text + fmt::format("\nACCEPTED: {} rules hold\n", et_schema::kChakraRules);
   }
-  text += fmt::format("\nREFUSED: {} violations of {} of {} rules\n",
-                      with_commas(violations_of(check)), check.broken.size(),
-                      et_schema::kChakraRules);
+  text +=
+      fmt::format("\nREFUSED: {} violations of {} of {} rules\n", with_commas(violations_of(check)),
+                  check.broken.size(), et_schema::kChakraRules);
   TextTable rules({{"rule"}, {"count", Alignment::kRight}, {"meaning"}});
   for (const auto& [rule, count] : check.broken) {
     rules.add({std::string(info(rule).name), with_commas(count), std::string(info(rule).meaning)});
   }
   text += rules.to_text();
   text += "\nThe first ten of each\n";
-  TextTable places({{"rule"}, {"rank", Alignment::kRight}, {"node", Alignment::kRight},
-                    {"byte", Alignment::kRight}, {"what"}});
+  TextTable places({{"rule"},
+                    {"rank", Alignment::kRight},
+                    {"node", Alignment::kRight},
+                    {"byte", Alignment::kRight},
+                    {"what"}});
   for (const ChakraViolation& violation : check.violations) {
     places.add({std::string(info(violation.rule).name), std::to_string(violation.rank),
                 violation.node ? std::to_string(*violation.node) : "-",
@@ -90,8 +93,7 @@ nlohmann::ordered_json json_of(const std::vector<ChakraFile>& files, const Chakr
   }
   nlohmann::ordered_json places = nlohmann::ordered_json::array();
   for (const ChakraViolation& violation : check.violations) {
-    nlohmann::ordered_json place = {{"rule", info(violation.rule).name},
-                                    {"rank", violation.rank}};
+    nlohmann::ordered_json place = {{"rule", info(violation.rule).name}, {"rank", violation.rank}};
     place["node"] = violation.node ? nlohmann::ordered_json(*violation.node) : nullptr;
     place["byte"] = violation.offset ? nlohmann::ordered_json(*violation.offset) : nullptr;
     place["text"] = violation.text;

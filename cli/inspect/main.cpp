@@ -111,10 +111,10 @@ Arguments read_arguments(int argc, char** argv) {
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
     memory->excludes(app->get_option(detail));
   }
-  auto* const check = app->add_flag(
-      "--check", arguments.check,
-      "Chakra traces: hold them against the rules of the feeder and of ASTRA-sim; status 1 if one is "
-      "broken");
+  auto* const check = app->add_flag("--check", arguments.check,
+                                    "Chakra traces: hold them against the rules of the feeder and "
+                                    "of ASTRA-sim; status 1 if one is "
+                                    "broken");
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory"}) {
     check->excludes(app->get_option(detail));
   }

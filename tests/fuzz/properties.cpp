@@ -7,7 +7,9 @@
 
 #include "et_schema/capture/capture.h"
 #include "et_schema/capture/index_uses.h"
+#include "et_schema/chakra/check.h"
 #include "et_schema/kineto/kineto.h"
+#include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/pytorch_et/trace_reader.h"
@@ -80,6 +82,51 @@ void check_trace(std::string_view input) {
       require(index < trace.nodes.size() && !call.name.empty(), "a call without a node or a name");
     }
   });
+}
+
+namespace {
+
+void check_chakra_file(std::string_view bytes) {
+  expect_result_or_bad_input([bytes] {
+    std::vector<et_schema::ChakraFile> files;
+    files.push_back(et_schema::parse_chakra(bytes, "fuzz.et"));
+    const et_schema::ChakraFile& file = files.front();
+    for (const et_schema::ChakraNode& node : file.nodes) {
+      require(node.offset < bytes.size(), "a node that stands behind the file's end");
+    }
+    const et_schema::ChakraCheck check = et_schema::check_chakra(files);
+    require(check.ranks.size() == 1 && check.ranks[0].nodes == file.nodes.size(),
+            "nodes that are not counted");
+    constexpr std::int64_t kRanks = 4;
+    const Trace trace = et_schema::trace_of_chakra(std::move(files.front()), kRanks);
+    check_tree(trace);
+    require(trace.own_times.empty() || trace.own_times.size() == trace.nodes.size(),
+            "times of other nodes");
+    static_cast<void>(communication_calls(trace));
+  });
+}
+
+}  // namespace
+
+/// As it is; and as messages whose lengths are right, so that what is in them is looked at: each
+/// has its first byte's eighth part of what is left.
+void check_chakra(std::string_view input) {
+  check_chakra_file(input);
+  std::string framed;
+  while (!input.empty()) {
+    const std::size_t share = static_cast<unsigned char>(input.front()) % 8U + 1;
+    const std::size_t length = input.size() * share / 8;
+    const std::string_view message = input.substr(1, length);
+    for (std::size_t rest = message.size(); true; rest >>= 7U) {
+      framed += static_cast<char>((rest & 0x7fU) | (rest >= 0x80 ? 0x80U : 0U));
+      if (rest < 0x80) {
+        break;
+      }
+    }
+    framed += message;
+    input.remove_prefix(1 + message.size());
+  }
+  check_chakra_file(framed);
 }
 
 void check_input_files(std::string_view input) {

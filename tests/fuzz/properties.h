@@ -11,6 +11,7 @@ void check_trace(std::string_view input);
 void check_input_files(std::string_view input);
 void check_kineto(std::string_view input);
 void check_capture(std::string_view input);
+void check_chakra(std::string_view input);
 void check_indices(std::string_view input);
 
 }  // namespace understudy::fuzz

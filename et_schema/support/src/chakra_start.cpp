@@ -86,15 +86,28 @@ std::optional<Message> take_message(std::string_view& bytes) {
   if (!length) {
     return std::nullopt;
   }
-  const std::size_t there = static_cast<std::size_t>(std::min<std::uint64_t>(*length, bytes.size()));
+  const std::size_t there =
+      static_cast<std::size_t>(std::min<std::uint64_t>(*length, bytes.size()));
   const Message message{bytes.substr(0, there), *length > bytes.size()};
   bytes.remove_prefix(there);
   return message;
 }
 
+/// "{", a length of 123, is also how JSON starts: what follows there is a key.
+bool starts_as_object(std::string_view start) {
+  if (!start.starts_with('{')) {
+    return false;
+  }
+  const std::size_t next = start.find_first_not_of(" \t\r\n", 1);
+  return next == std::string_view::npos || start[next] == '"' || start[next] == '}';
+}
+
 }  // namespace
 
 bool starts_as_chakra(std::string_view start) {
+  if (starts_as_object(start)) {
+    return false;
+  }
   const std::optional<Message> metadata = take_message(start);
   if (!metadata || !has_fields(metadata->bytes, metadata->is_cut, is_metadata_field)) {
     return false;
@@ -103,7 +116,8 @@ bool starts_as_chakra(std::string_view start) {
   if (!node) {
     return !metadata->bytes.empty();
   }
-  return !node->bytes.empty() && has_fields(node->bytes, node->is_cut, is_node_field);
+  return (node->is_cut || !node->bytes.empty()) &&
+         has_fields(node->bytes, node->is_cut, is_node_field);
 }
 
 }  // namespace understudy::et_schema

@@ -43,26 +43,34 @@ Argument::List list_of_integers(const std::vector<std::int64_t>& integers) {
 
 ChakraCollective collective_of(CommKind kind) {
   switch (kind) {
-    case CommKind::kAllReduce: return ChakraCollective::kAllReduce;
-    case CommKind::kBroadcast: return ChakraCollective::kBroadcast;
-    case CommKind::kReduce: return ChakraCollective::kReduce;
+    case CommKind::kAllReduce:
+      return ChakraCollective::kAllReduce;
+    case CommKind::kBroadcast:
+      return ChakraCollective::kBroadcast;
+    case CommKind::kReduce:
+      return ChakraCollective::kReduce;
     case CommKind::kAllGather:
-    case CommKind::kAllGatherBase: return ChakraCollective::kAllGather;
+    case CommKind::kAllGatherBase:
+      return ChakraCollective::kAllGather;
     case CommKind::kReduceScatter:
-    case CommKind::kReduceScatterBase: return ChakraCollective::kReduceScatter;
-    case CommKind::kGather: return ChakraCollective::kGather;
-    case CommKind::kScatter: return ChakraCollective::kScatter;
+    case CommKind::kReduceScatterBase:
+      return ChakraCollective::kReduceScatter;
+    case CommKind::kGather:
+      return ChakraCollective::kGather;
+    case CommKind::kScatter:
+      return ChakraCollective::kScatter;
     case CommKind::kAllToAll:
-    case CommKind::kAllToAllV: return ChakraCollective::kAllToAll;
-    default: return ChakraCollective::kBarrier;
+    case CommKind::kAllToAllV:
+      return ChakraCollective::kAllToAll;
+    default:
+      return ChakraCollective::kBarrier;
   }
 }
 
 std::int64_t bytes_of_list(const Argument& argument, const et_schema::Program& program) {
   std::int64_t bytes = 0;
-  et_schema::for_each_slot({argument}, [&](et_schema::SlotId slot) {
-    bytes += bytes_of(program.slots[slot]);
-  });
+  et_schema::for_each_slot({argument},
+                           [&](et_schema::SlotId slot) { bytes += bytes_of(program.slots[slot]); });
   return bytes;
 }
 
@@ -99,10 +107,12 @@ std::vector<Argument> recorded_arguments(const Instruction& instruction, const B
     UNDERSTUDY_ASSERT(!instruction.args.empty());
     arguments.push_back(instruction.args[0]);
   }
-  if (comm.seq) {
-    add(arguments, list_of(*comm.seq, comm.is_p2p.value_or(et_schema::is_message(comm.kind))));
-  } else {
+  if (!comm.seq) {
     add(arguments, Argument::None{});
+  } else if (is_wait && !comm.is_p2p) {
+    add(arguments, *comm.seq);  // what is waited for, it does not say
+  } else {
+    add(arguments, list_of(*comm.seq, comm.is_p2p.value_or(et_schema::is_message(comm.kind))));
   }
   if (!is_wait || comm.names_group) {
     add(arguments, group_of(comm, bench));
@@ -152,8 +162,8 @@ ChakraComm ChakraCommTable::next(const Instruction& instruction,
   comm.type = is_send ? et_schema::ChakraNodeType::kSend : et_schema::ChakraNodeType::kRecv;
   comm.source = static_cast<std::int32_t>(source);
   comm.destination = static_cast<std::int32_t>(destination);
-  comm.tag = sent_[{source, destination, info.group}]++ * groups +
-             static_cast<std::int32_t>(info.group);
+  comm.tag =
+      sent_[{source, destination, info.group}]++ * groups + static_cast<std::int32_t>(info.group);
   return comm;
 }
 
@@ -167,8 +177,8 @@ std::string process_groups_json(const Bench& bench) {
     json += R"(, "backend_config": )";
     et_schema::append_json_string(json, unquoted(group.backend));
     const std::vector<std::int64_t> ranks = ranks_of(bench, id);
-    json += fmt::format(R"(, "ranks": [{}], "group_size": {}}})", fmt::join(ranks, ", "),
-                        ranks.size());
+    json +=
+        fmt::format(R"(, "ranks": [{}], "group_size": {}}})", fmt::join(ranks, ", "), ranks.size());
   }
   return json + "]";
 }

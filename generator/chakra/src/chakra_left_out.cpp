@@ -24,7 +24,6 @@ constexpr std::array<ChakraLossInfo, kChakraLosses> kLosses = {{
     {"pinned_memory", "Tensors of before the step in page-locked memory."},
     {"untouched_memory", "Memory that the original held and no operator meets."},
     {"heap_blocks", "Blocks that operators took from the C library's heap."},
-    {"told_strides", "Layouts that were not recorded but told by view operators."},
     {"label_inputs", "Labels that did work: what they had of their forward pass."},
     {"device_waits", "Calls that only waited for a device: dependencies now, without their time."},
     {"group_names", "Names of process groups; ASTRA-sim wants numbers."},
@@ -37,17 +36,6 @@ constexpr bool every_loss_is_described() {
   });
 }
 static_assert(every_loss_is_described(), "a ChakraLoss has no line in the table");
-
-bool is_told(const et_schema::Slot& slot) {
-  std::int64_t stride = 1;
-  for (std::size_t i = slot.sizes.size(); i-- > 0;) {
-    if (slot.sizes[i] > 1 && i < slot.strides.size() && slot.strides[i] != stride) {
-      return !slot.strides_recorded;
-    }
-    stride *= std::max<std::int64_t>(slot.sizes[i], 1);
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -67,14 +55,12 @@ std::map<ChakraLoss, std::uint64_t> chakra_losses(const Program& program) {
   for (const Instruction& instruction : program.instructions) {
     add(ChakraLoss::kBodies, instruction.body.size());
     add(ChakraLoss::kHeapBlocks, instruction.timing ? instruction.timing->blocks.size() : 0);
-    add(ChakraLoss::kNativeInputs,
-        instruction.kind == et_schema::InstructionKind::kNative ? 1 : 0);
+    add(ChakraLoss::kNativeInputs, instruction.kind == et_schema::InstructionKind::kNative ? 1 : 0);
   }
   for (const et_schema::Slot& slot : program.slots) {
     add(ChakraLoss::kWrapped, slot.wrapped_number ? 1 : 0);
     add(ChakraLoss::kValueRules, slot.value && !slot.wrapped_number ? 1 : 0);
     add(ChakraLoss::kSparse, slot.content ? 1 : 0);
-    add(ChakraLoss::kStrides, is_told(slot) ? 1 : 0);
   }
   for (const et_schema::Storage& storage : program.storages) {
     add(ChakraLoss::kZeros, storage.zeros > 0 ? 1 : 0);

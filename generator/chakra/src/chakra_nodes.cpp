@@ -196,6 +196,9 @@ class RankWriter {
       set_values(instruction.args, "input_strides", node.inputs);
       set_values(instruction.results, "output_strides", node.outputs);
     }
+    if (std::exchange(are_strides_told_, false)) {
+      add_bool("strides_told", true);
+    }
     add_uint64("tensor_size", touched_bytes(instruction));
     if (instruction.timing) {
       add_times(instruction, edges.joins, node);
@@ -207,7 +210,8 @@ class RankWriter {
 
   void add_times(const Instruction& instruction, bool joins, ChakraNode& node) {
     const et_schema::Timing& timing = *instruction.timing;
-    node.start_us = static_cast<std::uint64_t>(std::max<std::int64_t>(timing.start_ns, 0) / kNsPerUs);
+    node.start_us =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(timing.start_ns, 0) / kNsPerUs);
     if (!joins && !is_blocking(instruction)) {
       node.duration_us = host_rounding_[instruction.thread].take(timing.host_ns);
     }
@@ -248,6 +252,7 @@ class RankWriter {
     to = {arena_.copy(texts.values), arena_.copy(texts.shapes), arena_.copy(texts.types)};
     if (texts.has_strides) {
       add(attributes_, strides, texts.strides);
+      are_strides_told_ |= texts.are_told;
     }
   }
 
@@ -265,7 +270,8 @@ class RankWriter {
     return bytes;
   }
 
-  void write_device(const Instruction& instruction, std::uint64_t id, const InstructionEdges& edges) {
+  void write_device(const Instruction& instruction, std::uint64_t id,
+                    const InstructionEdges& edges) {
     ChakraNode node;
     node.id = id;
     node.type = ChakraNodeType::kCompute;
@@ -294,7 +300,8 @@ class RankWriter {
     file_.nodes.push_back(node);
   }
 
-  void add_communication(const ChakraComm& comm, const et_schema::CommInfo& info, ChakraNode& node) {
+  void add_communication(const ChakraComm& comm, const et_schema::CommInfo& info,
+                         ChakraNode& node) {
     node.type = comm.type;
     if (comm.type == ChakraNodeType::kCollective) {
       add_int64("comm_type", static_cast<std::int64_t>(comm.collective));
@@ -309,9 +316,8 @@ class RankWriter {
 
   void add_order(const ChakraEdges& edges) {
     if (!edges.order.empty()) {
-      attributes_.push_back({.name = "order_deps",
-                             .arm = ChakraArm::kUint64List,
-                             .list = keep(edges.order)});
+      attributes_.push_back(
+          {.name = "order_deps", .arm = ChakraArm::kUint64List, .list = keep(edges.order)});
     }
   }
 
@@ -324,6 +330,7 @@ class RankWriter {
   std::uint64_t next_id_ = kFirstId;
   std::vector<ChakraAttribute> attributes_;  ///< of the node that is written
   std::vector<et_schema::SlotId> touched_;
+  bool are_strides_told_ = false;                     ///< of the node that is written
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
 };

@@ -99,7 +99,8 @@ bool ChakraOrder::is_on_device(StorageId storage) const {
   return type == et_schema::DeviceType::kCuda || type == et_schema::DeviceType::kOther;
 }
 
-/// A result in the memory of an argument is a view of it, unless the schema says that it is written.
+/// A result in the memory of an argument is a view of it, unless the schema says that it is
+/// written.
 ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   Uses uses;
   const auto storage_of = [this](SlotId slot) { return program_.slots[slot].storage; };
@@ -136,10 +137,10 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
 bool ChakraOrder::reads_back(const Instruction& instruction, const Uses& uses) const {
   static constexpr std::array<std::string_view, 4> kReaders = {
       "aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal"};
-  const bool from_device = std::ranges::any_of(
-      uses.reads, [this](StorageId storage) { return is_on_device(storage); });
-  const bool to_host =
-      std::ranges::any_of(uses.writes, [this](StorageId storage) { return !is_on_device(storage); });
+  const bool from_device =
+      std::ranges::any_of(uses.reads, [this](StorageId storage) { return is_on_device(storage); });
+  const bool to_host = std::ranges::any_of(
+      uses.writes, [this](StorageId storage) { return !is_on_device(storage); });
   return from_device &&
          (to_host || std::ranges::find(kReaders, instruction.name) != kReaders.end());
 }
@@ -176,9 +177,8 @@ void ChakraOrder::add_host_order(const Instruction& instruction, Collector& host
   }
   if (before_ != nullptr && before_->thread != instruction.thread) {
     const bool is_timed = before_->timing && instruction.timing;
-    const bool overlaps =
-        is_timed &&
-        before_->timing->start_ns + before_->timing->host_ns > instruction.timing->start_ns;
+    const bool overlaps = is_timed && before_->timing->start_ns + before_->timing->host_ns >
+                                          instruction.timing->start_ns;
     if (!overlaps) {
       host.order(before_id_);
     }

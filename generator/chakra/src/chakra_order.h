@@ -67,7 +67,8 @@ class ChakraOrder {
                   Collector& host, Collector& device) const;
   void add_host_order(const et_schema::Instruction& instruction, Collector& host);
   void add_waits(const et_schema::Instruction& instruction, Collector& host);
-  void add_device_order(const et_schema::Instruction& instruction, ChakraIds ids, Collector& device);
+  void add_device_order(const et_schema::Instruction& instruction, ChakraIds ids,
+                        Collector& device);
   void join_waited(const et_schema::Instruction& instruction, InstructionEdges& edges,
                    Collector& host);
   void remember(const et_schema::Instruction& instruction, const Uses& uses, ChakraIds ids);

@@ -30,9 +30,15 @@ void append_text(std::string& out, std::string_view text) {
   out += mark;
   for (const char c : text) {
     switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (c == mark || c == '\\') {
           out += '\\';
@@ -66,6 +72,13 @@ class Writer {
   explicit Writer(const Program& program) : program_(program) {}
 
   ValueTexts write(const std::vector<Argument>& arguments) {
+    et_schema::for_each_slot(arguments, [this](et_schema::SlotId id) {
+      out_.has_strides |= program_.slots[id].strides_recorded;
+      out_.are_told |= !program_.slots[id].sparse && !program_.slots[id].sizes.empty();
+    });
+    // A trace records all strides or none; where it did, one that is missing stays so.
+    out_.are_told &= !out_.has_strides;
+    out_.has_strides |= out_.are_told;
     for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
       *list += '[';
     }
@@ -147,21 +160,21 @@ class Writer {
     }
   }
 
-  /// Ids are the numbers of slot and storage: a storage has one life, so they never mean two.
+  /// Ids are the numbers of slot and storage: a storage has one life, so they never mean two. 0
+  /// says that there is no storage.
   void append_value(const Argument::SlotRef& value) {
     const Slot& slot = program_.slots[value.id];
     const std::int64_t numel = slot.sparse ? 0 : numel_of(slot);
     fmt::format_to(std::back_inserter(out_.values), "[{}, {}, {}, {}, {}, '{}']", value.id + 1,
-                   numel == 0 ? 0 : slot.storage + 1, slot.offset, numel,
+                   slot.sparse ? 0 : slot.storage + 1, slot.offset, numel,
                    et_schema::item_size(slot.dtype),
                    to_string(program_.storages[slot.storage].device));
-    fmt::format_to(std::back_inserter(out_.types), "Tensor({})",
-                   slot.dtype == et_schema::DType::kUndefined ? "unknown"
-                                                              : et_schema::cpp_name(slot.dtype));
+    fmt::format_to(
+        std::back_inserter(out_.types), "Tensor({})",
+        slot.dtype == et_schema::DType::kUndefined ? "unknown" : et_schema::cpp_name(slot.dtype));
     append_integers(out_.shapes, slot.sizes);
-    if (slot.strides_recorded) {
+    if (slot.strides_recorded || (out_.are_told && !slot.sparse)) {
       append_integers(out_.strides, slot.strides);
-      out_.has_strides = true;
     } else {
       out_.strides += "[]";
     }

@@ -16,6 +16,7 @@ struct ValueTexts {
   std::string types;
   std::string strides;
   bool has_strides = false;  ///< of any tensor
+  bool are_told = false;     ///< they were not recorded: view operators told them, or nothing did
 };
 
 [[nodiscard]] ValueTexts texts_of(const std::vector<et_schema::Argument>& arguments,

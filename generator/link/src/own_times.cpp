@@ -57,7 +57,9 @@ class OwnLinker {
     }
   }
 
-  [[nodiscard]] bool is_inside(NodeIndex node) const { return step_.contains(trace_.nodes[node].id); }
+  [[nodiscard]] bool is_inside(NodeIndex node) const {
+    return step_.contains(trace_.nodes[node].id);
+  }
 
   /// Recorded starts count from the step's first; else each node starts where the one before it
   /// ended, and a child where its parent did.

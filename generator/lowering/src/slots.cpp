@@ -75,8 +75,14 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes
 
 namespace {
 
+/// Recorded, or told by who wrote the file.
+bool knows_strides(const Tensor& tensor) {
+  return tensor.has_strides ||
+         (!tensor.strides.empty() && tensor.strides.size() == tensor.sizes.size());
+}
+
 std::vector<std::int64_t> external_strides(const Tensor& tensor) {
-  return tensor.has_strides
+  return knows_strides(tensor)
              ? std::vector<std::int64_t>(tensor.strides.begin(), tensor.strides.end())
              : contiguous_strides(tensor.sizes);
 }
@@ -207,7 +213,7 @@ std::optional<SlotId> SlotTable::in_place_slot(LifetimeId lifetime, const Tensor
 
 std::vector<std::int64_t> SlotTable::result_strides(LifetimeId lifetime, const Tensor& tensor,
                                                     NodeIndex producer) const {
-  if (tensor.has_strides) {
+  if (knows_strides(tensor)) {
     return {tensor.strides.begin(), tensor.strides.end()};
   }
   std::vector<std::int64_t> strides = contiguous_strides(tensor.sizes);

@@ -1,5 +1,6 @@
 understudy_golden(generate
-  bad_regex bad_regex_json bench_as_trace compiled compiled_refused compiled_unshown csv dlrm exclude help
+  bad_regex bad_regex_json bench_as_trace chakra chakra_identical chakra_into_input chakra_is_file chakra_json
+  chakra_narrowed chakra_no_parent chakra_written compiled compiled_refused compiled_unshown csv dlrm exclude help
   identical json kineto_as_trace linear max_input missing_rank mixed_captures names_hashed names_kept
   no_backward_alone no_output no_place no_room no_steps only_comms only_compute output_is_folder output_is_full
   output_is_link partial partial_of_capture partial_refused profile profile_and_none profile_count profile_dlrm

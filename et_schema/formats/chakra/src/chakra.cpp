@@ -72,6 +72,7 @@ class Parser {
 
   /// A length, then so many bytes.
   Message take_message() {
+    ++messages_;
     const std::uint64_t offset = position_;
     const std::uint64_t length = take_length(offset);
     const std::uint64_t left = bytes_.size() - position_;
@@ -86,7 +87,6 @@ class Parser {
     }
     const Message message{bytes_.substr(position_, length), offset};
     position_ += length;
-    ++messages_;
     return message;
   }
 
@@ -121,7 +121,8 @@ class Parser {
 
   template <typename List>
   std::span<const std::uint64_t> keep_list(const List& list) {
-    const std::span<std::uint64_t> kept = arena_.array<std::uint64_t>(static_cast<std::size_t>(list.size()));
+    const std::span<std::uint64_t> kept =
+        arena_.array<std::uint64_t>(static_cast<std::size_t>(list.size()));
     std::size_t i = 0;
     for (const auto item : list) {
       kept[i++] = static_cast<std::uint64_t>(static_cast<std::int64_t>(item));
@@ -162,24 +163,54 @@ class Parser {
       attribute.integer = static_cast<std::uint64_t>(value);
     };
     switch (from.value_case()) {
-      case proto::AttributeProto::kDoubleVal: attribute.real = from.double_val(); break;
-      case proto::AttributeProto::kFloatVal: attribute.real = from.float_val(); break;
-      case proto::AttributeProto::kInt32Val: set_integer(std::int64_t{from.int32_val()}); break;
-      case proto::AttributeProto::kInt64Val: set_integer(from.int64_val()); break;
-      case proto::AttributeProto::kUint32Val: set_integer(from.uint32_val()); break;
-      case proto::AttributeProto::kUint64Val: set_integer(from.uint64_val()); break;
-      case proto::AttributeProto::kSint32Val: set_integer(std::int64_t{from.sint32_val()}); break;
-      case proto::AttributeProto::kSint64Val: set_integer(from.sint64_val()); break;
-      case proto::AttributeProto::kFixed32Val: set_integer(from.fixed32_val()); break;
-      case proto::AttributeProto::kFixed64Val: set_integer(from.fixed64_val()); break;
+      case proto::AttributeProto::kDoubleVal:
+        attribute.real = from.double_val();
+        break;
+      case proto::AttributeProto::kFloatVal:
+        attribute.real = from.float_val();
+        break;
+      case proto::AttributeProto::kInt32Val:
+        set_integer(std::int64_t{from.int32_val()});
+        break;
+      case proto::AttributeProto::kInt64Val:
+        set_integer(from.int64_val());
+        break;
+      case proto::AttributeProto::kUint32Val:
+        set_integer(from.uint32_val());
+        break;
+      case proto::AttributeProto::kUint64Val:
+        set_integer(from.uint64_val());
+        break;
+      case proto::AttributeProto::kSint32Val:
+        set_integer(std::int64_t{from.sint32_val()});
+        break;
+      case proto::AttributeProto::kSint64Val:
+        set_integer(from.sint64_val());
+        break;
+      case proto::AttributeProto::kFixed32Val:
+        set_integer(from.fixed32_val());
+        break;
+      case proto::AttributeProto::kFixed64Val:
+        set_integer(from.fixed64_val());
+        break;
       case proto::AttributeProto::kSfixed32Val:
         set_integer(std::int64_t{from.sfixed32_val()});
         break;
-      case proto::AttributeProto::kSfixed64Val: set_integer(from.sfixed64_val()); break;
-      case proto::AttributeProto::kBoolVal: set_integer(from.bool_val() ? 1 : 0); break;
-      case proto::AttributeProto::kStringVal: attribute.text = keep(from.string_val()); break;
-      case proto::AttributeProto::kBytesVal: attribute.text = keep(from.bytes_val()); break;
-      default: read_list(from, attribute); break;
+      case proto::AttributeProto::kSfixed64Val:
+        set_integer(from.sfixed64_val());
+        break;
+      case proto::AttributeProto::kBoolVal:
+        set_integer(from.bool_val() ? 1 : 0);
+        break;
+      case proto::AttributeProto::kStringVal:
+        attribute.text = keep(from.string_val());
+        break;
+      case proto::AttributeProto::kBytesVal:
+        attribute.text = keep(from.bytes_val());
+        break;
+      default:
+        read_list(from, attribute);
+        break;
     }
     return attribute;
   }
@@ -187,18 +218,41 @@ class Parser {
   void read_list(const proto::AttributeProto& from, ChakraAttribute& attribute) {
     const auto set = [&](const auto& list) { attribute.list = keep_list(list.values()); };
     switch (from.value_case()) {
-      case proto::AttributeProto::kInt32List: set(from.int32_list()); break;
-      case proto::AttributeProto::kInt64List: set(from.int64_list()); break;
-      case proto::AttributeProto::kUint32List: set(from.uint32_list()); break;
-      case proto::AttributeProto::kUint64List: set(from.uint64_list()); break;
-      case proto::AttributeProto::kSint32List: set(from.sint32_list()); break;
-      case proto::AttributeProto::kSint64List: set(from.sint64_list()); break;
-      case proto::AttributeProto::kFixed32List: set(from.fixed32_list()); break;
-      case proto::AttributeProto::kFixed64List: set(from.fixed64_list()); break;
-      case proto::AttributeProto::kSfixed32List: set(from.sfixed32_list()); break;
-      case proto::AttributeProto::kSfixed64List: set(from.sfixed64_list()); break;
-      case proto::AttributeProto::kBoolList: set(from.bool_list()); break;
-      default: break;
+      case proto::AttributeProto::kInt32List:
+        set(from.int32_list());
+        break;
+      case proto::AttributeProto::kInt64List:
+        set(from.int64_list());
+        break;
+      case proto::AttributeProto::kUint32List:
+        set(from.uint32_list());
+        break;
+      case proto::AttributeProto::kUint64List:
+        set(from.uint64_list());
+        break;
+      case proto::AttributeProto::kSint32List:
+        set(from.sint32_list());
+        break;
+      case proto::AttributeProto::kSint64List:
+        set(from.sint64_list());
+        break;
+      case proto::AttributeProto::kFixed32List:
+        set(from.fixed32_list());
+        break;
+      case proto::AttributeProto::kFixed64List:
+        set(from.fixed64_list());
+        break;
+      case proto::AttributeProto::kSfixed32List:
+        set(from.sfixed32_list());
+        break;
+      case proto::AttributeProto::kSfixed64List:
+        set(from.sfixed64_list());
+        break;
+      case proto::AttributeProto::kBoolList:
+        set(from.bool_list());
+        break;
+      default:
+        break;
     }
   }
 
@@ -220,8 +274,8 @@ ChakraFile parse_chakra(std::string_view bytes, const std::string& file) {
   result.file = file;
   result.content_bytes = bytes.size();
   result.content_hash = content_hash(bytes);
-  result.arena = std::make_unique<std::pmr::monotonic_buffer_resource>(
-      std::max(bytes.size(), kSmallestArena));
+  result.arena =
+      std::make_unique<std::pmr::monotonic_buffer_resource>(std::max(bytes.size(), kSmallestArena));
   try {
     Parser(bytes, result).parse();
   } catch (const Error& error) {

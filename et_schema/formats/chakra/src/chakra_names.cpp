@@ -12,16 +12,16 @@ constexpr std::array<std::string_view, kChakraNodeTypes> kNodeTypes = {
     "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
 
 constexpr std::array<std::string_view, kChakraCollectives> kCollectives = {
-    "ALL_REDUCE", "REDUCE",     "ALL_GATHER",     "GATHER",               "SCATTER",
-    "BROADCAST",  "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
 /// From field number 3 on, one after the other.
 constexpr std::array<std::string_view, 30> kArms = {
-    "double_val",   "double_list",   "float_val",    "float_list",    "int32_val",    "int32_list",
-    "int64_val",    "int64_list",    "uint32_val",   "uint32_list",   "uint64_val",   "uint64_list",
-    "sint32_val",   "sint32_list",   "sint64_val",   "sint64_list",   "fixed32_val",  "fixed32_list",
-    "fixed64_val",  "fixed64_list",  "sfixed32_val", "sfixed32_list", "sfixed64_val", "sfixed64_list",
-    "bool_val",     "bool_list",     "string_val",   "string_list",   "bytes_val",    "bytes_list"};
+    "double_val",  "double_list",  "float_val",    "float_list",    "int32_val",    "int32_list",
+    "int64_val",   "int64_list",   "uint32_val",   "uint32_list",   "uint64_val",   "uint64_list",
+    "sint32_val",  "sint32_list",  "sint64_val",   "sint64_list",   "fixed32_val",  "fixed32_list",
+    "fixed64_val", "fixed64_list", "sfixed32_val", "sfixed32_list", "sfixed64_val", "sfixed64_list",
+    "bool_val",    "bool_list",    "string_val",   "string_list",   "bytes_val",    "bytes_list"};
 constexpr std::size_t kFirstArm = 3;
 
 template <std::size_t N>

@@ -24,7 +24,8 @@ constexpr std::array<ChakraRuleInfo, kChakraRules> kRules = {{
     {"attribute_arm", "A value in another arm than feeders read it from; it reads as 0."},
     {"attribute_value", "A value that is out of its range."},
     {"comm_on_cpu", "Communication marked as a CPU operator; ASTRA-sim ends the run."},
-    {"unknown_group", "A pg_name that is no integer, or names a group that the file does not list."},
+    {"unknown_group",
+     "A pg_name that is no integer, or names a group that the file does not list."},
     {"rank_outside_group", "A collective of a group that its rank is no member of."},
     {"wrong_end", "A send of another rank than its file's, or a receive to another one."},
     {"unmatched_collective",
@@ -44,13 +45,17 @@ struct KnownAttribute {
   std::string_view name;
   ChakraArm arm;
 };
-constexpr std::array kKnown = {
-    KnownAttribute{"is_cpu_op", ChakraArm::kBool},   KnownAttribute{"num_ops", ChakraArm::kInt64},
-    KnownAttribute{"tensor_size", ChakraArm::kUint64}, KnownAttribute{"comm_type", ChakraArm::kInt64},
-    KnownAttribute{"comm_size", ChakraArm::kInt64},  KnownAttribute{"comm_src", ChakraArm::kInt32},
-    KnownAttribute{"comm_dst", ChakraArm::kInt32},   KnownAttribute{"comm_tag", ChakraArm::kInt32},
-    KnownAttribute{"comm_priority", ChakraArm::kInt32}, KnownAttribute{"pg_name", ChakraArm::kString},
-    KnownAttribute{"involved_dim", ChakraArm::kBoolList}};
+constexpr std::array kKnown = {KnownAttribute{"is_cpu_op", ChakraArm::kBool},
+                               KnownAttribute{"num_ops", ChakraArm::kInt64},
+                               KnownAttribute{"tensor_size", ChakraArm::kUint64},
+                               KnownAttribute{"comm_type", ChakraArm::kInt64},
+                               KnownAttribute{"comm_size", ChakraArm::kInt64},
+                               KnownAttribute{"comm_src", ChakraArm::kInt32},
+                               KnownAttribute{"comm_dst", ChakraArm::kInt32},
+                               KnownAttribute{"comm_tag", ChakraArm::kInt32},
+                               KnownAttribute{"comm_priority", ChakraArm::kInt32},
+                               KnownAttribute{"pg_name", ChakraArm::kString},
+                               KnownAttribute{"involved_dim", ChakraArm::kBoolList}};
 
 /// What a kind of communication cannot be without.
 std::span<const std::string_view> required_of(ChakraNodeType type) {
@@ -107,8 +112,7 @@ class AttributeCheck {
 
  private:
   void check_type(const ChakraNode& node) {
-    if (node.type == ChakraNodeType::kInvalid ||
-        static_cast<int>(node.type) >= kChakraNodeTypes) {
+    if (node.type == ChakraNodeType::kInvalid || static_cast<int>(node.type) >= kChakraNodeTypes) {
       findings_.add(ChakraRule::kNodeType, file_, node,
                     fmt::format("has type {}", static_cast<int>(node.type)));
     }

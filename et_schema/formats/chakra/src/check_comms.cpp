@@ -33,8 +33,8 @@ std::map<std::int64_t, Ranks> groups_of(const ChakraFile& file, ChakraFindings& 
     if (node.type != ChakraNodeType::kMetadata || text.size() <= 2 * kBrackets) {
       continue;
     }
-    const nlohmann::json list = nlohmann::json::parse(
-        text.substr(kBrackets, text.size() - 2 * kBrackets), nullptr, false);
+    const nlohmann::json list =
+        nlohmann::json::parse(text.substr(kBrackets, text.size() - 2 * kBrackets), nullptr, false);
     if (!list.is_array()) {
       findings.add(ChakraRule::kUnknownGroup, file, node, "lists process groups that are no JSON");
       continue;
@@ -134,9 +134,9 @@ class CommCheck {
       key = {*id, found->second.empty() ? all_ranks() : found->second};
     }
     if (std::ranges::find(key.second, file.rank) == key.second.end()) {
-      findings_.add(ChakraRule::kRankOutsideGroup, file, node,
-                    fmt::format("is of group {}, whose ranks are {}", key.first,
-                                fmt::join(key.second, " ")));
+      findings_.add(
+          ChakraRule::kRankOutsideGroup, file, node,
+          fmt::format("is of group {}, whose ranks are {}", key.first, fmt::join(key.second, " ")));
       return;
     }
     collectives_[key][file.rank].push_back({&file, &node});
@@ -152,7 +152,8 @@ class CommCheck {
 
   void match_collectives(const GroupKey& group, std::map<std::int64_t, std::vector<Call>>& calls) {
     const auto& [id, ranks] = group;
-    if (!std::ranges::all_of(ranks, [this](std::int64_t rank) { return by_rank_.contains(rank); })) {
+    if (!std::ranges::all_of(ranks,
+                             [this](std::int64_t rank) { return by_rank_.contains(rank); })) {
       return;
     }
     const std::vector<Call>& first = calls[ranks.front()];
@@ -160,16 +161,17 @@ class CommCheck {
       const std::vector<Call>& other = calls[rank];
       for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
         if (!fits(*first[i].node, *other[i].node)) {
-          findings_.add(ChakraRule::kUnmatchedCollective, *other[i].file, *other[i].node,
-                        fmt::format("is {}, collective {} of group {}, where rank {} has {} (node {})",
-                                    text_of(*other[i].node), i, id, ranks.front(),
-                                    text_of(*first[i].node), first[i].node->id));
+          findings_.add(
+              ChakraRule::kUnmatchedCollective, *other[i].file, *other[i].node,
+              fmt::format("is {}, collective {} of group {}, where rank {} has {} (node {})",
+                          text_of(*other[i].node), i, id, ranks.front(), text_of(*first[i].node),
+                          first[i].node->id));
         }
       }
       if (first.size() != other.size()) {
         findings_.add(ChakraRule::kUnmatchedCollective, static_cast<int>(rank),
-                      fmt::format("{} collectives of group {}, where rank {} has {}", other.size(), id,
-                                  ranks.front(), first.size()));
+                      fmt::format("{} collectives of group {}, where rank {} has {}", other.size(),
+                                  id, ranks.front(), first.size()));
       }
     }
   }
@@ -217,8 +219,8 @@ class CommCheck {
                    ends.recvs[i].node->integer("comm_size")) {
           findings_.add(ChakraRule::kUnmatchedMessage, *ends.recvs[i].file, *ends.recvs[i].node,
                         fmt::format("takes {} bytes from rank {} with tag {}, which sends {}",
-                                    ends.recvs[i].node->integer("comm_size").value_or(0), source, tag,
-                                    ends.sends[i].node->integer("comm_size").value_or(0)));
+                                    ends.recvs[i].node->integer("comm_size").value_or(0), source,
+                                    tag, ends.sends[i].node->integer("comm_size").value_or(0)));
         }
       }
     }

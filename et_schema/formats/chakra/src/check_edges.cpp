@@ -53,8 +53,9 @@ class EdgeCheck {
         findings_.add(ChakraRule::kSelfDependency, file_, node,
                       fmt::format("needs itself by a {} dependency", kind));
       } else if (found == by_id_.end() || found->first != parent) {
-        findings_.add(ChakraRule::kMissingParent, file_, node,
-                      fmt::format("has a {} dependency on node {}, which is not there", kind, parent));
+        findings_.add(
+            ChakraRule::kMissingParent, file_, node,
+            fmt::format("has a {} dependency on node {}, which is not there", kind, parent));
       } else {
         counts_.later_edges += parent > node.id ? 1U : 0U;
         children_[found->second].push_back(child);
@@ -109,10 +110,11 @@ class EdgeCheck {
     for (Index other = waits_for[node]; other != node; other = waits_for[other]) {
       ++length;
     }
-    findings_.add(ChakraRule::kCycle, file_, file_.nodes[node],
-                  fmt::format("needs itself through node {}: a circle of {} nodes, and {} are never "
-                              "released",
-                              file_.nodes[waits_for[node]].id, length, stuck));
+    findings_.add(
+        ChakraRule::kCycle, file_, file_.nodes[node],
+        fmt::format("needs itself through node {}: a circle of {} nodes, and {} are never "
+                    "released",
+                    file_.nodes[waits_for[node]].id, length, stuck));
   }
 
   static constexpr Index kNone = 0xffffffffU;

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46U;
 
 [[noreturn]] void fail(std::string field, std::string expected, std::string got) {
-  throw bad_input("a communication node cannot be read", {.field = std::move(field),
-                                                          .expected = std::move(expected),
-                                                          .got = std::move(got)});
+  throw bad_input(
+      "a communication node cannot be read",
+      {.field = std::move(field), .expected = std::move(expected), .got = std::move(got)});
 }
 
 CommKind kind_of(const ChakraNode& node) {
@@ -25,10 +25,11 @@ CommKind kind_of(const ChakraNode& node) {
     return node.type == ChakraNodeType::kSend ? CommKind::kSend : CommKind::kRecv;
   }
   static constexpr std::array<CommKind, kChakraCollectives> kKinds = {
-      CommKind::kAllReduce, CommKind::kReduce,    CommKind::kAllGatherBase,
-      CommKind::kGather,    CommKind::kScatter,   CommKind::kBroadcast,
-      CommKind::kAllToAll,  CommKind::kReduceScatterBase, CommKind::kReduceScatterBase,
-      CommKind::kBarrier};
+      CommKind::kAllReduce,         CommKind::kReduce,
+      CommKind::kAllGatherBase,     CommKind::kGather,
+      CommKind::kScatter,           CommKind::kBroadcast,
+      CommKind::kAllToAll,          CommKind::kReduceScatterBase,
+      CommKind::kReduceScatterBase, CommKind::kBarrier};
   const std::int64_t type = node.integer("comm_type").value_or(-1);
   if (type < 0 || type >= kChakraCollectives) {
     fail("comm_type", fmt::format("0 to {}", kChakraCollectives - 1), fmt::format("{}", type));

@@ -18,8 +18,8 @@ class ChakraBuffers {
   ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank)
       : arena_(arena), world_size_(world_size), rank_(rank) {}
 
-  /// Fills a node's name, inputs and outputs. Throws Error (bad input) with the field set: a kind or
-  /// size out of range.
+  /// Fills a node's name, inputs and outputs. Throws Error (bad input) with the field set: a kind
+  /// or size out of range.
   [[nodiscard]] Node call_of(const ChakraNode& from, Node node);
 
  private:

@@ -53,8 +53,8 @@ std::vector<ChakraFile> read_chakra_files(const std::vector<std::string>& paths,
                        .hint = "generate --chakra DIR writes them of traces and benchmarks"});
     }
   }
-  const std::vector<int> ranks = files.size() > 1 ? ranks_from_names(names)
-                                                  : std::vector<int>{rank_in_name(names.front())};
+  const std::vector<int> ranks =
+      files.size() > 1 ? ranks_from_names(names) : std::vector<int>{rank_in_name(names.front())};
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].rank = ranks[i];
   }

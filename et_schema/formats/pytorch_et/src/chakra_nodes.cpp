@@ -42,8 +42,7 @@ class RoleFinder {
       check_dependencies(file_.nodes[i]);
       if (!is_host_[i]) {
         find_device_role(i);
-      } else if (!is_recorded(file_.nodes[i]) &&
-                 file_.nodes[i].type == ChakraNodeType::kCompute) {
+      } else if (!is_recorded(file_.nodes[i]) && file_.nodes[i].type == ChakraNodeType::kCompute) {
         set_time_only(i);
       }
     }
@@ -56,16 +55,17 @@ class RoleFinder {
   void sort_by_id() {
     roles_.in_order.resize(file_.nodes.size());
     std::iota(roles_.in_order.begin(), roles_.in_order.end(), 0U);
-    std::ranges::stable_sort(roles_.in_order, {}, [this](std::uint32_t i) { return file_.nodes[i].id; });
+    std::ranges::stable_sort(roles_.in_order, {},
+                             [this](std::uint32_t i) { return file_.nodes[i].id; });
     for (std::size_t i = 1; i < roles_.in_order.size(); ++i) {
       const ChakraNode& before = file_.nodes[roles_.in_order[i - 1]];
       const ChakraNode& node = file_.nodes[roles_.in_order[i]];
       if (before.id == node.id) {
-        throw bad_input("two nodes of one id", {.node = node.id,
-                                                .field = chakra_place(node, "id"),
-                                                .expected = "an id for each node",
-                                                .got = fmt::format("that of the node at byte {}",
-                                                                   before.offset)});
+        throw bad_input("two nodes of one id",
+                        {.node = node.id,
+                         .field = chakra_place(node, "id"),
+                         .expected = "an id for each node",
+                         .got = fmt::format("that of the node at byte {}", before.offset)});
       }
     }
   }

@@ -12,10 +12,10 @@
 namespace understudy::et_schema {
 
 enum class ChakraRole : std::uint8_t {
-  kHost,       ///< an operator or label
-  kDevice,     ///< what a host node launched
-  kComm,       ///< communication that no host node issued: a size, and no tensors
-  kTimeOnly    ///< a time, and nothing else
+  kHost,     ///< an operator or label
+  kDevice,   ///< what a host node launched
+  kComm,     ///< communication that no host node issued: a size, and no tensors
+  kTimeOnly  ///< a time, and nothing else
 };
 
 /// What each node of a Chakra file is to an execution trace.
@@ -23,9 +23,9 @@ struct ChakraRoles {
   std::vector<std::uint32_t> in_order;  ///< positions in ChakraFile::nodes by id
   std::vector<ChakraRole> role;         ///< by position
   std::vector<std::uint32_t> launcher;  ///< by position, of kDevice: its host node's
-  std::vector<std::uint32_t> whole;     ///< by position: the first part of the operator it is part of
-  std::vector<bool> is_cut;             ///< by position: the first of several parts
-  std::vector<std::uint32_t> parent;    ///< by position, of kHost: kNoPosition without one
+  std::vector<std::uint32_t> whole;   ///< by position: the first part of the operator it is part of
+  std::vector<bool> is_cut;           ///< by position: the first of several parts
+  std::vector<std::uint32_t> parent;  ///< by position, of kHost: kNoPosition without one
 };
 inline constexpr std::uint32_t kNoPosition = 0xffffffffU;
 

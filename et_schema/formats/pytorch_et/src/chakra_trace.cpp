@@ -52,8 +52,9 @@ class TraceMaker {
   void make() {
     roles_ = find_chakra_roles(file_, trace_.losses);
     if (file_.nodes.empty()) {
-      throw bad_input("a Chakra trace without nodes",
-                      {.field = "messages", .expected = "a node behind the metadata", .got = "none"});
+      throw bad_input(
+          "a Chakra trace without nodes",
+          {.field = "messages", .expected = "a node behind the metadata", .got = "none"});
     }
     find_shift();
     for (const std::uint32_t i : roles_.in_order) {
@@ -156,7 +157,8 @@ class TraceMaker {
       part = "types";
       document_ += ",\"types\":";
       append_json_of_python(document_, from.types);
-      const std::string_view strides = node.text(side == "inputs" ? "input_strides" : "output_strides");
+      const std::string_view strides =
+          node.text(side == "inputs" ? "input_strides" : "output_strides");
       if (!strides.empty()) {
         part = "strides";
         document_ += ",\"strides\":";
@@ -164,22 +166,22 @@ class TraceMaker {
       }
       document_ += '}';
       part = "";
-      return parse_values(side, !strides.empty());
+      return parse_values(side, !strides.empty(), node.integer("strides_told") == 1);
     } catch (const Error& error) {
-      throw with_node(error, node, part.empty() ? error.context().field
-                                                : fmt::format("{}.{}", side, part));
+      throw with_node(error, node,
+                      part.empty() ? error.context().field : fmt::format("{}.{}", side, part));
     }
   }
 
-  std::span<const Value> parse_values(std::string_view side, bool has_strides) {
+  std::span<const Value> parse_values(std::string_view side, bool has_strides, bool told_strides) {
     document_.reserve(document_.size() + simdjson::SIMDJSON_PADDING);
     simdjson::dom::element root;
     ValueArrays arrays;
     arrays.has_values = arrays.has_shapes = arrays.has_types = true;
     arrays.has_strides = has_strides;
+    arrays.told_strides = told_strides;
     if (const simdjson::error_code error = parser_.parse(document_).get(root);
-        error != simdjson::SUCCESS ||
-        root["values"].get(arrays.values) != simdjson::SUCCESS ||
+        error != simdjson::SUCCESS || root["values"].get(arrays.values) != simdjson::SUCCESS ||
         root["shapes"].get(arrays.shapes) != simdjson::SUCCESS ||
         root["types"].get(arrays.types) != simdjson::SUCCESS ||
         (has_strides && root["strides"].get(arrays.strides) != simdjson::SUCCESS)) {
@@ -221,9 +223,10 @@ class TraceMaker {
       }
     }
     if (!has_starts) {
-      trace_.losses.add(Loss::kAssumedStarts,
-                        static_cast<std::uint64_t>(std::ranges::count_if(
-                            trace_.own_times, [](const auto& times) { return times.has_value(); })));
+      trace_.losses.add(
+          Loss::kAssumedStarts,
+          static_cast<std::uint64_t>(std::ranges::count_if(
+              trace_.own_times, [](const auto& times) { return times.has_value(); })));
     }
     if (const ChakraAttribute* step = file_.find("step_ns")) {
       trace_.own_step_ns = integer_of(*step);

@@ -61,13 +61,14 @@ class Translator {
 
  private:
   [[noreturn]] void fail(std::string expected) const {
-    throw bad_input("a list in the form of Python's text is damaged",
-                    {.expected = std::move(expected),
-                     .got = fmt::format("{} at character {}",
-                                        position_ < python_.size()
-                                            ? fmt::format("\"{}\"", quote(python_.substr(position_)))
-                                            : std::string("its end"),
-                                        position_)});
+    throw bad_input(
+        "a list in the form of Python's text is damaged",
+        {.expected = std::move(expected),
+         .got = fmt::format("{} at character {}",
+                            position_ < python_.size()
+                                ? fmt::format("\"{}\"", quote(python_.substr(position_)))
+                                : std::string("its end"),
+                            position_)});
   }
 
   /// A tuple is a list here; Python ends one of a single element with a comma.
@@ -121,9 +122,8 @@ class Translator {
     text_.clear();
     ++position_;
     while (true) {
-      const std::size_t end =
-          std::min(python_.find_first_of(quote_mark == '"' ? "\"\\" : "'\\", position_),
-                   python_.size());
+      const std::size_t end = std::min(
+          python_.find_first_of(quote_mark == '"' ? "\"\\" : "'\\", position_), python_.size());
       text_ += python_.substr(position_, end - position_);
       position_ = end;
       if (position_ >= python_.size()) {
@@ -142,16 +142,32 @@ class Translator {
     ++position_;
     const char c = position_ < python_.size() ? python_[position_++] : '\0';
     switch (c) {
-      case 'n': text_ += '\n'; return;
-      case 't': text_ += '\t'; return;
-      case 'r': text_ += '\r'; return;
-      case 'x': take_code(2); return;
-      case 'u': take_code(4); return;
-      case 'U': take_code(8); return;
+      case 'n':
+        text_ += '\n';
+        return;
+      case 't':
+        text_ += '\t';
+        return;
+      case 'r':
+        text_ += '\r';
+        return;
+      case 'x':
+        take_code(2);
+        return;
+      case 'u':
+        take_code(4);
+        return;
+      case 'U':
+        take_code(8);
+        return;
       case '\\':
       case '\'':
-      case '"': text_ += c; return;
-      default: --position_; fail("an escape as Python writes them");
+      case '"':
+        text_ += c;
+        return;
+      default:
+        --position_;
+        fail("an escape as Python writes them");
     }
   }
 

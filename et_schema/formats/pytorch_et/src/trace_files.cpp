@@ -41,11 +41,12 @@ Error no_traces(const std::string& path, const TraceSet& set) {
 /// Both can be of one job, but not of one rank: which one counts is the user's to say.
 void refuse_mixture(const std::vector<Trace>& traces, const std::vector<ChakraFile>& files) {
   if (!traces.empty() && !files.empty()) {
-    throw bad_input("two formats in one input",
-                    {.file = files.front().file,
-                     .expected = fmt::format("a PyTorch execution trace, as {}", traces.front().file),
-                     .got = "a Chakra trace",
-                     .hint = "give the files of one of the formats"});
+    throw bad_input(
+        "two formats in one input",
+        {.file = files.front().file,
+         .expected = fmt::format("a PyTorch execution trace, as {}", traces.front().file),
+         .got = "a Chakra trace",
+         .hint = "give the files of one of the formats"});
   }
 }
 
@@ -59,8 +60,7 @@ void add_chakra_traces(std::vector<ChakraFile>& files, std::vector<Trace>& trace
       files.size() > 1 ? ranks_from_names(names) : std::vector<int>(files.size(), 0);
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].rank = ranks[i];
-    traces.push_back(
-        trace_of_chakra(std::move(files[i]), static_cast<std::int64_t>(files.size())));
+    traces.push_back(trace_of_chakra(std::move(files[i]), static_cast<std::int64_t>(files.size())));
   }
 }
 

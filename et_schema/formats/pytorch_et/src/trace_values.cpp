@@ -100,6 +100,7 @@ void ValueReader::fail(std::string summary, std::string_view field, std::string 
 
 std::span<const Value> ValueReader::read(const ValueArrays& arrays, std::string_view side) {
   side_ = side;
+  told_strides_ = arrays.told_strides;
   SideList values(arrays.has_values, arrays.values);
   SideList shapes(arrays.has_shapes, arrays.shapes);
   SideList types(arrays.has_types, arrays.types);
@@ -267,8 +268,8 @@ Value ValueReader::read_tensor(element value, std::string_view cpp_name, const B
   if (beside.has_stride) {
     // Sparse and fake tensors have sizes but no strides.
     const std::span<const std::int64_t> strides = read_integers(beside.stride, "strides");
-    tensor.has_strides = strides.size() == tensor.sizes.size();
-    if (tensor.has_strides) {
+    if (strides.size() == tensor.sizes.size()) {
+      tensor.has_strides = !told_strides_;
       tensor.strides = strides;
     }
   }

@@ -23,7 +23,8 @@ struct ValueArrays {
   bool has_values = false;
   bool has_shapes = false;
   bool has_types = false;
-  bool has_strides = false;  ///< since schema 1.1.1
+  bool has_strides = false;   ///< since schema 1.1.1
+  bool told_strides = false;  ///< they were not recorded, but told by whoever wrote the file
 };
 
 /// Turns the arrays of values, shapes, types and strides of a node into Values. Throws Error (bad
@@ -59,6 +60,7 @@ class ValueReader {
   Arena& arena_;
   Losses& losses_;
   std::string_view side_;
+  bool told_strides_ = false;
 };
 
 }  // namespace understudy::et_schema

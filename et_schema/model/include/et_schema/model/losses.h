@@ -55,11 +55,11 @@ enum class Loss : std::size_t {
   kMissingRanks,          ///< ranks of the job that are not in the benchmark
   kForeignRanks,          ///< ranks of another capture or job than the first one
   // reading a Chakra trace
-  kDanglingEdges,         ///< dependencies on nodes that the file lacks
-  kStaleControlEdges,     ///< control dependencies of a file in which some cannot be parents
-  kTimeOnlyNodes,         ///< nodes with a time and no operator
-  kMadeUpBuffers,         ///< communication with a size and no tensors
-  kAssumedStarts,         ///< durations without start times
+  kDanglingEdges,      ///< dependencies on nodes that the file lacks
+  kStaleControlEdges,  ///< control dependencies of a file in which some cannot be parents
+  kTimeOnlyNodes,      ///< nodes with a time and no operator
+  kMadeUpBuffers,      ///< communication with a size and no tensors
+  kAssumedStarts,      ///< durations without start times
   kCount
 };
 

@@ -28,7 +28,8 @@ struct Tensor {
   Device device;
   bool has_strides = false;  ///< recorded since schema 1.1.1
   std::span<const std::int64_t> sizes;
-  std::span<const std::int64_t> strides;  ///< empty unless has_strides
+  std::span<const std::int64_t> strides;  ///< without has_strides: empty, or told by who wrote the
+                                          ///< file
 
   [[nodiscard]] bool defined() const { return dtype != DType::kUndefined || !device_is_none(); }
   /// False for zero-byte, sparse and opaque tensors and for torch.func's wrappers: many share one
@@ -169,10 +170,10 @@ struct CaptureOrigin {
 /// When a node ran, as the trace itself tells.
 struct OwnTimes {
   std::optional<std::int64_t> start_ns = {};  ///< since any time before the first node
-  std::int64_t self_ns = 0;    ///< on the host, what is in no node below it
-  std::int64_t device_ns = 0;  ///< Σ duration of the device nodes that it launched
-  std::uint64_t launches = 0;  ///< of those
-  std::optional<std::int64_t> stream = {};       ///< of the first of them
+  std::int64_t self_ns = 0;                   ///< on the host, what is in no node below it
+  std::int64_t device_ns = 0;                 ///< Σ duration of the device nodes that it launched
+  std::uint64_t launches = 0;                 ///< of those
+  std::optional<std::int64_t> stream = {};    ///< of the first of them
   std::optional<std::int64_t> page_faults = {};  ///< on its thread
 };
 

@@ -36,8 +36,8 @@ struct InputFile {
 /// Unpacks a file (plain, .gz), an archive (.tar, .tar.gz, .zip) or a folder into its JSON and
 /// Chakra files, each handed to `consume`, one in memory at a time: a folder's in the order of
 /// names, an archive's in its own. Told by content, not by name; of folders and archives, what is
-/// neither is passed over. Throws Error (bad input): cannot be read, truncated gzip, member names with "..", a
-/// bomb; Error (failed) above max_held_bytes.
+/// neither is passed over. Throws Error (bad input): cannot be read, truncated gzip, member names
+/// with "..", a bomb; Error (failed) above max_held_bytes.
 void read_input_files(const std::string& path, const ReadLimits& limits,
                       const std::function<void(InputFile&&)>& consume);
 /// The same for a file or archive in memory; `name` names it in errors.

@@ -24,7 +24,6 @@ enum class ChakraLoss : std::size_t {
   kPinned,        ///< page-locked memory
   kUntouched,     ///< memory that no operator meets
   kHeapBlocks,    ///< what operators took from the heap
-  kStrides,       ///< layouts told by view operators, not recorded
   kNativeInputs,  ///< what labels that did work had from around them
   kWaits,         ///< calls that waited for a device: edges
   kGroupNames,    ///< names of process groups: numbers
@@ -50,9 +49,9 @@ struct ChakraJob {
 };
 
 /// The Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). A host node for each
-/// instruction, a device node behind it where it launched something or communicates; dependencies by
-/// data flow, by order on threads, streams and in groups, and where the host waited for a device.
-/// Linear in the program but for sorting dependencies. Deterministic.
+/// instruction, a device node behind it where it launched something or communicates; dependencies
+/// by data flow, by order on threads, streams and in groups, and where the host waited for a
+/// device. Linear in the program but for sorting dependencies. Deterministic.
 [[nodiscard]] ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix);
 
 }  // namespace understudy::generator

@@ -82,7 +82,8 @@ TEST(BenchProfile, TimingsThatDoNotFit) {
 
 TEST(BenchProfile, AProfileThatCannotBeRead) {
   EXPECT_EQ(refused(kManifest, "\"join\":\"record function id\"", "\"join\":\"luck\""),
-            unreadable("ranks[0].profile.join", "\"record function id\", \"order\" or \"own\"", "\"luck\""));
+            unreadable("ranks[0].profile.join", "\"record function id\", \"order\" or \"own\"",
+                       "\"luck\""));
   EXPECT_EQ(refused(kManifest, "\"step_ns\":2000", "\"step_ns\":-1"),
             unsound("profile", "times that are not negative", "-1"));
   EXPECT_EQ(refused(kManifest, "\"for\":\"stream\"", "\"for\":\"luck\""),

@@ -16,20 +16,20 @@ namespace understudy::et_schema {
 /// What the consumers of Chakra files ask of them: mlcommons/chakra's feeder and ASTRA-sim, by
 /// their sources. Each rule is one that a simulation stalls at, aborts at or reads wrongly.
 enum class ChakraRule : std::size_t {
-  kDuplicateId,        ///< ids are unique: an index holds the last one alone
-  kMissingParent,      ///< what a node depends on is in the file: else it is never released
-  kSelfDependency,     ///< no node depends on itself
-  kCycle,              ///< dependencies of both kinds together lead in no circle
-  kNodeType,           ///< a type of the schema that is issued
-  kMissingAttribute,   ///< is_cpu_op of each node; comm_type, comm_size, comm_dst … of communication
-  kAttributeArm,       ///< the arm that feeders read: another one silently reads as 0
-  kAttributeValue,     ///< a value in its range
-  kCommOnCpu,          ///< communication is no CPU operator
-  kUnknownGroup,       ///< pg_name is an integer, and a group of the file
-  kRankOutsideGroup,   ///< a collective's rank is a member of its group
-  kWrongEnd,           ///< a send is the sender's, a receive the receiver's
+  kDuplicateId,       ///< ids are unique: an index holds the last one alone
+  kMissingParent,     ///< what a node depends on is in the file: else it is never released
+  kSelfDependency,    ///< no node depends on itself
+  kCycle,             ///< dependencies of both kinds together lead in no circle
+  kNodeType,          ///< a type of the schema that is issued
+  kMissingAttribute,  ///< is_cpu_op of each node; comm_type, comm_size, comm_dst … of communication
+  kAttributeArm,      ///< the arm that feeders read: another one silently reads as 0
+  kAttributeValue,    ///< a value in its range
+  kCommOnCpu,         ///< communication is no CPU operator
+  kUnknownGroup,      ///< pg_name is an integer, and a group of the file
+  kRankOutsideGroup,     ///< a collective's rank is a member of its group
+  kWrongEnd,             ///< a send is the sender's, a receive the receiver's
   kUnmatchedCollective,  ///< all members of a group call the same collectives in the same order
-  kUnmatchedMessage,   ///< to each send a receive of the same source, destination, tag and size
+  kUnmatchedMessage,     ///< to each send a receive of the same source, destination, tag and size
   kCount
 };
 inline constexpr std::size_t kChakraRules = static_cast<std::size_t>(ChakraRule::kCount);

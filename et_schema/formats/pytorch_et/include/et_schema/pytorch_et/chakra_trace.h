@@ -21,7 +21,7 @@ namespace understudy::et_schema {
 /// Reads the Chakra traces among files, archives or folders, sorted by rank. Ranks are told by
 /// names as those of other traces; a file alone is of the rank in its name, PREFIX.R.et. Throws
 /// Error (bad input): those of parse_chakra(), none at all.
-[[nodiscard]] std::vector<ChakraFile> read_chakra_files(const std::vector<std::string>& paths,
-                                                        const ReadLimits& limits = process_limits());
+[[nodiscard]] std::vector<ChakraFile> read_chakra_files(
+    const std::vector<std::string>& paths, const ReadLimits& limits = process_limits());
 
 }  // namespace understudy::et_schema
