@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -165,13 +166,21 @@ class Writer {
   void append_value(const Argument::SlotRef& value) {
     const Slot& slot = program_.slots[value.id];
     const std::int64_t numel = slot.sparse ? 0 : numel_of(slot);
-    fmt::format_to(std::back_inserter(out_.values), "[{}, {}, {}, {}, {}, '{}']", value.id + 1,
-                   slot.sparse ? 0 : slot.storage + 1, slot.offset, numel,
-                   et_schema::item_size(slot.dtype),
-                   to_string(program_.storages[slot.storage].device));
-    fmt::format_to(
-        std::back_inserter(out_.types), "Tensor({})",
-        slot.dtype == et_schema::DType::kUndefined ? "unknown" : et_schema::cpp_name(slot.dtype));
+    const std::array<std::int64_t, 5> numbers = {
+        std::int64_t{value.id} + 1, slot.sparse ? 0 : std::int64_t{slot.storage} + 1, slot.offset,
+        numel, et_schema::item_size(slot.dtype)};
+    out_.values += '[';
+    for (const std::int64_t number : numbers) {
+      et_schema::append_json_int(out_.values, number);
+      out_.values += ", ";
+    }
+    out_.values += '\'';
+    out_.values += to_string(program_.storages[slot.storage].device);
+    out_.values += "']";
+    out_.types += "Tensor(";
+    out_.types +=
+        slot.dtype == et_schema::DType::kUndefined ? "unknown" : et_schema::cpp_name(slot.dtype);
+    out_.types += ')';
     append_integers(out_.shapes, slot.sizes);
     if (slot.strides_recorded || (out_.are_told && !slot.sparse)) {
       append_integers(out_.strides, slot.strides);
