@@ -13,9 +13,11 @@
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
 #include "generate/chakra.h"
 #include "generate/render.h"
 #include "generator/job/generate.h"
+#include "generator/seal/obfuscate.h"
 
 namespace understudy::cli {
 namespace {
@@ -32,6 +34,9 @@ constexpr const char* kExamples =
     "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
     "                                                    a layer and its backward pass, named\n"
     "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n"
+    "  generate traces/ --obfuscate -o vendor.et         without names and texts of the original; "
+    "what\n"
+    "                                                    they were stays in vendor.et.names.json\n"
     "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each "
     "rank\n"
     "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n";
@@ -44,6 +49,8 @@ struct Arguments {
   generator::GenerateOptions options;
   ProfileChoice profiles;
   bool keep_names = false;
+  bool obfuscate = false;
+  std::string names_path;  ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };
 
@@ -103,9 +110,21 @@ Arguments read_arguments(int argc, char** argv) {
           ->type_name("FILE");
   app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
       ->excludes(profile);
-  app->add_flag("--keep-names", arguments.keep_names,
-                "Keep filters and operators of your own in clear in the benchmark's manifest; else "
-                "their hashes");
+  CLI::Option* keep_names =
+      app->add_flag("--keep-names", arguments.keep_names,
+                    "Keep filters and operators of your own in clear in the benchmark's manifest; "
+                    "else their hashes");
+  CLI::Option* obfuscate =
+      app->add_flag("--obfuscate", arguments.obfuscate,
+                    "Replace names, texts and exact numbers that do not decide the time; the order "
+                    "and shapes of public operators stay")
+          ->excludes(keep_names);
+  app->add_option(
+         "--names", arguments.names_path,
+         "With --obfuscate: where to write what was replaced, for the owner alone (default: "
+         "OUTPUT.names.json)")
+      ->type_name("FILE")
+      ->needs(obfuscate);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   if (arguments.output.empty() && arguments.chakra_folder.empty()) {
@@ -147,34 +166,34 @@ Compiled read_or_compile(const Arguments& arguments, Progress& progress) {
   return {et_schema::read_bench(arguments.paths[0]), {}};
 }
 
-int generate(const Arguments& arguments) {
-  const bool has_bench = !arguments.output.empty();
-  const bool has_chakra = !arguments.chakra_folder.empty();
-  if (has_bench) {
-    refuse_output(arguments.output, arguments.paths, "--output");
+/// Names are found beside a benchmark that was written; Chakra traces would hold the original's.
+void refuse_obfuscation(const Arguments& arguments) {
+  if (arguments.output.empty() || !arguments.chakra_folder.empty()) {
+    throw et_schema::usage_error(
+        "only a benchmark can be obfuscated",
+        {.field = "--obfuscate",
+         .expected = "-o BENCH, without --chakra",
+         .got = arguments.output.empty() ? "no --output" : "--chakra",
+         .hint = "make the benchmark first; generate BENCH --chakra DIR takes it"});
   }
-  if (has_chakra) {
-    refuse_chakra_folder(arguments.chakra_folder, arguments.paths);
+}
+
+/// Hides what the original was called; what stood for what is written for its owner.
+et_schema::Bench hide_names(et_schema::Bench bench, const std::string& names_path,
+                            HiddenNames& hidden) {
+  generator::Obfuscated obfuscated = generator::obfuscate(std::move(bench));
+  et_schema::write_file_atomically(names_path, generator::to_json(obfuscated.map));
+  hidden.names_path = names_path;
+  for (const auto& [kind, names] : obfuscated.map) {
+    hidden.counts[kind] = names.size();
   }
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
-  progress.tick();
-  const auto [bench, unlinked] = read_or_compile(arguments, progress);
-  progress.show("writing");
-  Generated made{.bench = bench, .unlinked = unlinked};
-  if (has_bench) {
-    et_schema::write_bench(bench, arguments.output,
-                           arguments.keep_names ? et_schema::ManifestNames::kClear
-                                                : et_schema::ManifestNames::kHashed);
-    made.path = arguments.output;
-    made.bytes = std::filesystem::file_size(arguments.output);
-  }
-  if (has_chakra) {
-    made.chakra = write_chakra(bench, arguments.chakra_folder);
-  }
-  progress.clear();
+  hidden.hidden_operators = obfuscated.hidden_operators;
+  hidden.without_body = obfuscated.without_body;
+  hidden.rounded_numbers = obfuscated.rounded_numbers;
+  return std::move(obfuscated.bench);
+}
+
+void print_made(const Arguments& arguments, const Generated& made) {
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
@@ -188,6 +207,48 @@ int generate(const Arguments& arguments) {
       print_output(generated_csv(made));
       break;
   }
+}
+
+int generate(const Arguments& arguments) {
+  const bool has_bench = !arguments.output.empty();
+  const bool has_chakra = !arguments.chakra_folder.empty();
+  if (has_bench) {
+    refuse_output(arguments.output, arguments.paths, "--output");
+  }
+  const std::string names_path =
+      arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
+  if (arguments.obfuscate) {
+    refuse_obfuscation(arguments);
+    refuse_output(names_path, arguments.paths, "--names");
+  }
+  if (has_chakra) {
+    refuse_chakra_folder(arguments.chakra_folder, arguments.paths);
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  auto [bench, unlinked] = read_or_compile(arguments, progress);
+  progress.show("writing");
+  std::optional<HiddenNames> hidden;
+  if (arguments.obfuscate) {
+    bench = hide_names(std::move(bench), names_path, hidden.emplace());
+  }
+  Generated made{.bench = bench, .unlinked = unlinked};
+  made.hidden = std::move(hidden);
+  if (has_bench) {
+    et_schema::write_bench(bench, arguments.output,
+                           arguments.keep_names ? et_schema::ManifestNames::kClear
+                                                : et_schema::ManifestNames::kHashed);
+    made.path = arguments.output;
+    made.bytes = std::filesystem::file_size(arguments.output);
+  }
+  if (has_chakra) {
+    made.chakra = write_chakra(bench, arguments.chakra_folder);
+  }
+  progress.clear();
+  print_made(arguments, made);
   return kStatusOk;
 }
 

@@ -198,8 +198,36 @@ nlohmann::ordered_json bench_json(const Generated& made) {
           {"ranks", std::move(ranks)}};
 }
 
+std::string hidden_text(const HiddenNames& hidden) {
+  std::string text = fmt::format("\nObfuscated: what was replaced is in {}, for the owner alone\n",
+                                 hidden.names_path);
+  TextTable table({{"replaced"}, {"names", Alignment::kRight}});
+  for (const auto& [kind, count] : hidden.counts) {
+    table.add({kind, with_commas(count)});
+  }
+  table.add({"numbers, to one digit", with_commas(hidden.rounded_numbers)});
+  text += table.to_text();
+  if (hidden.hidden_operators > 0) {
+    text += fmt::format(
+        "{} operators are found by name on no target now: {} replay through what was recorded "
+        "below "
+        "them, {} are dropped\n",
+        with_commas(hidden.hidden_operators),
+        with_commas(hidden.hidden_operators - hidden.without_body),
+        with_commas(hidden.without_body));
+  }
+  return text;
+}
+
 nlohmann::ordered_json document_of(const Generated& made) {
   nlohmann::ordered_json document = bench_json(made);
+  if (made.hidden) {
+    document["obfuscated"] = {{"names_file", made.hidden->names_path},
+                              {"names", made.hidden->counts},
+                              {"hidden_operators", made.hidden->hidden_operators},
+                              {"hidden_without_body", made.hidden->without_body},
+                              {"rounded_numbers", made.hidden->rounded_numbers}};
+  }
   if (made.chakra) {
     document["chakra"] = chakra_json(*made.chakra);
   }
@@ -209,7 +237,8 @@ nlohmann::ordered_json document_of(const Generated& made) {
 }  // namespace
 
 std::string generated_text(const Generated& made) {
-  return bench_text(made) + (made.chakra ? "\n" + chakra_text(*made.chakra) : std::string());
+  return bench_text(made) + (made.hidden ? hidden_text(*made.hidden) : std::string()) +
+         (made.chakra ? "\n" + chakra_text(*made.chakra) : std::string());
 }
 
 std::string generated_json(const Generated& made) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,15 @@
 
 namespace understudy::cli {
 
+/// What --obfuscate replaced.
+struct HiddenNames {
+  std::string names_path;                       ///< who was who
+  std::map<std::string, std::uint64_t> counts;  ///< names by kind
+  std::uint64_t hidden_operators = 0;
+  std::uint64_t without_body = 0;
+  std::uint64_t rounded_numbers = 0;
+};
+
 /// What generate made of its input.
 struct Generated {
   const et_schema::Bench& bench;
@@ -17,6 +27,7 @@ struct Generated {
   std::string path = {};                     ///< of the benchmark; empty: none was written
   std::uint64_t bytes = 0;                   ///< of that file
   std::optional<WrittenChakra> chakra = {};
+  std::optional<HiddenNames> hidden = {};
 };
 
 /// What was selected, opened and why, where recorded times come from, and what was lost; then what

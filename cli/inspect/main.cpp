@@ -16,7 +16,9 @@
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/read_file.h"
 #include "inspect/bench.h"
+#include "inspect/certificate.h"
 #include "inspect/check.h"
 #include "inspect/memory.h"
 #include "inspect/op_times.h"
@@ -36,6 +38,9 @@ constexpr const char* kExamples =
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
     "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
+    "  inspect bench.et --certificate --report out.json\n"
+    "                                          hashes, versions, losses, and what a replay "
+    "measured\n"
     "  inspect chakra/ --check                 whether simulators take these Chakra traces\n"
     "  inspect bench.et --memory               live tensors over the step, and the largest at its "
     "peak\n"
@@ -51,6 +56,9 @@ struct Arguments {
   InspectOptions shown;
   bool memory = false;
   bool check = false;
+  bool certificate = false;
+  std::optional<std::string> report;
+  std::optional<std::string> licence;
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
@@ -118,6 +126,20 @@ Arguments read_arguments(int argc, char** argv) {
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory"}) {
     check->excludes(app->get_option(detail));
   }
+  auto* const certificate =
+      app->add_flag("--certificate", arguments.certificate,
+                    "A benchmark: hashes of what it is and was made of, versions, losses, licence");
+  for (const char* detail :
+       {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check"}) {
+    certificate->excludes(app->get_option(detail));
+  }
+  app->add_option("--report", arguments.report,
+                  "With --certificate: the report of a replay of this very benchmark")
+      ->type_name("FILE")
+      ->needs(certificate);
+  app->add_option("--licence", arguments.licence, "With --certificate: the licence to state in it")
+      ->type_name("TEXT")
+      ->needs(certificate);
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
       ->needs(memory);
@@ -202,6 +224,18 @@ void refuse_page_of_traces(const Arguments& arguments) {
   }
 }
 
+/// Nor of lists and tables that somebody checks.
+void refuse_page(const Arguments& arguments, const char* flag) {
+  if (arguments.as_page) {
+    throw et_schema::usage_error("there is no such page",
+                                 {.file = arguments.paths[0],
+                                  .field = "--format html",
+                                  .expected = std::string("text, json or csv with ") + flag,
+                                  .got = "html",
+                                  .hint = "--format json holds all of it"});
+  }
+}
+
 void refuse_details_of_report(const Arguments& arguments) {
   const InspectOptions& shown = arguments.shown;
   if (shown.ops || shown.collectives || shown.tensors || shown.tree || arguments.memory) {
@@ -215,6 +249,7 @@ void refuse_details_of_report(const Arguments& arguments) {
 
 /// What was found, and whether that is all right.
 int check_chakra(const Arguments& arguments, Progress& progress) {
+  refuse_page(arguments, "--check");
   const std::vector<et_schema::ChakraFile> files = et_schema::read_chakra_files(arguments.paths);
   progress.show("checking");
   const et_schema::ChakraCheck check = et_schema::check_chakra(files);
@@ -223,7 +258,29 @@ int check_chakra(const Arguments& arguments, Progress& progress) {
   return check.is_accepted() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
 }
 
+std::string inspect_certificate(const Arguments& arguments) {
+  refuse_page(arguments, "--certificate");
+  if (!is_one_benchmark(arguments.paths)) {
+    throw et_schema::usage_error(
+        "a certificate is of a benchmark",
+        {.file = arguments.paths.front(),
+         .field = "--certificate",
+         .expected = "one bench.et",
+         .got = arguments.paths.size() == 1 ? "something else" : "several files",
+         .hint = "generate makes benchmarks of traces"});
+  }
+  std::optional<CertifiedReport> report;
+  if (arguments.report) {
+    report = {*arguments.report,
+              et_schema::read_file(*arguments.report, et_schema::process_limits())};
+  }
+  return render_certificate(arguments.paths.front(), report, arguments.licence, arguments.format);
+}
+
 std::string inspect_input(const Arguments& arguments, Progress& progress) {
+  if (arguments.certificate) {
+    return inspect_certificate(arguments);
+  }
   if (arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     refuse_details_of_report(arguments);
     return arguments.as_page ? report_as_page(arguments.paths[0])

@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     Readers, PropertyTest,
     testing::Values(Target{"trace", &check_trace}, Target{"input_files", &check_input_files},
                     Target{"kineto", &check_kineto}, Target{"capture", &check_capture},
-                    Target{"indices", &check_indices}),
+                    Target{"chakra", &check_chakra}, Target{"indices", &check_indices}),
     [](const testing::TestParamInfo<Target>& given) { return std::string(given.param.name); });
 
 }  // namespace

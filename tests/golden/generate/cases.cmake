@@ -2,7 +2,7 @@ understudy_golden(generate
   bad_regex bad_regex_json bench_as_trace chakra chakra_identical chakra_into_input chakra_is_file chakra_json
   chakra_narrowed chakra_no_parent chakra_written compiled compiled_refused compiled_unshown csv dlrm exclude help
   identical json kineto_as_trace linear max_input missing_rank mixed_captures names_hashed names_kept
-  no_backward_alone no_output no_place no_room no_steps only_comms only_compute output_is_folder output_is_full
+  obfuscate obfuscate_chakra obfuscate_json no_backward_alone no_output no_place no_room no_steps only_comms only_compute output_is_folder output_is_full
   output_is_link partial partial_of_capture partial_refused profile profile_and_none profile_count profile_dlrm
   profile_is_trace profile_json profile_missing profile_none profile_of_capture profile_other profile_twice
   profile_two quiet resnet resnet_all resnet_step subgraph subgraph_backward subgraph_no_backward two_ranks

@@ -1,0 +1,222 @@
+// What an obfuscated benchmark tells of its original: attacks with words that were planted in a
+// trace, and with every name of every sample.
+
+#include "generator/seal/obfuscate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compile/compile.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/zip.h"
+#include "public_words.h"
+#include "trace_builder.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Trace;
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  });
+  return text;
+}
+
+/// All that the file holds, unpacked, in lower case; the names of its members too.
+std::string contents_of(const Bench& bench) {
+  std::string all;
+  const std::string bytes =
+      et_schema::bench_bytes(bench, "bench.et", et_schema::ManifestNames::kClear);
+  for (const auto& [name, data] : et_schema::unzip(bytes, "bench.et", {})) {
+    all += name + "\n" + data + "\n";
+  }
+  return lower(all);
+}
+
+/// A trace in which everything that has a name says so.
+Trace named_trace() {
+  test::TraceBuilder builder;
+  const auto label = builder.add(2, "AcmeRanker.forward", "", {}, {});
+  const test::TestValue input = test::tensor(1, 2, {4, 4});
+  const test::TestValue key{"\"acme-key-7\"", "[]", "String"};
+  const test::TestValue rate{"0.0003141", "[]", "Double"};
+  builder.add(label, "acme::secret_attention",
+              "acme::secret_attention(Tensor queries, str acme_mode=\\\"acme_fast\\\", float "
+              "acme_temperature=1.) -> Tensor",
+              {input, key, rate}, {test::tensor(3, 4, {4, 4})});
+  builder.add(label, "aten::add", "aten::add.Tensor(Tensor self, Tensor other) -> Tensor",
+              {test::tensor(3, 4, {4, 4}), input}, {test::tensor(5, 6, {4, 4})});
+  Trace trace = builder.trace();
+  trace.file = "/home/acme-user/acme_host_17/acme_run.json";
+  return trace;
+}
+
+Bench compile_named() {
+  std::vector<Trace> traces;
+  traces.push_back(named_trace());
+  Bench bench = generate(traces, {});
+  bench.groups.push_back({"acme_tp", "acme tensor parallel", "acme_fabric", {0}, 1});
+  et_schema::RecordedProfile& profile = bench.programs[0].profile.emplace();
+  profile.file = "acme_profile.json";
+  profile.content_hash = 0x1234567812345678;
+  profile.variables["ACME_CLUSTER"] = "acme-dc-3";
+  profile.kernel_settings["acme"] = "acme";
+  profile.lost.push_back({"acme_kernel_v2", "no launch", 1, 10});
+  bench.programs[0].selection.filters = {"--subgraph AcmeRanker"};
+  return bench;
+}
+
+TEST(Obfuscate, NothingThatWasPlantedIsLeft) {
+  const Bench original = compile_named();
+  EXPECT_NE(contents_of(original).find("acme"), std::string::npos);
+  EXPECT_NE(contents_of(original).find("0.0003141"), std::string::npos);
+  const Obfuscated hidden = obfuscate(original);
+  const std::string contents = contents_of(hidden.bench);
+  for (const char* word : {"acme", "secret", "attention", "queries", "temperature", "ranker",
+                           "0.0003141", "1234567812345678", "home"}) {
+    EXPECT_EQ(contents.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(hidden.hidden_operators, 1U);
+  EXPECT_EQ(hidden.without_body, 1U);
+  EXPECT_EQ(hidden.rounded_numbers, 1U);
+}
+
+TEST(Obfuscate, TheMapTellsTheOwnerWhatWasWhat) {
+  const Obfuscated hidden = obfuscate(compile_named());
+  EXPECT_EQ(hidden.map, (ObfuscationMap{
+                            {"backend", {{"backend1", "acme_fabric"}}},
+                            {"description", {{"description1", "acme tensor parallel"}}},
+                            {"group", {{"group1", "acme_tp"}}},
+                            {"kernel", {{"kernel1", "acme_kernel_v2"}}},
+                            {"operator", {{"private::op1", "acme::secret_attention"}}},
+                            {"text", {{"text1", "acme-key-7"}}},
+                        }));
+  EXPECT_EQ(to_json(ObfuscationMap{{"text", {{"text1", "a \"b\""}}}}),
+            "{\n"
+            "  \"format\": \"understudy-names\",\n"
+            "  \"version\": 1,\n"
+            "  \"names\": {\n"
+            "    \"text\": {\n"
+            "      \"text1\": \"a \\\"b\\\"\"\n"
+            "    }\n"
+            "  }\n"
+            "}\n");
+}
+
+TEST(Obfuscate, SchemasOfHiddenOperatorsKeepTheirTypes) {
+  const Obfuscated hidden = obfuscate(compile_named());
+  const std::vector<std::string>& schemas = hidden.bench.programs[0].schemas;
+  EXPECT_NE(
+      std::ranges::find(schemas, "private::op1(Tensor arg0, str arg1=, float arg2=1.) -> Tensor"),
+      schemas.end());
+  EXPECT_NE(std::ranges::find(schemas, "aten::add.Tensor(Tensor self, Tensor other) -> Tensor"),
+            schemas.end());
+}
+
+class ObfuscateSample : public testing::TestWithParam<std::string> {};
+
+/// The roles of a kernel's arguments stay: they say what it reads and writes, and nothing else.
+bool is_roles(std::string_view text) {
+  return text.find_first_not_of("rw- ") == std::string_view::npos;
+}
+
+/// Names of the trace that are of no public library: a dictionary to attack with. A label may have
+/// the name of a public operator ("detach").
+std::set<std::string> dictionary(const std::vector<Trace>& traces) {
+  constexpr std::size_t kLeast = 5;  // shorter ones occur in any text
+  std::set<std::string> words;
+  std::set<std::string> known;
+  const auto add = [&words](std::string_view word) {
+    if (word.size() >= kLeast) {
+      words.insert(lower(std::string(word)));
+    }
+  };
+  for (const Trace& trace : traces) {
+    add(trace.file.substr(trace.file.find_last_of('/') + 1));
+    for (const et_schema::ProcessGroup& group : trace.process_groups) {
+      add(group.name);
+      add(group.description);
+    }
+    for (const et_schema::Node& node : trace.nodes) {
+      const std::size_t scope = node.name.find("::");
+      if (scope != std::string_view::npos && is_public_operator(node.name)) {
+        known.insert(lower(std::string(node.name.substr(scope + 2))));
+      }
+      const bool is_label = et_schema::classify(node) == et_schema::NodeClass::kLabel;
+      if (is_label ? !is_public_label(node.name) && node.name != "as_strided"
+                   : !is_public_operator(node.name) && node.name != "record_param_comms") {
+        add(node.name);
+      }
+      for (const et_schema::Value& value : node.inputs) {
+        if (value.is(et_schema::ValueKind::kString) && !is_public_text(value.text()) &&
+            !is_roles(value.text()) && node.name != "record_param_comms") {
+          add(value.text());
+        }
+      }
+    }
+  }
+  std::erase_if(words, [&known](const std::string& word) { return known.contains(word); });
+  return words;
+}
+
+TEST_P(ObfuscateSample, NoNameOfTheTraceIsInTheFile) {
+  const std::string input = std::string(UNDERSTUDY_SAMPLES) + "/" + GetParam();
+  const std::set<std::string> words = dictionary(et_schema::read_traces({input}));
+  ASSERT_GT(words.size(), 3U);
+  cli::Progress progress;
+  progress.silence();
+  const Bench bench =
+      cli::compile_traces({input}, {.partial = PartialRanks::kOneAlone}, {}, progress).bench;
+  const Obfuscated hidden = obfuscate(bench);
+  const std::string contents = contents_of(hidden.bench);
+  for (const std::string& word : words) {
+    EXPECT_EQ(contents.find(word), std::string::npos) << word;
+  }
+}
+
+TEST_P(ObfuscateSample, StructureStaysAndRunsTheSame) {
+  const std::string input = std::string(UNDERSTUDY_SAMPLES) + "/" + GetParam();
+  cli::Progress progress;
+  progress.silence();
+  const Bench before =
+      cli::compile_traces({input}, {.partial = PartialRanks::kOneAlone}, {}, progress).bench;
+  const Obfuscated hidden = obfuscate(before);
+  ASSERT_EQ(hidden.bench.programs.size(), before.programs.size());
+  for (std::size_t rank = 0; rank < before.programs.size(); ++rank) {
+    const et_schema::Program& a = before.programs[rank];
+    const et_schema::Program& b = hidden.bench.programs[rank];
+    ASSERT_EQ(a.instructions.size(), b.instructions.size());
+    EXPECT_EQ(a.storages, b.storages);
+    for (std::size_t i = 0; i < a.instructions.size(); ++i) {
+      EXPECT_EQ(a.instructions[i].kind, b.instructions[i].kind);
+      EXPECT_EQ(a.instructions[i].timing, b.instructions[i].timing);
+      if (is_public_operator(a.instructions[i].name)) {
+        EXPECT_EQ(a.instructions[i].name, b.instructions[i].name);
+      }
+    }
+    for (std::size_t i = 0; i < a.slots.size(); ++i) {
+      EXPECT_EQ(a.slots[i].sizes, b.slots[i].sizes);
+      EXPECT_EQ(a.slots[i].strides, b.slots[i].strides);
+    }
+  }
+  // The file can be read, and is the same each time.
+  const std::string bytes = et_schema::bench_bytes(hidden.bench);
+  EXPECT_EQ(et_schema::read_bench_bytes(bytes, "bench.et").programs.size(), before.programs.size());
+  EXPECT_EQ(et_schema::bench_bytes(obfuscate(before).bench), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, ObfuscateSample,
+                         testing::Values("compiled", "dlrm_8gpu/dlrm_pytorch_et.tar.gz", "gpt_ddp",
+                                         "linear/linear_et.json.gz", "speech_encoder"),
+                         [](const testing::TestParamInfo<std::string>& sample) {
+                           return sample.param.substr(0, sample.param.find('/'));
+                         });
+
+}  // namespace
+}  // namespace understudy::generator
