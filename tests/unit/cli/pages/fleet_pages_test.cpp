@@ -69,6 +69,10 @@ TEST(BenchmarkPage, WithoutAChangeIsGood) {
   EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
   EXPECT_EQ(benchmark_page(data).verdict,
             "40.95 ms an iteration on a100 in night 30; no change in 30 results.");
+  data.platforms[0].results = {data.platforms[0].results[3]};  // a prediction
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kNeutral);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "31.25 ms an iteration are predicted for a100; it was not replayed yet.");
   data.platforms.clear();
   EXPECT_EQ(benchmark_page(data).verdict, "It was not replayed yet.");
   data.broken = "the trace is cut off";

@@ -235,6 +235,7 @@ FleetData sample_fleet(const Words& words, std::size_t jobs) {
   }
   data.platforms = {{words.of("a100"), words.of("platform-a100.html"), jobs, 3, words.of("today")}};
   data.subsets = {{words.of("subset.yaml"), 7, 0.021, 0.03, words.of("chosen on a100")}};
+  data.platforms_href = words.of("platforms.html");
   data.class_share = {{words.of("matmul"), 0.61}};
   return data;
 }

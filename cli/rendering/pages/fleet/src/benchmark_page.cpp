@@ -109,7 +109,7 @@ Markup class_series(const PlatformSeries& platform, const std::string& id) {
     }
     plot.lines.push_back(std::move(row));
   }
-  return platform.results.size() > 1 ? series(plot) : Markup();
+  return series(plot);
 }
 
 Markup changes_of(const PlatformSeries& platform) {
@@ -158,10 +158,12 @@ std::vector<Section> platform_sections(const BenchmarkData& data) {
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
     const PlatformSeries& platform = data.platforms[i];
     const std::string id = fmt::format("platform-{}", i);
-    sections.push_back({id, "On " + platform.platform,
-                        time_series(platform, id) + changes_of(platform) +
-                            class_series(platform, id) +
-                            table_markup(results_table(platform, id))});
+    const bool is_series = platform.results.size() > 1;
+    sections.push_back(
+        {id, "On " + platform.platform,
+         (is_series ? time_series(platform, id) + changes_of(platform) + class_series(platform, id)
+                    : Markup()) +
+             table_markup(results_table(platform, id))});
   }
   return sections;
 }
@@ -195,12 +197,17 @@ Verdict verdict_of(const BenchmarkData& data) {
   }
   const PlatformSeries* newest = nullptr;
   for (const PlatformSeries& platform : data.platforms) {
-    if (!platform.results.empty() && newest == nullptr) {
-      newest = &platform;
-    }
+    const bool is_better = newest == nullptr || newest->results.back().is_predicted;
+    newest = is_better && !platform.results.empty() ? &platform : newest;
   }
   if (newest == nullptr) {
     return {Tone::kNeutral, "It was not replayed yet."};
+  }
+  if (newest->results.back().is_predicted) {
+    return {Tone::kNeutral,
+            fmt::format("{} ms an iteration are predicted for {}; it was not "
+                        "replayed yet.",
+                        cli::figure_text(newest->results.back().time.ms), newest->platform)};
   }
   const SeriesResult& last = newest->results.back();
   std::string text = fmt::format("{} ms an iteration on {} in night {}",

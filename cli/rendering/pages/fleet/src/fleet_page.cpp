@@ -139,7 +139,11 @@ Section platforms_section(const FleetData& data) {
     table.rows.push_back({link_cell(platform.name, platform.href), platform.benchmarks,
                           platform.predicted, text_cell(platform.newest)});
   }
-  return {"platforms", "Platforms", table_markup(table)};
+  Markup body = table_markup(table);
+  if (!body.empty() && !data.platforms_href.empty()) {
+    body += element("p", {}, link_markup({"Platforms against each other", data.platforms_href}));
+  }
+  return {"platforms", "Platforms", body};
 }
 
 Section subsets_section(const FleetData& data) {

@@ -104,6 +104,7 @@ struct FleetData {
   std::vector<FleetEvent> events = {};  ///< of the newest night, the weightiest first
   std::vector<FleetJob> jobs = {};
   std::vector<FleetPlatform> platforms = {};
+  std::string platforms_href = {};  ///< the page that holds them against each other
   std::vector<FleetSubset> subsets = {};
   std::map<std::string, double> class_share = {};  ///< weighted, of the fleet's time
 };
