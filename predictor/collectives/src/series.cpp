@@ -33,8 +33,11 @@ struct AlphaBeta {
 };
 
 double time_ns(const AlphaBeta& base, et_schema::CommKind kind, double bytes, int ranks) {
+  // Of no bytes where no latency was found: never 0, since shares of it are taken.
+  constexpr double kLeastNs = 1e-6;
   const Traffic traffic = traffic_of(kind, bytes, ranks);
-  return base.alpha_ns * traffic.steps + base.beta_ns_per_byte * traffic.link_bytes;
+  return std::max(kLeastNs,
+                  base.alpha_ns * traffic.steps + base.beta_ns_per_byte * traffic.link_bytes);
 }
 
 /// One size on one number of ranks, equal rows as one.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -105,6 +106,21 @@ TEST(Series, WithoutALatencyASmallerCallTakesAsLongAsTheSmallest) {
   EXPECT_NEAR(answer.ns, 1e5, 1);
   EXPECT_EQ(answer.low_ns, 0);
   EXPECT_TRUE(answer.extrapolated);
+}
+
+TEST(Series, NoBytesAndHardlyAnyLatencyAreNoTrouble) {
+  std::vector<CollectiveRow> rows;
+  for (const std::int64_t bytes : {0, 1000, 1000000}) {
+    rows.push_back(exact_row(CommKind::kAllReduce, bytes, 2));
+    rows.back().median_ns = std::max(1e-3, std::pow(static_cast<double>(bytes), 1.2));
+  }
+  const Series series = fit_series(kKey, rows);
+  for (const double bytes : {0.0, 10.0, 5000.0, 1e9}) {
+    const Estimate answer = estimate(series, bytes, 2);
+    EXPECT_TRUE(std::isfinite(answer.ns) && answer.ns > 0) << bytes;
+    EXPECT_LE(answer.low_ns, answer.ns);
+    EXPECT_GE(answer.high_ns, answer.ns);
+  }
 }
 
 TEST(Series, ABarrierHasNoSize) {
