@@ -96,10 +96,9 @@ Samples by_bound(Samples samples) {
 
 std::unique_ptr<CallModel> fit_larger_half(Candidate candidate, const Samples& by_size,
                                            const FitOptions& options) {
-  constexpr int kFewerTrees = 3;  // half of the rows, and only for what lies outside
   const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
-  TreeOptions trees = options.trees;
-  trees.trees /= kFewerTrees;
+  TreeOptions trees = options.trees;  // half of the rows, and only for what lies outside
+  trees.trees /= 2;
   trees.rate *= 2;
   return fit_beyond(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
                     trees);
@@ -110,8 +109,14 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
   const auto cut = static_cast<std::ptrdiff_t>(by_size.size() - by_size.size() / 10);
   const Samples known(by_size.begin(), by_size.begin() + cut);
   const Samples asked(by_size.begin() + cut, by_size.end());
-  const auto model = fit_larger_half(candidate, known, options);
-  return kBlockedFactor * conformal_width(residuals_of(asked, *model));
+  const auto whole = fit_model(candidate, known, options.shared, options.trees);
+  const auto half = fit_larger_half(candidate, known, options);
+  std::vector<double> misses;
+  for (const Sample* sample : asked) {
+    const double ln_ns = (whole->ln_ns(sample->point) + half->ln_ns(sample->point)) / 2;
+    misses.push_back(sample->ln_ns - ln_ns);
+  }
+  return kBlockedFactor * conformal_width(misses);
 }
 
 std::vector<std::string> operators_of(const Samples& samples) {
@@ -226,6 +231,11 @@ bool Range::excludes(const Point& point) const {
 
 bool Range::is_above(const Point& point) const {
   return place_of(point)[0] > high[0];
+}
+
+double FittedModel::ln_ns(const Point& point) const {
+  const double own = model->ln_ns(point);
+  return beyond && range.is_above(point) ? (own + beyond->ln_ns(point)) / 2 : own;
 }
 
 FittedModel fit_best(const Samples& samples, const FitOptions& options) {

@@ -59,8 +59,14 @@ double steepness(const std::vector<std::pair<double, double>>& points) {
   return slope;
 }
 
-/// Few rows cannot fill 300 trees of 64 leaves.
+/// Few rows cannot fill 300 trees of 64 leaves; many fill larger ones.
 TreeOptions fitting(TreeOptions options, std::size_t rows) {
+  constexpr std::size_t kMany = 3000;
+  if (rows >= kMany) {
+    options.depth += 1;
+    options.rate *= 0.85;
+    options.rows_in_leaf /= 2;
+  }
   constexpr std::size_t kFew = 300;
   constexpr std::size_t kVeryFew = 60;
   if (rows < kFew) {

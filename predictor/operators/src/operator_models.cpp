@@ -45,14 +45,14 @@ struct Width {
   bool is_extrapolated = false;
 };
 
-Prediction prediction_of(const CallModel& model, const Point& point, Width width,
+Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point, Width width,
                          std::string name) {
   Prediction prediction;
-  prediction.ns = std::exp(model.ln_ns(point));
+  prediction.ns = std::exp(ln_ns);
   prediction.low_ns = prediction.ns * std::exp(-width.ln);
   prediction.high_ns = prediction.ns * std::exp(width.ln);
   prediction.device_ns = prediction.ns;
-  if (const TwoClock* const base = model.base()) {
+  if (base != nullptr) {
     const double kernel = kernel_ns(*base, point.compute_ns, point.memory_ns);
     prediction.host_ns = base->floor_ns;
     prediction.device_ns *=
@@ -67,13 +67,11 @@ Prediction prediction_of(const CallModel& model, const Point& point, Width width
 constexpr double kOtherOperatorWidth = 0.7;
 
 Prediction ask(const FittedModel& fitted, const Point& point, bool is_known) {
-  const bool is_outside = fitted.range.excludes(point);
-  const bool is_above = fitted.range.is_above(point);
-  const CallModel& model = is_above && fitted.beyond ? *fitted.beyond : *fitted.model;
-  const double width = is_outside ? fitted.width_beyond : fitted.width;
+  const double width = fitted.width_at(point);
   const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
-                   is_outside || !is_known};
-  return prediction_of(model, point, used, std::string(to_string(model.kind())));
+                   fitted.range.excludes(point) || !is_known};
+  return prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
+                       std::string(to_string(fitted.model->kind())));
 }
 
 Prediction bound_only(const Point& point, const Card& card) {
@@ -171,7 +169,8 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
       const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
                             std::ranges::binary_search(fit.operators, name);
       const double width = is_known ? fit.width : std::hypot(fit.width, kOtherOperatorWidth);
-      return prediction_of(*unmeasured_model(fit.model), point, {width, true}, "other cards");
+      const auto model = unmeasured_model(fit.model);
+      return prediction_of(model->ln_ns(point), model->base(), point, {width, true}, "other cards");
     }
   }
   return std::nullopt;

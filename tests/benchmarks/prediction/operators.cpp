@@ -116,11 +116,8 @@ void judge(const FittedModel& fitted, const Samples& asked, Score& score) {
   std::vector<double> all;
   double held = 0;
   for (const Sample* sample : asked) {
-    const bool is_above = fitted.range.is_above(sample->point) && fitted.beyond;
-    const double miss =
-        sample->ln_ns - (is_above ? *fitted.beyond : *fitted.model).ln_ns(sample->point);
-    const double width = fitted.range.excludes(sample->point) ? fitted.width_beyond : fitted.width;
-    held += std::abs(miss) <= width ? 1 : 0;
+    const double miss = sample->ln_ns - fitted.ln_ns(sample->point);
+    held += std::abs(miss) <= fitted.width_at(sample->point) ? 1 : 0;
     all.push_back(miss);
   }
   score.add(errors_of(all), held / static_cast<double>(asked.size()));
@@ -144,7 +141,10 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
         scores[candidate].add(
             errors_of(residuals(split.asked, *fit_model(candidate, split.known))));
       }
-      judge(fit_best(split.known, {}), split.asked, chosen);
+      FitOptions options;
+      options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
+      options.folds = 3;
+      judge(fit_best(split.known, options), split.asked, chosen);
       by_card += fmt::format(" {:.1f}", kPercent * chosen.last);
     }
     fmt::print("{:24}", op);
@@ -175,7 +175,7 @@ Split few_and_rest(const std::vector<Sample>& samples, std::size_t few) {
 void study_cards(const Operators& operators) {
   fmt::print(
       "each card from the others: mean / geometric / worst / sign, in %, means over the cards\n");
-  const std::size_t counts[] = {0, 1, 20, 50, 100};
+  const std::size_t counts[] = {0, 1, 20, 100};
   for (const auto& [op, cards] : operators) {
     std::map<std::size_t, Score> scores;
     for (const CardRows& left_out : cards) {
@@ -211,6 +211,7 @@ void study_cards(const Operators& operators) {
         }
         FitOptions options;
         options.shared = shared;
+        options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
         judge(fit_best(split.known, options), split.asked, scores[count]);
       }
     }

@@ -44,7 +44,7 @@ struct CandidateErrors {
 /// The best model of a group of calls.
 struct FittedModel {
   std::shared_ptr<const CallModel> model;
-  std::shared_ptr<const CallModel> beyond;  ///< fitted to the larger half; null: the model itself
+  std::shared_ptr<const CallModel> beyond;  ///< fitted to the larger half; may be null
   std::vector<CandidateErrors> candidates;  ///< the chosen one first
   double width = 0;         ///< ln: the interval is time / e^width … time * e^width
   double width_beyond = 0;  ///< outside of the range
@@ -52,6 +52,11 @@ struct FittedModel {
   std::size_t rows = 0;
   std::vector<std::string> operators;  ///< in order of names
   [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
+  /// ln of nanoseconds. Above the range the mean of both models: each errs in its own way.
+  [[nodiscard]] double ln_ns(const Point& point) const;
+  [[nodiscard]] double width_at(const Point& point) const {
+    return range.excludes(point) ? width_beyond : width;
+  }
 };
 
 struct FitOptions {
