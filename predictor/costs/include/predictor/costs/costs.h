@@ -43,6 +43,8 @@ struct CommCall {
   et_schema::DType dtype = et_schema::DType::kFloat32;
   /// Of all_to_allv: bytes from rank i to rank j at [i * ranks + j]; else empty.
   std::vector<std::int64_t> sent_bytes = {};
+  /// The call of each rank, in group order, where it is one of programs'; else empty.
+  std::vector<const et_schema::Instruction*> sides = {};
 };
 
 /// What things take on one platform. Implementations are immutable after construction: calls from

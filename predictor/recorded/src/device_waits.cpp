@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "predictor/simulate/simulate.h"
+#include "recorded_timeline.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+
+/// What a call to the runtime takes its host, of those before the one that waits.
+constexpr std::int64_t kRuntimeCallNs = 5'000;
+
+/// The last items of a stream: which instruction's, and when each ended.
+struct Ended {
+  std::uint32_t instruction;
+  std::int64_t end_ns;
+};
+
+std::int64_t done_ns(const std::vector<Ended>& stream, std::uint32_t up_to) {
+  const auto behind =
+      std::upper_bound(stream.begin(), stream.end(), up_to,
+                       [](std::uint32_t at, const Ended& ended) { return at < ended.instruction; });
+  return behind == stream.begin() ? 0 : (behind - 1)->end_ns;
+}
+
+/// Name and shapes.
+std::string signature(const Program& program, const Instruction& instruction) {
+  std::string text = instruction.name;
+  et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId id) {
+    text += fmt::format("|{}", static_cast<int>(program.slots[id].dtype));
+    for (const std::int64_t size : program.slots[id].sizes) {
+      text += fmt::format(",{}", size);
+    }
+  });
+  return text;
+}
+
+/// Without the wait for what the stream had to do before, and without that for the operator's own
+/// work, which the simulator adds again: it ends launch_ns + device_ns / launches after the last
+/// launch, which is half a launch before the call's end.
+std::int64_t own_time_ns(const et_schema::Timing& timing, std::optional<std::int64_t> stream_done) {
+  const auto launches = static_cast<std::int64_t>(std::max<std::uint64_t>(timing.launches, 1));
+  const std::int64_t head_ns = kRuntimeCallNs * (launches + 1);
+  const std::int64_t least_ns = std::min(timing.host_ns, head_ns);
+  const std::int64_t wait_ns =
+      stream_done ? std::max<std::int64_t>(*stream_done - timing.start_ns - head_ns, 0) : 0;
+  std::int64_t own_ns = timing.host_ns - wait_ns;
+  if (timing.launches > 0) {
+    const std::int64_t behind_ns = DeviceTraits{}.launch_ns + timing.device_ns / launches;
+    own_ns = std::min(own_ns, (own_ns - behind_ns) * 2 * launches / (2 * launches - 1));
+  }
+  return std::max(own_ns, least_ns);
+}
+
+}  // namespace
+
+RecordedTimeline recorded_timeline(const Program& program, const Flow& flow) {
+  const DeviceTraits traits;
+  RecordedTimeline result;
+  result.ends_ns.resize(program.instructions.size());
+  result.stream_done_ns.resize(program.instructions.size());
+  std::vector<std::vector<Ended>> streams(flow.streams.size());
+  for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    const InstructionFlow& own = flow.instructions[at];
+    if (!instruction.timing || own.stream == kNoStream) {
+      continue;
+    }
+    const et_schema::Timing& timing = *instruction.timing;
+    std::vector<Ended>& stream = streams[own.stream];
+    if (own.waits_for_stream && !stream.empty()) {
+      result.stream_done_ns[at] = stream.back().end_ns;
+    }
+    if (timing.launches > 0) {
+      const auto launches = static_cast<std::int64_t>(timing.launches);
+      const std::int64_t half_ns = timing.host_ns / (2 * launches);
+      std::int64_t begin_ns = std::max(timing.start_ns + half_ns + traits.launch_ns,
+                                       stream.empty() ? 0 : stream.back().end_ns);
+      for (const auto* points : {&own.after_streams, &own.stream_joins}) {
+        for (const StreamPoint& point : *points) {
+          begin_ns = std::max(begin_ns, done_ns(streams[point.stream], point.instruction));
+        }
+      }
+      const std::int64_t last_ns = timing.start_ns + timing.host_ns - half_ns + traits.launch_ns;
+      const std::int64_t end_ns =
+          std::max(begin_ns + timing.device_ns, last_ns + timing.device_ns / launches);
+      result.ends_ns[at] = end_ns;
+      stream.push_back({at, end_ns});
+    }
+  }
+  return result;
+}
+
+std::vector<std::vector<std::int64_t>> host_times_without_waits(
+    const std::vector<const Program*>& programs, const std::vector<Flow>& flows) {
+  std::vector<std::vector<std::int64_t>> times(programs.size());
+  std::map<std::string, std::int64_t> least;
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    const RecordedTimeline timeline = recorded_timeline(*programs[p], flows[p]);
+    for (std::size_t at = 0; at < programs[p]->instructions.size(); ++at) {
+      const Instruction& instruction = programs[p]->instructions[at];
+      times[p].push_back(instruction.timing ? instruction.timing->host_ns : 0);
+      if (instruction.timing && flows[p].instructions[at].waits_for_stream) {
+        times[p].back() = own_time_ns(*instruction.timing, timeline.stream_done_ns[at]);
+        const std::int64_t most_ns = own_time_ns(*instruction.timing, {});
+        const auto [place, is_new] =
+            least.try_emplace(signature(*programs[p], instruction), most_ns);
+        place->second = std::min(place->second, most_ns);
+      }
+    }
+  }
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    for (std::size_t at = 0; at < times[p].size(); ++at) {
+      if (flows[p].instructions[at].waits_for_stream && programs[p]->instructions[at].timing) {
+        times[p][at] = std::min(
+            times[p][at], least.at(signature(*programs[p], programs[p]->instructions[at])));
+      }
+    }
+  }
+  return times;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "predictor/flow/flow.h"
+
+namespace understudy::predictor {
+
+/// When device work ended in the original, as far as issue times and durations tell.
+struct RecordedTimeline {
+  /// By instruction: the end of its device work, since the step's start.
+  std::vector<std::optional<std::int64_t>> ends_ns;
+  /// By instruction that waits for its stream: when that was done with all that was issued before.
+  std::vector<std::optional<std::int64_t>> stream_done_ns;
+};
+
+[[nodiscard]] RecordedTimeline recorded_timeline(const et_schema::Program& program,
+                                                 const Flow& flow);
+
+/// By instruction: its recorded host time, waits for the device left out. `programs` are all of the
+/// job's: the same operator on the same shapes waited for least where it was fastest.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> host_times_without_waits(
+    const std::vector<const et_schema::Program*>& programs, const std::vector<Flow>& flows);
+
+/// What is known of a communication's own time on one rank.
+struct ObservedComm {
+  std::int64_t ns = 0;      ///< waiting for other ranks included
+  bool is_whole = false;    ///< nothing else ran in the meantime, so it took no longer
+};
+
+/// Of a CPU's communications: by instruction what the host was seen to wait for each; and gaps and
+/// calls that were such a wait, which then are no time of the host's.
+struct ObservedComms {
+  std::vector<std::optional<ObservedComm>> of_instruction;
+  std::vector<bool> gap_is_wait;
+  std::vector<bool> call_is_wait;
+};
+[[nodiscard]] ObservedComms observed_comms(const et_schema::Program& program, const Flow& flow);
+
+}  // namespace understudy::predictor

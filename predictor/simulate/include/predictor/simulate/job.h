@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "et_schema/bench/bench.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::predictor {
+
+/// The ranks that are simulated together. Ranks that share a program share its work.
+struct Job {
+  std::vector<et_schema::ProcessGroup> groups;
+  std::vector<const et_schema::Program*> programs;  ///< each once; they outlive the job
+  std::vector<std::uint32_t> program_of;            ///< by rank
+  /// By rank: when it begins its first iteration; empty: all at once.
+  std::vector<std::int64_t> start_ns = {};
+  /// By rank and communication: sends that the program joins before their receive can have been
+  /// started. Empty: none.
+  std::vector<std::vector<bool>> kept_apart = {};
+  /// The ranks are some of a larger job's: each runs alone, and the others of its groups arrive when
+  /// it does.
+  bool is_partial = false;
+  int ranks_per_node = 8;
+
+  [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
+  [[nodiscard]] const et_schema::Program& program(int rank) const {
+    return *programs[program_of[static_cast<std::size_t>(rank)]];
+  }
+  /// World ranks of a group in group order; one that lists none is the whole world. Of a partial
+  /// job as recorded: ranks that are not there among them.
+  [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
+};
+
+/// The job of a benchmark, which must outlive it. Throws Error (bad input) unless all ranks' programs
+/// fit each other (matching.h).
+[[nodiscard]] Job job_of(const et_schema::Bench& bench);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predictor/costs/costs.h"
+#include "predictor/flow/flow.h"
+#include "predictor/simulate/job.h"
+
+namespace understudy::predictor {
+
+/// How much longer work takes while other work runs on the same device; 1: they do not disturb each
+/// other.
+struct OverlapFactors {
+  double compute = 1;        ///< of operators, while a communication moves data
+  double communication = 1;  ///< of a communication that starts while operators run
+  double streams = 1;        ///< of operators, while another stream runs some
+};
+
+/// What lies between a call of the runtime and its work on the device. Measured on V100 and A100
+/// profiles: docs/prediction.md.
+struct DeviceTraits {
+  std::int64_t launch_ns = 5'000;      ///< from the middle of a call to the start of its kernel
+  std::int64_t kernel_gap_ns = 1'000;  ///< from the end of a kernel to the start of the next
+  std::uint32_t launch_queue = 1'024;  ///< kernels that a host can be ahead of its stream
+};
+
+struct SimulateOptions {
+  std::uint32_t warmup = 1;      ///< iterations before those that count
+  std::uint32_t iterations = 2;  ///< that count
+  bool merge_ranks = true;       ///< ranks of one program and one part in it are played as one
+  bool spans = true;             ///< keep what ran when, and so the critical path
+  OverlapFactors overlap = {};
+  DeviceTraits device = {};
+};
+
+/// An iteration's time on a rank, each moment counted once, in the order of the fields. On a GPU:
+/// operators run on the device; else communication is there, waiting for other ranks included; else
+/// the host is busy and the device waits for it; else all wait. On a CPU: operators; the host waits
+/// for communication; it is between operators; it waits for something else.
+struct Breakdown {
+  double compute_ns = 0;
+  double exposed_communication_ns = 0;
+  double host_bound_ns = 0;
+  double idle_ns = 0;
+  [[nodiscard]] double sum_ns() const {
+    return compute_ns + exposed_communication_ns + host_bound_ns + idle_ns;
+  }
+};
+
+enum class SpanKind : std::uint8_t {
+  kHost,      ///< a thread in an operator; begin to start is the gap before it
+  kHostWait,  ///< a thread that waits for a stream or a communication
+  kDevice,    ///< an operator's work on a stream
+  kArrived,   ///< a communication that waits for other ranks
+  kMoving     ///< a communication that has begun on all of them
+};
+
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// A span of any rank: class of the rank, position among its spans.
+struct SpanId {
+  std::uint32_t rank_class = kNone;
+  std::uint32_t index = kNone;
+  [[nodiscard]] bool is_none() const { return index == kNone; }
+  bool operator==(const SpanId&) const = default;
+};
+
+struct Span {
+  std::int64_t begin_ns = 0;  ///< of a host's operator: the end of what came before; else the start
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t instruction = kNone;  ///< none: a wait or the end of a step
+  std::uint32_t lane = 0;             ///< of a host's span the timeline, else the stream
+  SpanKind kind = SpanKind::kHost;
+  SpanId cause = {};  ///< what ended, or issued it, when it began
+};
+
+/// Ranks that are played as one, and what came out for each of them.
+struct RankClass {
+  std::uint32_t program = 0;
+  std::vector<int> ranks;
+  double iteration_ns = 0;
+  std::int64_t first_step_ns = 0;  ///< of the first iteration, on the host
+  Breakdown breakdown = {};        ///< of one iteration
+  std::vector<Span> spans = {};    ///< of the last two iterations
+};
+
+/// A stretch of the critical path: from the end of the last iteration back to its beginning.
+struct PathPiece {
+  std::int64_t ns = 0;
+  SpanId span = {};
+  bool is_gap = false;  ///< host time before the span's operator
+};
+
+/// What an instruction was taken to cost.
+struct PlayedCost {
+  OperatorCost cost;
+  Estimate gap;
+  Estimate communication;
+};
+
+struct Simulation {
+  double iteration_ns = 0;    ///< the mean of the iterations that count, of the whole job
+  std::int64_t begin_ns = 0;  ///< of the last iteration
+  std::int64_t end_ns = 0;
+  std::vector<RankClass> classes;
+  std::vector<PathPiece> critical_path;       ///< the latest first
+  std::vector<Flow> flows;                    ///< by program
+  std::vector<std::vector<PlayedCost>> costs;  ///< by program and instruction
+  std::uint64_t events = 0;
+};
+
+/// Plays the job's iterations one after the other. Deterministic: equal jobs, costs and options have
+/// equal results. Throws Error (bad input): ranks that wait for each other for ever, with who waits
+/// in what for whom; members of a group that make different numbers of calls.
+[[nodiscard]] Simulation simulate(const Job& job, const Costs& costs,
+                                  const SimulateOptions& options = {});
+
+}  // namespace understudy::predictor

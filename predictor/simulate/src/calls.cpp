@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "channels.h"
+#include "et_schema/model/comm_traits.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Argument;
+using et_schema::CommBytes;
+using et_schema::CommKind;
+using et_schema::DeviceType;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+std::int64_t bytes_of(const Slot& slot) {
+  return std::accumulate(slot.sizes.begin(), slot.sizes.end(), et_schema::item_size(slot.dtype),
+                         std::multiplies<>());
+}
+
+/// Of all tensors of an argument.
+std::int64_t bytes_of(const Program& program, const Instruction& instruction,
+                      std::size_t argument) {
+  std::int64_t bytes = 0;
+  if (argument < instruction.args.size()) {
+    et_schema::for_each_slot({instruction.args[argument]},
+                             [&](SlotId slot) { bytes += bytes_of(program.slots[slot]); });
+  }
+  return bytes;
+}
+
+/// nccl-tests' size of a rank's call.
+std::int64_t call_bytes(const Program& program, const Instruction& instruction,
+                        std::size_t ranks) {
+  const std::int64_t inputs = bytes_of(program, instruction, 0);
+  const std::int64_t outputs = bytes_of(program, instruction, 1);
+  switch (et_schema::traits(instruction.comm->kind).bytes) {
+    case CommBytes::kInputs:
+      return inputs;
+    case CommBytes::kOutputs:
+      return outputs;
+    case CommBytes::kInputsOfAllRanks:
+      return inputs * static_cast<std::int64_t>(ranks);
+    case CommBytes::kOutputsOfAllRanks:
+      return outputs * static_cast<std::int64_t>(ranks);
+  }
+  return inputs;
+}
+
+void describe_tensors(const Program& program, const Instruction& instruction, CommCall& call) {
+  et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+    const Slot& slot = program.slots[id];
+    call.dtype = slot.dtype;
+    const DeviceType type = program.storages[slot.storage].device.type;
+    call.on_device |= type == DeviceType::kCuda || type == DeviceType::kOther;
+  });
+}
+
+/// What a rank sends to each other, in bytes: its splits are rows, elements, or equal parts.
+std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
+                                      std::size_t ranks) {
+  const std::int64_t all = bytes_of(program, instruction, 0);
+  std::vector<std::int64_t> splits = instruction.comm->in_splits;
+  if (splits.size() != ranks) {
+    return std::vector<std::int64_t>(ranks, all / static_cast<std::int64_t>(ranks));
+  }
+  const std::int64_t sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
+  for (std::int64_t& split : splits) {
+    split = sum == 0 ? 0 : split * (all / sum);
+  }
+  return splits;
+}
+
+}  // namespace
+
+CommCall comm_call(const Job& job, et_schema::GroupId group, const std::vector<int>& ranks,
+                   const std::vector<const Program*>& programs,
+                   std::vector<const Instruction*> sides) {
+  static_cast<void>(group);
+  CommCall call;
+  call.kind = sides.front()->comm->kind;
+  call.ranks = static_cast<int>(ranks.size());
+  std::set<int> nodes;
+  for (const int rank : ranks) {
+    nodes.insert(rank / std::max(job.ranks_per_node, 1));
+  }
+  call.nodes = static_cast<int>(nodes.size());
+  describe_tensors(*programs.front(), *sides.front(), call);
+  const Instruction* last = nullptr;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (sides[i] != last) {
+      call.bytes = std::max(call.bytes, call_bytes(*programs[i], *sides[i], ranks.size()));
+      last = sides[i];
+    }
+  }
+  if (call.kind == CommKind::kAllToAllV) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      // The others of a partial job send as the one that is there does.
+      const std::size_t side = std::min(i, sides.size() - 1);
+      const auto splits = split_bytes(*programs[side], *sides[side], ranks.size());
+      call.sent_bytes.insert(call.sent_bytes.end(), splits.begin(), splits.end());
+    }
+  }
+  call.sides = std::move(sides);
+  return call;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,220 @@
+#include "channels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::GroupId;
+using et_schema::Instruction;
+
+class ChannelFinder {
+ public:
+  ChannelFinder(const Job& job, const std::vector<RankClass>& classes,
+                const std::vector<Plan>& plans, const Costs& costs,
+                std::vector<std::vector<PlayedCost>>& played)
+      : job_(job), classes_(classes), plans_(plans), costs_(costs), played_(played) {
+    class_of_.resize(job.program_of.size());
+    for (std::uint32_t c = 0; c < classes.size(); ++c) {
+      for (const int rank : classes[c].ranks) {
+        class_of_[static_cast<std::size_t>(rank)] = c;
+      }
+    }
+  }
+
+  Channels find() {
+    found_.calls.resize(classes_.size());
+    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+      for (std::uint32_t call = 0; call < plan_of(c).instructions.size(); ++call) {
+        add(c, call);
+      }
+    }
+    for (std::uint32_t channel = 0; channel < found_.channels.size(); ++channel) {
+      measure(channel);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// Group, sender and receiver as world ranks; of collectives none. Where ranks are alone: the
+  /// class.
+  using Key = std::tuple<GroupId, int, int, std::uint32_t>;
+
+  /// What a class calls in a channel, in order.
+  struct Side {
+    std::uint32_t rank_class = 0;
+    std::vector<std::uint32_t> instructions;
+  };
+
+  [[nodiscard]] const Plan& plan_of(std::uint32_t c) const { return plans_[classes_[c].program]; }
+  [[nodiscard]] const Instruction& instruction(std::uint32_t c, std::uint32_t at) const {
+    return job_.programs[classes_[c].program]->instructions[at];
+  }
+
+  void add(std::uint32_t c, std::uint32_t call) {
+    const std::uint32_t at = plan_of(c).instructions[call];
+    const Instruction& source = instruction(c, at);
+    const auto [place, is_new] =
+        numbers_.try_emplace(key_of(c, source), static_cast<std::uint32_t>(numbers_.size()));
+    if (is_new) {
+      found_.channels.push_back({source.comm->group, {}, {}});
+      sides_.emplace_back();
+    }
+    std::vector<Side>& sides = sides_[place->second];
+    if (sides.empty() || sides.back().rank_class != c) {
+      sides.push_back({c, {}});
+      found_.channels[place->second].members.push_back(c);
+    }
+    sides.back().instructions.push_back(at);
+    const auto number = static_cast<std::uint32_t>(sides.back().instructions.size() - 1);
+    found_.calls[c].push_back({place->second, number, is_detached(c, call)});
+  }
+
+  [[nodiscard]] bool is_detached(std::uint32_t c, std::uint32_t call) const {
+    if (job_.kept_apart.empty()) {
+      return false;
+    }
+    const auto& kept = job_.kept_apart[static_cast<std::size_t>(classes_[c].ranks.front())];
+    return call < kept.size() && kept[call];
+  }
+
+  [[nodiscard]] Key key_of(std::uint32_t c, const Instruction& source) const {
+    const et_schema::CommInfo& comm = *source.comm;
+    if (job_.is_partial) {
+      return {comm.group, -1, -1, c};
+    }
+    if (!et_schema::is_message(comm.kind)) {
+      return {comm.group, -1, -1, 0};
+    }
+    const int own = classes_[c].ranks.front();
+    const int peer = peer_of(own, source);
+    return comm.kind == CommKind::kSend ? Key{comm.group, own, peer, 0}
+                                        : Key{comm.group, peer, own, 0};
+  }
+
+  [[nodiscard]] int peer_of(int own, const Instruction& source) const {
+    const std::vector<int> members = job_.members_of(source.comm->group);
+    const std::int64_t peer = source.comm->root_or_peer;
+    if (peer < 0 || static_cast<std::size_t>(peer) >= members.size()) {
+      et_schema::ErrorContext context;
+      context.rank = own;
+      context.node = source.node_id;
+      context.field = fmt::format("peer in group '{}'", job_.groups[source.comm->group].name);
+      context.expected = fmt::format("0 to {}", members.size() - 1);
+      context.got = fmt::format("{}", peer);
+      throw et_schema::bad_input("a send or receive names no rank", std::move(context));
+    }
+    return members[static_cast<std::size_t>(peer)];
+  }
+
+  void measure(std::uint32_t number) {
+    Channel& channel = found_.channels[number];
+    const std::vector<Side>& sides = sides_[number];
+    const bool is_message =
+        et_schema::is_message(instruction(sides[0].rank_class, sides[0].instructions[0]).comm->kind);
+    if (!job_.is_partial) {
+      check(channel, sides, is_message);
+    }
+    std::vector<int> ranks = job_.members_of(channel.group);
+    if (is_message && !job_.is_partial) {
+      ranks = {classes_[sides[0].rank_class].ranks[0], classes_[sides[1].rank_class].ranks[0]};
+    }
+    std::vector<const Side*> side_of_rank;
+    std::vector<const et_schema::Program*> programs;
+    for (std::size_t i = 0; i < (job_.is_partial ? 1 : ranks.size()); ++i) {
+      side_of_rank.push_back(job_.is_partial ? &sides[0] : side_of(sides, ranks[i]));
+      programs.push_back(job_.programs[classes_[side_of_rank.back()->rank_class].program]);
+    }
+    for (std::size_t k = 0; k < sides[0].instructions.size(); ++k) {
+      std::vector<const Instruction*> calls;
+      for (const Side* side : side_of_rank) {
+        calls.push_back(&instruction(side->rank_class, side->instructions[k]));
+      }
+      const Estimate estimate =
+          costs_.of_communication(comm_call(job_, channel.group, ranks, programs, std::move(calls)));
+      channel.durations_ns.push_back(std::max<std::int64_t>(std::llround(estimate.ns), 0));
+      for (const Side& side : sides) {
+        played_[classes_[side.rank_class].program][side.instructions[k]].communication = estimate;
+      }
+    }
+  }
+
+  [[nodiscard]] const Side* side_of(const std::vector<Side>& sides, int rank) const {
+    const std::uint32_t c = class_of_[static_cast<std::size_t>(rank)];
+    // They are in order of classes.
+    const auto found =
+        std::lower_bound(sides.begin(), sides.end(), c,
+                         [](const Side& side, std::uint32_t other) { return side.rank_class < other; });
+    return found != sides.end() && found->rank_class == c ? &*found : &sides.front();
+  }
+
+  /// All ranks of a group make as many calls.
+  void check(const Channel& channel, const std::vector<Side>& sides, bool is_message) const {
+    if (is_message && sides.size() != 2) {
+      const Instruction& call = instruction(sides[0].rank_class, sides[0].instructions[0]);
+      const int own = classes_[sides[0].rank_class].ranks.front();
+      fail(channel, own, call, "the other side of each send and receive",
+           fmt::format("rank {} makes none", peer_of(own, call)));
+    }
+    if (!is_message) {
+      for (const int rank : job_.members_of(channel.group)) {
+        const Side* side = side_of(sides, rank);
+        if (side->rank_class != class_of_[static_cast<std::size_t>(rank)]) {
+          fail(channel, rank, instruction(sides[0].rank_class, sides[0].instructions[0]),
+               fmt::format("{} calls, as on rank {}", sides[0].instructions.size(),
+                           classes_[sides[0].rank_class].ranks.front()),
+               "none");
+        }
+      }
+    }
+    for (const Side& side : sides) {
+      if (side.instructions.size() != sides[0].instructions.size()) {
+        fail(channel, classes_[side.rank_class].ranks.front(),
+             instruction(side.rank_class, side.instructions.back()),
+             fmt::format("{} calls, as on rank {}", sides[0].instructions.size(),
+                         classes_[sides[0].rank_class].ranks.front()),
+             fmt::format("{}", side.instructions.size()));
+      }
+    }
+  }
+
+  [[noreturn]] void fail(const Channel& channel, int rank, const Instruction& call,
+                         std::string expected, std::string got) const {
+    et_schema::ErrorContext context;
+    context.rank = rank;
+    context.node = call.node_id;
+    context.field = fmt::format("calls in group '{}'", job_.groups[channel.group].name);
+    context.expected = std::move(expected);
+    context.got = std::move(got);
+    throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
+  }
+
+  const Job& job_;
+  const std::vector<RankClass>& classes_;
+  const std::vector<Plan>& plans_;
+  const Costs& costs_;
+  std::vector<std::vector<PlayedCost>>& played_;
+  std::vector<std::uint32_t> class_of_;  ///< by rank
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<std::vector<Side>> sides_;  ///< by channel
+  Channels found_;
+};
+
+}  // namespace
+
+Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
+                       const std::vector<Plan>& plans, const Costs& costs,
+                       std::vector<std::vector<PlayedCost>>& played) {
+  return ChannelFinder(job, classes, plans, costs, played).find();
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan.h"
+#include "predictor/simulate/simulate.h"
+
+namespace understudy::predictor {
+
+/// A call of a class of ranks: which call of which channel it is.
+struct ChannelCall {
+  std::uint32_t channel = 0;
+  std::uint32_t number = 0;  ///< in one iteration
+  bool is_detached = false;  ///< a send whose data is kept apart: its rank need not wait
+};
+
+/// The ranks that meet in calls of one group, or a sender and its receiver.
+struct Channel {
+  et_schema::GroupId group = 0;
+  std::vector<std::uint32_t> members;      ///< classes
+  std::vector<std::int64_t> durations_ns;  ///< by call of an iteration
+};
+
+struct Channels {
+  std::vector<Channel> channels;
+  std::vector<std::vector<ChannelCall>> calls;  ///< by class and call
+};
+
+/// Finds who meets in what, and asks `costs` once for each meeting; the answers also go to the
+/// `played` costs of the programs. Throws Error (bad input): members that make different numbers of
+/// calls.
+[[nodiscard]] Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
+                                     const std::vector<Plan>& plans, const Costs& costs,
+                                     std::vector<std::vector<PlayedCost>>& played);
+
+/// What `costs` is asked about the calls that ranks of a group make together; `sides` in group order.
+[[nodiscard]] CommCall comm_call(const Job& job, et_schema::GroupId group,
+                                 const std::vector<int>& ranks,
+                                 const std::vector<const et_schema::Program*>& programs,
+                                 std::vector<const et_schema::Instruction*> sides);
+
+}  // namespace understudy::predictor

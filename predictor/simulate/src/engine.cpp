@@ -1,0 +1,252 @@
+#include "engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+
+Engine::Engine(const Job& job, const SimulateOptions& options, const std::vector<Plan>& plans,
+               const Channels& channels, std::vector<RankClass>& classes)
+    : job_(job),
+      options_(options),
+      channels_(channels),
+      classes_(classes),
+      iterations_(options.warmup + std::max(options.iterations, 1U)),
+      ranks_(classes.size()),
+      meetings_(channels.channels.size()),
+      unfinished_(classes.size()) {
+  for (std::uint32_t c = 0; c < classes.size(); ++c) {
+    RankState& rank = ranks_[c];
+    rank.plan = &plans[classes[c].program];
+    rank.calls = &channels.calls[c];
+    rank.hosts.resize(rank.plan->timelines.size());
+    rank.streams.resize(rank.plan->items.size());
+  }
+}
+
+std::uint64_t Engine::run() {
+  for (std::uint32_t c = 0; c < ranks_.size(); ++c) {
+    const auto first = static_cast<std::size_t>(classes_[c].ranks.front());
+    const std::int64_t start_ns = job_.start_ns.empty() ? 0 : job_.start_ns[first];
+    ranks_[c].accounts.start(start_ns);
+    for (std::uint32_t h = 0; h < ranks_[c].hosts.size(); ++h) {
+      begin_task(c, h, start_ns);
+    }
+    update(c);
+  }
+  while (!queue_.empty() && unfinished_ > 0) {
+    const auto [time_ns, c] = queue_.top();
+    queue_.pop();
+    RankState& rank = ranks_[c];
+    if (rank.next_ns != time_ns) {
+      continue;  // it has got another time since
+    }
+    // As long as no other class comes first.
+    while (unfinished_ > 0 && rank.next_ns != kNever &&
+           (queue_.empty() || rank.next_ns <= queue_.top().first)) {
+      step(c, rank.next_ns);
+    }
+    if (rank.next_ns != kNever) {
+      queue_.emplace(rank.next_ns, c);
+    }
+  }
+  if (unfinished_ > 0) {
+    fail_deadlock();
+  }
+  for (std::uint32_t c = 0; c < ranks_.size(); ++c) {
+    classes_[c].spans = std::move(ranks_[c].spans);
+  }
+  return events_;
+}
+
+void Engine::step(std::uint32_t c, std::int64_t now_ns) {
+  ++events_;
+  RankState& rank = ranks_[c];
+  if (rank.plan->on_device) {
+    rank.accounts.pass(rank.doing, now_ns);
+  }
+  for (std::uint32_t s = 0; s < rank.streams.size(); ++s) {
+    StreamState& stream = rank.streams[s];
+    if (stream.next_ns == now_ns) {
+      stream.next_ns = kNever;
+      if (stream.does == StreamDoes::kIsLaunched) {
+        begin_item(c, s, now_ns);
+      } else {
+        end_item(c, s, now_ns);
+      }
+      rank.next_ns = next_of(rank);
+      return;
+    }
+  }
+  for (std::uint32_t h = 0; h < rank.hosts.size(); ++h) {
+    HostState& host = rank.hosts[h];
+    if (host.next_ns == now_ns) {
+      host.next_ns = kNever;
+      if (host.does == HostDoes::kGap) {
+        start_or_wait(c, h, now_ns);
+      } else {
+        end_task(c, h, now_ns);
+      }
+      rank.next_ns = next_of(rank);
+      return;
+    }
+  }
+  UNDERSTUDY_ASSERT(false);
+}
+
+std::int64_t Engine::next_of(const RankState& rank) {
+  std::int64_t next_ns = kNever;
+  for (const StreamState& stream : rank.streams) {
+    next_ns = std::min(next_ns, stream.next_ns);
+  }
+  for (const HostState& host : rank.hosts) {
+    next_ns = std::min(next_ns, host.next_ns);
+  }
+  return next_ns;
+}
+
+void Engine::update(std::uint32_t c) {
+  const std::int64_t next_ns = next_of(ranks_[c]);
+  if (next_ns != ranks_[c].next_ns) {
+    ranks_[c].next_ns = next_ns;
+    if (next_ns != kNever) {
+      queue_.emplace(next_ns, c);
+    }
+  }
+}
+
+bool Engine::are_done(const RankState& rank, Range deps, std::uint32_t iteration) const {
+  for (std::uint32_t i = deps.begin; i < deps.end; ++i) {
+    const StreamDep& dep = rank.plan->stream_deps[i];
+    const std::uint64_t items =
+        dep.items + std::uint64_t{iteration} * rank.plan->items[dep.stream];
+    if (rank.streams[dep.stream].done < items) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Engine::wake(std::uint32_t c, std::int64_t now_ns, SpanId cause) {
+  RankState& rank = ranks_[c];
+  for (std::uint32_t s = 0; s < rank.streams.size(); ++s) {
+    if (rank.streams[s].does == StreamDoes::kWaitsForOthers) {
+      advance(c, s, now_ns, cause);
+    }
+  }
+  for (std::uint32_t h = 0; h < rank.hosts.size(); ++h) {
+    const HostDoes does = rank.hosts[h].does;
+    if (does == HostDoes::kWaitsBefore || does == HostDoes::kWaitsBehind) {
+      end_wait(c, h, now_ns, cause);
+    }
+  }
+}
+
+void Engine::note_end(std::uint32_t c, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  while (rank.host_ends_ns.size() > rank.ends_ns.size()) {
+    const std::uint64_t iterations = rank.ends_ns.size() + 1;
+    for (std::size_t s = 0; s < rank.streams.size(); ++s) {
+      if (rank.streams[s].done < iterations * rank.plan->items[s]) {
+        return;
+      }
+    }
+    rank.ends_ns.push_back(now_ns);
+    if (iterations == options_.warmup) {
+      rank.accounts.begin();
+    }
+    if (iterations == iterations_) {
+      --unfinished_;
+      const auto counted = static_cast<double>(iterations_ - options_.warmup);
+      classes_[c].breakdown = rank.accounts.mean(counted);
+      classes_[c].iteration_ns = classes_[c].breakdown.sum_ns();
+      const auto first = static_cast<std::size_t>(classes_[c].ranks.front());
+      classes_[c].first_step_ns =
+          rank.host_ends_ns.front() - (job_.start_ns.empty() ? 0 : job_.start_ns[first]);
+    }
+  }
+}
+
+std::int64_t Engine::last_end_ns(std::uint32_t before) const {
+  if (before >= iterations_) {
+    return job_.start_ns.empty()
+               ? 0
+               : *std::min_element(job_.start_ns.begin(), job_.start_ns.end());
+  }
+  std::int64_t end_ns = 0;
+  for (const RankState& rank : ranks_) {
+    end_ns = std::max(end_ns, rank.ends_ns[iterations_ - 1 - before]);
+  }
+  return end_ns;
+}
+
+double Engine::iteration_ns() const {
+  const std::uint32_t counted = iterations_ - options_.warmup;
+  return static_cast<double>(last_end_ns(0) - last_end_ns(counted)) / counted;
+}
+
+bool Engine::is_kept(std::uint32_t iteration) const {
+  return options_.spans && iteration < iterations_ && iteration + 2 >= iterations_;
+}
+
+SpanId Engine::add_span(std::uint32_t c, std::uint32_t iteration, const Span& span) {
+  if (!is_kept(iteration)) {
+    return {};
+  }
+  ranks_[c].spans.push_back(span);
+  return {c, static_cast<std::uint32_t>(ranks_[c].spans.size() - 1)};
+}
+
+std::string Engine::waits_of(std::uint32_t c) const {
+  const RankState& rank = ranks_[c];
+  for (const StreamState& stream : rank.streams) {
+    if (stream.does != StreamDoes::kWaitsForRanks) {
+      continue;
+    }
+    const Item& item = stream.front();
+    const ChannelCall& call = (*rank.calls)[item.task->call];
+    const Channel& channel = channels_.channels[call.channel];
+    const Meetings& meetings = meetings_[call.channel];
+    const std::uint64_t number =
+        call.number + std::uint64_t{item.iteration} * channel.durations_ns.size();
+    const Meeting& meeting = meetings.open[number - meetings.first];
+    std::string missing;
+    for (const std::uint32_t member : channel.members) {
+      const bool has_come =
+          std::any_of(meeting.waiting.begin(), meeting.waiting.end(),
+                      [&](const Arrival& arrival) { return arrival.rank_class == member; });
+      if (!has_come && missing.size() < 64) {
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", classes_[member].ranks.front());
+      }
+    }
+    const et_schema::Instruction& source =
+        job_.programs[classes_[c].program]->instructions[item.task->instruction];
+    return fmt::format("rank {} waits in {} (node {}) of group '{}' for rank {}",
+                       classes_[c].ranks.front(), et_schema::to_string(source.comm->kind),
+                       source.node_id, job_.groups[channel.group].name, missing);
+  }
+  return {};
+}
+
+void Engine::fail_deadlock() const {
+  constexpr std::size_t kShown = 8;
+  et_schema::ErrorContext context;
+  std::size_t shown = 0;
+  for (std::uint32_t c = 0; c < ranks_.size() && shown < kShown; ++c) {
+    const std::string waits = waits_of(c);
+    if (!waits.empty() && ranks_[c].ends_ns.size() < iterations_) {
+      context.got += (context.got.empty() ? "" : "; ") + waits;
+      ++shown;
+    }
+  }
+  context.field = "order of communications";
+  context.expected = "calls that the ranks wait for in one order";
+  throw et_schema::bad_input("ranks would wait for each other for ever", std::move(context));
+}
+
+}  // namespace understudy::predictor

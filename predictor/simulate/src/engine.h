@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accounts.h"
+#include "channels.h"
+#include "plan.h"
+
+namespace understudy::predictor {
+
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+/// Work that a host has issued to a stream.
+struct Item {
+  const Task* task = nullptr;
+  std::uint32_t iteration = 0;
+  std::int64_t first_launch_ns = 0;
+  std::int64_t last_launch_ns = 0;
+  SpanId issuer = {};
+};
+
+enum class StreamDoes : std::uint8_t {
+  kNothing,
+  kWaitsForOthers,  ///< its next item waits for other streams
+  kIsLaunched,      ///< its next item is on the way to the device
+  kOperates,
+  kWaitsForRanks,
+  kMoves
+};
+
+struct StreamState {
+  std::vector<Item> queue;
+  std::size_t head = 0;
+  std::uint64_t done = 0;  ///< items, of all iterations
+  std::uint32_t queued_launches = 0;
+  StreamDoes does = StreamDoes::kNothing;
+  std::int64_t next_ns = kNever;
+  std::int64_t since_ns = 0;  ///< when it began what it does
+  SpanId cause = {};          ///< of what it does
+  SpanId last = {};
+  std::uint32_t arrival_span = kNone;
+
+  [[nodiscard]] bool is_empty() const { return head == queue.size(); }
+  [[nodiscard]] const Item& front() const { return queue[head]; }
+  void pop();
+};
+
+enum class HostDoes : std::uint8_t {
+  kGap,
+  kWaitsBefore,
+  kOperates,
+  kWaitsBehind,
+  kWaitsForIteration,  ///< that the step's own thread begins the next one
+  kIsDone
+};
+
+struct HostState {
+  std::uint32_t task = 0;
+  std::uint32_t iteration = 0;
+  HostDoes does = HostDoes::kGap;
+  std::int64_t next_ns = kNever;
+  std::int64_t begin_ns = 0;  ///< of the gap
+  std::int64_t start_ns = 0;  ///< of the operator, or of a wait
+  SpanId cause = {};
+  SpanId last = {};
+};
+
+/// A class of ranks under way.
+struct RankState {
+  const Plan* plan = nullptr;
+  const std::vector<ChannelCall>* calls = nullptr;
+  std::vector<HostState> hosts;
+  std::vector<StreamState> streams;
+  std::int64_t next_ns = kNever;
+  double slowdown = 1;  ///< of operators on its streams now
+  std::uint32_t moving = 0;
+  Doing doing;
+  Accounts accounts;
+  std::vector<std::int64_t> host_ends_ns;  ///< by iteration
+  std::vector<std::int64_t> ends_ns;       ///< by iteration: its host and its streams are done
+  std::vector<Span> spans;
+};
+
+/// Plays all classes in the order of time.
+class Engine {
+ public:
+  Engine(const Job& job, const SimulateOptions& options, const std::vector<Plan>& plans,
+         const Channels& channels, std::vector<RankClass>& classes);
+  /// Fills in what came of the classes. Returns the number of events.
+  std::uint64_t run();
+  /// When all ranks were done with an iteration, counted back from the last one that counts; before
+  /// the first: when the first rank began.
+  [[nodiscard]] std::int64_t last_end_ns(std::uint32_t before) const;
+  /// The mean of those that count.
+  [[nodiscard]] double iteration_ns() const;
+
+ private:
+  struct Arrival {
+    std::uint32_t rank_class;
+    std::uint32_t stream;
+  };
+  /// A call of a channel under way.
+  struct Meeting {
+    std::uint32_t count = 0;  ///< members that have come, with those that went on at once
+    std::vector<Arrival> waiting;
+  };
+  struct Meetings {
+    std::uint64_t first = 0;  ///< calls before the oldest one under way
+    std::deque<Meeting> open;
+  };
+
+  void step(std::uint32_t c, std::int64_t now_ns);
+  void update(std::uint32_t c);
+  [[nodiscard]] static std::int64_t next_of(const RankState& rank);
+  // Hosts.
+  void begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
+  void start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
+  void start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns);
+  void issue(std::uint32_t c, const Task& task, const HostState& host, SpanId issuer);
+  void end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
+  void end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, SpanId cause);
+  void finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
+  [[nodiscard]] bool can_start(const RankState& rank, const HostState& host,
+                               const Task& task) const;
+  [[nodiscard]] bool are_done(const RankState& rank, Range deps, std::uint32_t iteration) const;
+  // Streams.
+  void advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, SpanId cause);
+  void begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
+  void end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
+  void arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
+  /// `current`: the class whose step this is a part of.
+  void start_moving(std::uint32_t current, std::int64_t duration_ns,
+                    const std::vector<Arrival>& arrivals, SpanId last_arrival,
+                    std::int64_t now_ns);
+  void rescale(RankState& rank, std::int64_t now_ns);
+  /// Something of the class has ended: who waited for it may go on.
+  void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
+  void note_end(std::uint32_t c, std::int64_t now_ns);
+  SpanId add_span(std::uint32_t c, std::uint32_t iteration, const Span& span);
+  [[nodiscard]] bool is_kept(std::uint32_t iteration) const;
+  [[noreturn]] void fail_deadlock() const;
+  [[nodiscard]] std::string waits_of(std::uint32_t c) const;
+
+  const Job& job_;
+  const SimulateOptions& options_;
+  const Channels& channels_;
+  std::vector<RankClass>& classes_;
+  std::uint32_t iterations_;  ///< that count and those before
+  std::vector<RankState> ranks_;
+  std::vector<Meetings> meetings_;  ///< by channel
+  std::size_t unfinished_;
+  std::uint64_t events_ = 0;
+  using Entry = std::pair<std::int64_t, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+};
+
+}  // namespace understudy::predictor

@@ -1,0 +1,57 @@
+#include "predictor/simulate/job.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "matching/matching.h"
+
+namespace understudy::predictor {
+namespace {
+
+void share_equal_programs(const et_schema::Bench& bench, Job& job) {
+  for (const et_schema::Program& program : bench.programs) {
+    const auto found = std::find_if(
+        job.programs.begin(), job.programs.end(), [&](const et_schema::Program* known) {
+          return known->instructions.size() == program.instructions.size() && *known == program;
+        });
+    job.program_of.push_back(static_cast<std::uint32_t>(found - job.programs.begin()));
+    if (found == job.programs.end()) {
+      job.programs.push_back(&program);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> Job::members_of(et_schema::GroupId group) const {
+  const std::vector<std::int64_t>& ranks = groups[group].ranks;
+  std::vector<int> members(ranks.begin(), ranks.end());
+  if (members.empty()) {
+    const auto size = is_partial ? groups[group].size : world_size();
+    members.resize(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
+    std::iota(members.begin(), members.end(), 0);
+  }
+  return members;
+}
+
+Job job_of(const et_schema::Bench& bench) {
+  Job job;
+  job.groups = bench.groups;
+  job.is_partial = bench.partial.has_value();
+  share_equal_programs(bench, job);
+  if (job.is_partial || bench.world_size() == 1) {
+    return job;
+  }
+  std::vector<matching::RankComms> comms;
+  for (int rank = 0; rank < bench.world_size(); ++rank) {
+    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
+                                       bench.groups, bench.world_size()));
+  }
+  for (et_schema::CommOrder& order : matching::match_programs(comms, bench.groups)) {
+    job.kept_apart.push_back(std::move(order.kept_apart));
+  }
+  return job;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,231 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "predictor/flow/host_gaps.h"
+#include "predictor/flow/host_waits.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::DeviceWait;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+
+std::int64_t rounded(double ns) {
+  return std::max<std::int64_t>(std::llround(ns), 0);
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p;
+}
+
+class Planner {
+ public:
+  Planner(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+          std::vector<PlayedCost>& played)
+      : program_(program),
+        flow_(flow),
+        costs_(costs),
+        played_(played),
+        gaps_(host_gaps(program, timelines())),
+        carried_(flow.streams.size()) {
+    plan_.on_device = flow.on_device;
+    plan_.timelines.resize(flow.timelines.size());
+    plan_.items.assign(flow.streams.size(), 0);
+    played_.assign(program.instructions.size(), {});
+    issued_.assign(flow.streams.size(), {});
+    returned_.assign(program.instructions.size(), 0);
+  }
+
+  Plan plan() {
+    for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
+      add(at);
+    }
+    end();
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] Timelines timelines() const {
+    Timelines timelines{{}, flow_.timelines};
+    for (const InstructionFlow& flow : flow_.instructions) {
+      timelines.of_instruction.push_back(flow.timeline);
+    }
+    return timelines;
+  }
+
+  void add(std::uint32_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    const InstructionFlow& flow = flow_.instructions[at];
+    PlayedCost& cost = played_[at];
+    if (instruction.kind != InstructionKind::kMarker) {
+      cost.gap = costs_.of_gap(program_, instruction);
+      cost.cost = costs_.of_operator(program_, instruction);
+    }
+    Task task{.host_ns = rounded(cost.cost.host.ns), .instruction = at};
+    task.gap_ns = add_wait(gaps_.of_instruction[at], flow.timeline, rounded(cost.gap.ns));
+    task.before = points(flow.host_joins);
+    for (const std::uint32_t other : flow.after_hosts) {
+      plan_.host_deps.push_back({flow_.instructions[other].timeline, returned_[other]});
+      task.after_hosts.end = static_cast<std::uint32_t>(plan_.host_deps.size());
+    }
+    task.after_hosts.begin =
+        task.after_hosts.end - static_cast<std::uint32_t>(flow.after_hosts.size());
+    carry(flow);
+    if (is_communication(instruction)) {
+      communicate(task, instruction, flow);
+    } else if (flow.stream != kNoStream) {
+      run(task, cost.cost, flow);
+    }
+    push(flow.timeline, task);
+    returned_[at] = static_cast<std::uint32_t>(plan_.timelines[flow.timeline].size());
+  }
+
+  /// A recorded wait for the device is a task of its own; the gap that is left after it.
+  std::int64_t add_wait(const HostGap& gap, std::uint32_t timeline, std::int64_t gap_ns) {
+    if (!gap.wait || !flow_.on_device) {
+      return gap_ns;
+    }
+    const std::int64_t before_ns = rounded(static_cast<double>(gap_ns) * gap.before_share);
+    Task wait{.gap_ns = before_ns};
+    wait.behind = *gap.wait == DeviceWait::For::kDevice ? all_streams() : stream_so_far(0);
+    push(timeline, wait);
+    return gap_ns - before_ns;
+  }
+
+  void communicate(Task& task, const Instruction& instruction, const InstructionFlow& flow) {
+    task.call = static_cast<std::uint32_t>(plan_.instructions.size());
+    plan_.instructions.push_back(task.instruction);
+    bool has_tensors = false;
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId) { has_tensors = true; });
+    task.on_host =
+        !flow_.on_device || (has_tensors && !touches_device(program_, instruction));
+    issue(task, flow);
+    // A barrier holds the host back wherever it runs.
+    if (flow.is_blocking || instruction.comm->kind == et_schema::CommKind::kBarrier) {
+      task.behind = stream_so_far(task.stream);
+    }
+  }
+
+  void run(Task& task, const OperatorCost& cost, const InstructionFlow& flow) {
+    task.device_ns = rounded(cost.device.ns);
+    task.launches = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost.launches, kNone - 1));
+    if (task.device_ns > 0 || task.launches > 0) {
+      task.launches = std::max(task.launches, 1U);
+      issue(task, flow);
+    }
+    if (flow.waits_for_stream) {
+      task.behind = stream_so_far(flow.stream);
+    }
+  }
+
+  /// What a stream has joined holds for its next item, whichever instruction that is of.
+  void carry(const InstructionFlow& flow) {
+    if (flow.stream != kNoStream) {
+      std::vector<StreamPoint>& carried = carried_[flow.stream];
+      carried.insert(carried.end(), flow.stream_joins.begin(), flow.stream_joins.end());
+    }
+  }
+
+  void issue(Task& task, const InstructionFlow& flow) {
+    std::vector<StreamPoint> after = flow.after_streams;
+    after.insert(after.end(), carried_[flow.stream].begin(), carried_[flow.stream].end());
+    carried_[flow.stream].clear();
+    task.item_after = points(after, flow.stream);
+    task.stream = flow.stream;
+    task.item = ++plan_.items[flow.stream];
+    issued_[flow.stream].push_back(task.instruction);
+  }
+
+  /// As dependencies: of each stream the latest, none on `own`, which keeps its order by itself.
+  Range points(const std::vector<StreamPoint>& points, std::uint32_t own = kNone) {
+    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    for (const StreamPoint& point : points) {
+      const auto& issued = issued_[point.stream];
+      const auto items = static_cast<std::uint32_t>(
+          std::upper_bound(issued.begin(), issued.end(), point.instruction) - issued.begin());
+      if (point.stream != own && items > 0) {
+        add_dep(begin, {point.stream, items});
+      }
+    }
+    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
+  }
+
+  void add_dep(std::uint32_t begin, StreamDep dep) {
+    for (std::size_t i = begin; i < plan_.stream_deps.size(); ++i) {
+      if (plan_.stream_deps[i].stream == dep.stream) {
+        plan_.stream_deps[i].items = std::max(plan_.stream_deps[i].items, dep.items);
+        return;
+      }
+    }
+    plan_.stream_deps.push_back(dep);
+  }
+
+  Range stream_so_far(std::uint32_t stream) {
+    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    if (plan_.items[stream] > 0) {
+      plan_.stream_deps.push_back({stream, plan_.items[stream]});
+    }
+    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
+  }
+
+  Range all_streams() {
+    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    for (std::uint32_t stream = 0; stream < plan_.items.size(); ++stream) {
+      if (plan_.items[stream] > 0) {
+        plan_.stream_deps.push_back({stream, plan_.items[stream]});
+      }
+    }
+    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
+  }
+
+  /// The host waits for communication of a CPU that nothing else waits for; the first stream of a
+  /// device for all others, as the replayer ends its iterations.
+  void end() {
+    static_cast<void>(add_wait(gaps_.at_end, 0, 0));
+    Task task;
+    std::vector<StreamPoint> on_host;
+    for (const StreamPoint& open : flow_.open) {
+      const bool is_item_of_device =
+          flow_.on_device && touches_device(program_, program_.instructions[open.instruction]);
+      if (!is_item_of_device) {
+        on_host.push_back(open);
+      }
+    }
+    task.behind = points(on_host);
+    if (flow_.on_device && flow_.streams.size() > 1) {
+      task.item_after = all_streams();
+      task.stream = 0;
+      task.item = ++plan_.items[0];
+      task.launches = 0;
+    }
+    push(0, task);
+  }
+
+  void push(std::uint32_t timeline, const Task& task) {
+    plan_.timelines[timeline].push_back(task);
+  }
+
+  const et_schema::Program& program_;
+  const Flow& flow_;
+  const Costs& costs_;
+  std::vector<PlayedCost>& played_;
+  HostGaps gaps_;
+  Plan plan_;
+  std::vector<std::vector<StreamPoint>> carried_;       ///< by stream
+  std::vector<std::vector<std::uint32_t>> issued_;      ///< by stream: instructions of its items
+  std::vector<std::uint32_t> returned_;  ///< by instruction: tasks of its timeline, it among them
+};
+
+}  // namespace
+
+Plan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+             std::vector<PlayedCost>& played) {
+  return Planner(program, flow, costs, played).plan();
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "predictor/simulate/simulate.h"
+
+namespace understudy::predictor {
+
+/// Positions in a list of the plan.
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  [[nodiscard]] bool empty() const { return begin == end; }
+};
+
+/// So many items of a stream, counted within the iteration, are done.
+struct StreamDep {
+  std::uint32_t stream = 0;
+  std::uint32_t items = 0;
+};
+
+/// So many tasks of a timeline, counted within the iteration, have returned.
+struct HostDep {
+  std::uint32_t timeline = 0;
+  std::uint32_t tasks = 0;
+};
+
+/// One thing that a host thread does, and what it leaves to a stream.
+struct Task {
+  std::int64_t gap_ns = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t device_ns = 0;
+  std::uint32_t launches = 0;
+  std::uint32_t instruction = kNone;
+  std::uint32_t stream = kNone;  ///< of its item, if it has one
+  std::uint32_t item = 0;        ///< its number on the stream, counted from 1
+  std::uint32_t call = kNone;    ///< of a communication: its number in the program
+  bool on_host = false;          ///< a communication that starts when its host's call returns
+  Range before = {};             ///< streams that its host waits for first
+  Range after_hosts = {};
+  Range item_after = {};  ///< streams that its item waits for
+  Range behind = {};      ///< streams that its host waits for at the end
+};
+
+/// A program with its costs, ready to be played any number of times.
+struct Plan {
+  std::vector<std::vector<Task>> timelines;
+  std::vector<StreamDep> stream_deps;
+  std::vector<HostDep> host_deps;
+  std::vector<std::uint32_t> items;         ///< by stream, in one iteration
+  std::vector<std::uint32_t> instructions;  ///< of the communications, by their number
+  bool on_device = false;
+};
+
+/// Asks `costs` once for each instruction; what they said goes to `played`.
+[[nodiscard]] Plan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+                           std::vector<PlayedCost>& played);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine.h"
+#include "et_schema/support/assert.h"
+
+namespace understudy::predictor {
+
+// Hosts.
+
+void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  if (h > 0 && host.task == 0 && rank.hosts[0].iteration < host.iteration) {
+    host.does = HostDoes::kWaitsForIteration;
+    return;
+  }
+  const Task& task = rank.plan->timelines[h][host.task];
+  host.begin_ns = now_ns;
+  host.cause = host.last;
+  ++rank.doing.hosts;
+  // What needs nothing of others is one event.
+  if (task.before.empty() && task.after_hosts.empty() && can_start(rank, host, task)) {
+    start_task(c, h, now_ns + task.gap_ns);
+    return;
+  }
+  host.does = HostDoes::kGap;
+  host.next_ns = now_ns + task.gap_ns;
+}
+
+bool Engine::can_start(const RankState& rank, const HostState& host, const Task& task) const {
+  if (!are_done(rank, task.before, host.iteration)) {
+    return false;
+  }
+  for (std::uint32_t i = task.after_hosts.begin; i < task.after_hosts.end; ++i) {
+    const HostDep& dep = rank.plan->host_deps[i];
+    const HostState& other = rank.hosts[dep.timeline];
+    if (other.iteration < host.iteration ||
+        (other.iteration == host.iteration && other.task < dep.tasks)) {
+      return false;
+    }
+  }
+  if (task.stream == kNone || task.on_host) {
+    return true;
+  }
+  const StreamState& stream = rank.streams[task.stream];
+  return stream.is_empty() ||
+         stream.queued_launches + task.launches <= options_.device.launch_queue;
+}
+
+void Engine::start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  if (can_start(rank, host, rank.plan->timelines[h][host.task])) {
+    start_task(c, h, now_ns);
+  } else {
+    host.does = HostDoes::kWaitsBefore;
+    host.start_ns = now_ns;
+    --rank.doing.hosts;
+  }
+}
+
+void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  const Task& task = rank.plan->timelines[h][host.task];
+  host.does = HostDoes::kOperates;
+  host.start_ns = start_ns;
+  host.next_ns = start_ns + task.host_ns;
+  const bool was_waiting = host.begin_ns + task.gap_ns < start_ns;
+  host.last = add_span(c, host.iteration,
+                       {was_waiting ? start_ns : host.begin_ns, start_ns, host.next_ns,
+                        task.instruction, h, SpanKind::kHost, host.cause});
+  if (task.stream != kNone) {
+    issue(c, task, host, host.last);
+  }
+}
+
+void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, SpanId issuer) {
+  RankState& rank = ranks_[c];
+  Item item{&task, host.iteration, host.next_ns, host.next_ns, issuer};
+  if (!task.on_host && task.launches + (task.call != kNone ? 1 : 0) > 0) {
+    // Launches lie evenly in the call.
+    const auto launches = static_cast<std::int64_t>(std::max(task.launches, 1U));
+    const std::int64_t half_ns = task.host_ns / (2 * launches);
+    item.first_launch_ns = host.start_ns + half_ns + options_.device.launch_ns;
+    item.last_launch_ns = host.next_ns - half_ns + options_.device.launch_ns;
+  }
+  StreamState& stream = rank.streams[task.stream];
+  stream.queue.push_back(item);
+  stream.queued_launches += task.launches;
+  if (stream.does == StreamDoes::kNothing) {
+    advance(c, task.stream, host.begin_ns, issuer);
+  }
+}
+
+void Engine::end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  const Task& task = rank.plan->timelines[h][host.task];
+  --rank.doing.hosts;
+  if (h == 0 && !rank.plan->on_device) {
+    rank.accounts.operate(task.gap_ns, task.host_ns);
+  }
+  if (are_done(rank, task.behind, host.iteration)) {
+    finish_task(c, h, now_ns);
+  } else {
+    host.does = HostDoes::kWaitsBehind;
+    host.start_ns = now_ns;
+  }
+}
+
+void Engine::end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, SpanId cause) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  const Task& task = rank.plan->timelines[h][host.task];
+  const bool is_before = host.does == HostDoes::kWaitsBefore;
+  const bool is_over = is_before ? can_start(rank, host, task)
+                                 : are_done(rank, task.behind, host.iteration);
+  if (!is_over) {
+    return;
+  }
+  const SpanId wait =
+      add_span(c, host.iteration, {host.start_ns, host.start_ns, now_ns, task.instruction, h,
+                                   SpanKind::kHostWait, cause});
+  if (h == 0 && !rank.plan->on_device) {
+    const bool for_streams = !(is_before ? task.before : task.behind).empty();
+    rank.accounts.wait(now_ns - host.start_ns, for_streams);
+  }
+  host.last = wait;
+  host.cause = wait;
+  if (is_before) {
+    ++rank.doing.hosts;
+    start_task(c, h, now_ns);
+  } else {
+    finish_task(c, h, now_ns);
+  }
+}
+
+void Engine::finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  HostState& host = rank.hosts[h];
+  const SpanId last = host.last;
+  if (++host.task == rank.plan->timelines[h].size()) {
+    host.task = 0;
+    ++host.iteration;
+    if (h == 0) {
+      rank.host_ends_ns.push_back(now_ns);
+      note_end(c, now_ns);
+    }
+  }
+  begin_task(c, h, now_ns);
+  if (rank.hosts.size() < 2) {
+    return;
+  }
+  for (std::uint32_t other = 1; h == 0 && host.task == 0 && other < rank.hosts.size(); ++other) {
+    if (rank.hosts[other].does == HostDoes::kWaitsForIteration) {
+      begin_task(c, other, now_ns);
+    }
+  }
+  wake(c, now_ns, last);
+}
+
+// Streams.
+
+void StreamState::pop() {
+  queued_launches -= front().task->launches;
+  ++head;
+  constexpr std::size_t kCompactFrom = 4096;
+  if (is_empty()) {
+    queue.clear();
+    head = 0;
+  } else if (head >= kCompactFrom && 2 * head >= queue.size()) {
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(head));
+    head = 0;
+  }
+}
+
+void Engine::advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, SpanId cause) {
+  RankState& rank = ranks_[c];
+  StreamState& stream = rank.streams[s];
+  const Item& item = stream.front();
+  if (!are_done(rank, item.task->item_after, item.iteration)) {
+    stream.does = StreamDoes::kWaitsForOthers;
+    return;
+  }
+  if (item.first_launch_ns > now_ns) {
+    stream.does = StreamDoes::kIsLaunched;
+    stream.cause = item.issuer;
+    stream.next_ns = item.first_launch_ns;
+    return;
+  }
+  stream.cause = cause;
+  begin_item(c, s, now_ns);
+}
+
+void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  StreamState& stream = rank.streams[s];
+  const Item& item = stream.front();
+  const Task& task = *item.task;
+  stream.since_ns = now_ns;
+  if (task.call != kNone) {
+    arrive(c, s, now_ns);
+    return;
+  }
+  stream.does = StreamDoes::kOperates;
+  stream.next_ns = now_ns;
+  ++rank.doing.operators;
+  rescale(rank, now_ns);
+  if (task.launches > 0) {
+    const auto launches = static_cast<std::int64_t>(task.launches);
+    const auto alone_ns =
+        static_cast<double>(task.device_ns + launches * options_.device.kernel_gap_ns);
+    const std::int64_t work_ns = std::llround(alone_ns * rank.slowdown);
+    stream.next_ns =
+        std::max(now_ns + work_ns, item.last_launch_ns + work_ns / launches);
+  }
+}
+
+void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  StreamState& stream = rank.streams[s];
+  const Item item = stream.front();
+  const bool is_call = item.task->call != kNone;
+  if (is_call) {
+    --rank.doing.communications;
+    rank.moving -= stream.does == StreamDoes::kMoves ? 1 : 0;
+  } else {
+    --rank.doing.operators;
+  }
+  if (item.task->instruction != kNone) {
+    stream.last = add_span(c, item.iteration,
+                           {stream.since_ns, stream.since_ns, now_ns, item.task->instruction, s,
+                            is_call ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
+  }
+  stream.does = StreamDoes::kNothing;
+  stream.pop();
+  ++stream.done;
+  rescale(rank, now_ns);
+  note_end(c, now_ns);
+  if (!stream.is_empty()) {
+    advance(c, s, now_ns, stream.last);
+  }
+  wake(c, now_ns, stream.last);
+}
+
+void Engine::rescale(RankState& rank, std::int64_t now_ns) {
+  const double slowdown = (rank.moving > 0 ? options_.overlap.compute : 1) *
+                          (rank.doing.operators > 1 ? options_.overlap.streams : 1);
+  if (slowdown == rank.slowdown) {
+    return;
+  }
+  for (StreamState& stream : rank.streams) {
+    if (stream.does == StreamDoes::kOperates && stream.next_ns > now_ns) {
+      const auto left_ns = static_cast<double>(stream.next_ns - now_ns);
+      stream.next_ns = now_ns + std::llround(left_ns * slowdown / rank.slowdown);
+    }
+  }
+  rank.slowdown = slowdown;
+}
+
+void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
+  RankState& rank = ranks_[c];
+  StreamState& stream = rank.streams[s];
+  const Item item = stream.front();
+  const ChannelCall call = (*rank.calls)[item.task->call];
+  const Channel& channel = channels_.channels[call.channel];
+  Meetings& meetings = meetings_[call.channel];
+  const std::uint64_t number =
+      call.number + std::uint64_t{item.iteration} * channel.durations_ns.size() - meetings.first;
+  while (meetings.open.size() <= number) {
+    meetings.open.emplace_back();
+  }
+  stream.does = StreamDoes::kWaitsForRanks;
+  ++rank.doing.communications;
+  const SpanId arrival =
+      add_span(c, item.iteration, {now_ns, now_ns, now_ns, item.task->instruction, s,
+                                   SpanKind::kArrived, stream.cause});
+  stream.arrival_span = arrival.index;
+  Meeting& meeting = meetings.open[number];
+  ++meeting.count;
+  if (!call.is_detached) {
+    meeting.waiting.push_back({c, s});
+  }
+  if (meeting.count == channel.members.size()) {
+    start_moving(c, channel.durations_ns[call.number], meeting.waiting, arrival, now_ns);
+    meeting.waiting = {};
+    while (!meetings.open.empty() && meetings.open.front().count == channel.members.size()) {
+      meetings.open.pop_front();
+      ++meetings.first;
+    }
+  }
+  if (call.is_detached) {
+    end_item(c, s, now_ns);
+  }
+}
+
+void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
+                          const std::vector<Arrival>& arrivals, SpanId last_arrival,
+                          std::int64_t now_ns) {
+  const bool is_disturbed =
+      options_.overlap.communication != 1 &&
+      std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& arrival) {
+        return ranks_[arrival.rank_class].doing.operators > 0;
+      });
+  if (is_disturbed) {
+    duration_ns =
+        std::llround(static_cast<double>(duration_ns) * options_.overlap.communication);
+  }
+  for (const Arrival& arrival : arrivals) {
+    RankState& rank = ranks_[arrival.rank_class];
+    StreamState& stream = rank.streams[arrival.stream];
+    if (rank.plan->on_device) {
+      rank.accounts.pass(rank.doing, now_ns);
+    }
+    if (stream.arrival_span != kNone) {
+      rank.spans[stream.arrival_span].end_ns = now_ns;
+    }
+    stream.does = StreamDoes::kMoves;
+    stream.since_ns = now_ns;
+    stream.next_ns = now_ns + duration_ns;
+    stream.cause = last_arrival;
+    ++rank.moving;
+    rescale(rank, now_ns);
+    if (arrival.rank_class != current) {
+      update(arrival.rank_class);
+    }
+  }
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,66 @@
+#include "predictor/simulate/simulate.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "channels.h"
+#include "critical_path.h"
+#include "engine.h"
+#include "plan.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// Ranks of a program take part in the same groups and so go alike, unless they send or receive,
+/// which is between two of them, or begin at different times.
+std::vector<RankClass> classes_of(const Job& job, bool merge) {
+  std::vector<bool> has_messages;
+  for (const et_schema::Program* program : job.programs) {
+    has_messages.push_back(std::any_of(
+        program->instructions.begin(), program->instructions.end(), [](const auto& instruction) {
+          return instruction.kind == et_schema::InstructionKind::kP2p;
+        }));
+  }
+  std::vector<RankClass> classes;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> known;
+  for (int rank = 0; rank < job.world_size(); ++rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    const std::uint32_t program = job.program_of[at];
+    const std::int64_t start_ns = job.start_ns.empty() ? 0 : job.start_ns[at];
+    if (merge && !has_messages[program]) {
+      const auto [place, is_new] = known.try_emplace({program, start_ns}, classes.size());
+      if (!is_new) {
+        classes[place->second].ranks.push_back(rank);
+        continue;
+      }
+    }
+    classes.push_back({.program = program, .ranks = {rank}});
+  }
+  return classes;
+}
+
+}  // namespace
+
+Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& options) {
+  Simulation result;
+  result.classes = classes_of(job, options.merge_ranks);
+  result.costs.resize(job.programs.size());
+  std::vector<Plan> plans;
+  for (std::size_t p = 0; p < job.programs.size(); ++p) {
+    result.flows.push_back(flow_of(*job.programs[p]));
+    plans.push_back(plan_of(*job.programs[p], result.flows.back(), costs, result.costs[p]));
+  }
+  const Channels channels = find_channels(job, result.classes, plans, costs, result.costs);
+  Engine engine(job, options, plans, channels, result.classes);
+  result.events = engine.run();
+  result.begin_ns = engine.last_end_ns(1);
+  result.end_ns = engine.last_end_ns(0);
+  result.iteration_ns = engine.iteration_ns();
+  if (options.spans) {
+    result.critical_path = critical_path(result.classes, result.begin_ns, result.end_ns);
+  }
+  return result;
+}
+
+}  // namespace understudy::predictor
