@@ -17,6 +17,8 @@ constexpr const char* kExamples =
     "  compare --a base-*.json --b new-*.json         several runs of each, made in turn: finds "
     "less\n"
     "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
+    "  compare replay.json prediction.json            what `predict` says against what `replay` "
+    "saw\n"
     "  compare base.json new.json --fail-on different && echo the same\n"
     "  compare base.json new.json --format csv --output changes.csv\n"
     "  compare base.json new.json --format html --output changes.html\n"
@@ -70,7 +72,8 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                 .examples = kExamples,
                 .success = "nothing is slower",
                 .failure = "something is (see --fail-on), or the result could not be written"});
-  app->add_option("INPUT", positional, "A and B: reports of replay, Kineto profiles, or folders");
+  app->add_option("INPUT", positional,
+                  "A and B: reports of replay, predictions, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
   app->add_option("--b", arguments.b, "Runs of B");
   add_format_option(*app, arguments.format, arguments.as_page);

@@ -8,6 +8,7 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
+#include "et_schema/prediction/prediction.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
@@ -23,7 +24,8 @@ struct Input {
   std::optional<et_schema::Profile> profile;
 };
 
-constexpr const char* kExpected = "a report of `replay --report` or a Kineto profile";
+constexpr const char* kExpected =
+    "a report of `replay --report`, a prediction of `predict --report` or a Kineto profile";
 
 [[noreturn]] void refuse(const std::string& file, std::string got, std::string hint) {
   throw et_schema::bad_input(
@@ -38,6 +40,8 @@ Input read_input(const et_schema::InputFile& file) {
   Input input;
   if (head.find("\"understudy-report\"") != std::string_view::npos) {
     input.run = comparer::run_of(et_schema::parse_report(file.data, file.name), file.name);
+  } else if (head.find("\"understudy-prediction\"") != std::string_view::npos) {
+    input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);
   } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
     input.profile = et_schema::parse_kineto(file.data, file.name);
   } else {

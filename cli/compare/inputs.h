@@ -13,9 +13,9 @@ struct ComparedRuns {
   std::vector<comparer::Run> a, b;
 };
 
-/// Reads reports and Kineto profiles, plain or gzipped, and folders of them. Beside a profile
-/// operators lose their overloads. Throws Error (bad input): neither a report nor a profile, a
-/// folder without any, and what parse_report() and parse_kineto() throw.
+/// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a
+/// profile operators lose their overloads. Throws Error (bad input): none of these, a folder
+/// without any, and what parse_report(), parse_prediction() and parse_kineto() throw.
 [[nodiscard]] ComparedRuns read_runs(const std::vector<std::string>& a,
                                      const std::vector<std::string>& b);
 

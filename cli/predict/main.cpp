@@ -1,49 +1,66 @@
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "common/command_line.h"
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
 #include "common/run_main.h"
+#include "et_schema/support/output_file.h"
+#include "predict/arguments.h"
 #include "predict/operators.h"
+#include "predict/predict_step.h"
+#include "predict/render.h"
 
 namespace understudy::cli {
 namespace {
 
-constexpr const char* kExamples =
-    "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
-    "                                        a table of single operators with their times\n"
-    "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
-    "                                        on a card that was not measured\n";
+std::string rendered(const PredictArguments& arguments, const et_schema::Prediction& prediction) {
+  switch (arguments.format) {
+    case Format::kJson:
+      return et_schema::to_json(prediction);
+    case Format::kCsv:
+      return json_to_csv(nlohmann::ordered_json::parse(et_schema::to_json(prediction)));
+    case Format::kText:
+      break;
+  }
+  return prediction_text(prediction, arguments.top, arguments.explain);
+}
 
-int predict(int argc, char** argv) {
-  OperatorsArguments arguments;
-  const auto app =
-      make_app({.name = "predict",
-                .description = "Predicts what work takes on a platform, without running it.",
-                .examples = kExamples,
-                .failure = "the result could not be written"});
-  app->add_option("--operators", arguments.table,
-                  "A table of operators: columns as in docs/formats.md, or an operator-times file")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("--platform", arguments.platform, "What calibrate wrote")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("--card", arguments.card,
-                  "Predict for this card, whatever device the table names")
-      ->type_name("FILE");
-  app->add_option("--threads", arguments.threads,
-                  "Threads of operators on a CPU, where the table does not say")
-      ->check(CLI::Range(1, 4096).description(""))
-      ->type_name("N");
-  app->add_option("-o,--output", arguments.output, "The table with predictions")->type_name("FILE");
-  add_quiet_option(*app, arguments.quiet, "the table is printed unless --output takes it");
-  parse_arguments(*app, argc, argv);
-  return predict_operators(arguments);
+int predict(const PredictArguments& arguments) {
+  for (const auto& [path, flag] :
+       {std::pair(&arguments.report, "--report"), std::pair(&arguments.trace, "--trace")}) {
+    if (!path->empty()) {
+      refuse_output(*path, arguments.paths, flag);
+    }
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  const PredictedStep step = predict_step(arguments, progress);
+  if (!arguments.trace.empty()) {
+    et_schema::write_file_atomically(arguments.trace, step.trace);
+  }
+  if (!arguments.report.empty()) {
+    et_schema::write_file_atomically(arguments.report, et_schema::to_json(step.prediction));
+  }
+  progress.clear();
+  if (!arguments.quiet || arguments.report.empty()) {
+    print_output(rendered(arguments, step.prediction));
+  }
+  return kStatusOk;
 }
 
 }  // namespace
 }  // namespace understudy::cli
 
 int main(int argc, char** argv) {
-  return understudy::cli::run_main("predict", argc, argv,
-                                   [&] { return understudy::cli::predict(argc, argv); });
+  return understudy::cli::run_main("predict", argc, argv, [&] {
+    const auto arguments = understudy::cli::read_predict_arguments(argc, argv);
+    return arguments.operators ? understudy::cli::predict_operators(*arguments.operators)
+                               : understudy::cli::predict(arguments);
+  });
 }

@@ -8,6 +8,7 @@
 
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
+#include "et_schema/prediction/prediction.h"
 
 namespace understudy::comparer {
 
@@ -49,6 +50,9 @@ struct Run {
 /// The rows of a report's job: times of the slowest rank. A report without samples by iteration has
 /// one sample an operator, the mean that it states.
 [[nodiscard]] Run run_of(const et_schema::Report& report, const std::string& file);
+
+/// The rows of a prediction: one sample each, operators of the rank that it lists.
+[[nodiscard]] Run run_of(const et_schema::Prediction& prediction, const std::string& file);
 
 /// The rows of a Kineto profile: one sample a ProfilerStep, or one in all where there is none.
 /// A row is an operator that no other operator called, or the highest one below it whose name

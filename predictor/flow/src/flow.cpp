@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string>
+#include <utility>
 
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
@@ -27,61 +28,92 @@ bool is_blocking(const et_schema::CommInfo& comm) {
   return comm.kind == et_schema::CommKind::kBarrier || !comm.is_async.value_or(true);
 }
 
-/// The storages that an instruction reads, and those that it writes.
+/// The storages that an instruction reads, and those that it writes; some may come twice.
 struct Touched {
-  std::set<StorageId> reads;
-  std::set<StorageId> writes;
+  std::vector<StorageId> reads;
+  std::vector<StorageId> writes;
 };
 
 Touched touched_by(const Program& program, const Instruction& instruction) {
   Touched touched;
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    // Of what has no schema nothing is known: it may write what it takes.
-    const bool writes = !instruction.schema ||
-                        et_schema::argument_is_written(program.schemas[*instruction.schema], i);
     et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
-      (writes ? touched.writes : touched.reads).insert(storage_of(slot));
+      // Of what has no schema nothing is known: it may write what it takes. Most write nothing.
+      const bool writes = !instruction.schema ||
+                          (program.schemas[*instruction.schema].find('!') != std::string::npos &&
+                           et_schema::argument_is_written(program.schemas[*instruction.schema], i));
+      (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
     });
   }
   et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
     // A view's result is memory that it reads.
-    if (!touched.reads.contains(storage_of(slot))) {
-      touched.writes.insert(storage_of(slot));
+    const StorageId storage = storage_of(slot);
+    if (std::find(touched.reads.begin(), touched.reads.end(), storage) == touched.reads.end()) {
+      touched.writes.push_back(storage);
     }
   });
   return touched;
 }
 
-/// The last instructions that touched each storage, by lane: a stream or a timeline.
-class LastTouches {
+/// The last instruction of each lane that did something.
+class LastOfLanes {
  public:
-  /// By lane: the last instruction that `at`, in `lane`, has to come after; then it is the last.
-  std::map<std::uint32_t, std::uint32_t> enter(std::uint32_t at, std::uint32_t lane,
-                                               const Touched& touched) {
-    std::map<std::uint32_t, std::uint32_t> latest;
-    const auto come_after = [&](const std::map<std::uint32_t, std::uint32_t>& others) {
-      for (const auto& [other, instruction] : others) {
-        if (other != lane) {
-          latest[other] = std::max(latest[other], instruction);
-        }
+  void note(std::uint32_t lane, std::uint32_t instruction) {
+    for (Last& last : lasts_) {
+      if (last.lane == lane) {
+        last.instruction = std::max(last.instruction, instruction);
+        return;
       }
-    };
-    for (const StorageId storage : touched.reads) {
-      come_after(writes_[storage]);
-      reads_[storage][lane] = at;
     }
-    for (const StorageId storage : touched.writes) {
-      come_after(writes_[storage]);
-      come_after(reads_[storage]);
-      writes_[storage][lane] = at;
+    lasts_.push_back({lane, instruction});
+  }
+  void note_others(const LastOfLanes& others, std::uint32_t own) {
+    for (const Last& other : others.lasts_) {
+      if (other.lane != own) {
+        note(other.lane, other.instruction);
+      }
     }
-    return latest;
+  }
+  struct Last {
+    std::uint32_t lane;
+    std::uint32_t instruction;
+  };
+  /// In order of lanes.
+  [[nodiscard]] std::vector<Last> sorted() && {
+    std::sort(lasts_.begin(), lasts_.end(),
+              [](const Last& a, const Last& b) { return a.lane < b.lane; });
+    return std::move(lasts_);
   }
 
  private:
-  std::map<StorageId, std::map<std::uint32_t, std::uint32_t>> reads_;
-  std::map<StorageId, std::map<std::uint32_t, std::uint32_t>> writes_;
+  std::vector<Last> lasts_;
+};
+
+/// The last instructions that touched each storage, by lane: a stream or a timeline.
+class LastTouches {
+ public:
+  explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
+
+  /// By lane: the last instruction that `at`, in `lane`, has to come after; then it is the last.
+  std::vector<LastOfLanes::Last> enter(std::uint32_t at, std::uint32_t lane,
+                                       const Touched& touched) {
+    LastOfLanes latest;
+    for (const StorageId storage : touched.reads) {
+      latest.note_others(writes_[storage], lane);
+      reads_[storage].note(lane, at);
+    }
+    for (const StorageId storage : touched.writes) {
+      latest.note_others(writes_[storage], lane);
+      latest.note_others(reads_[storage], lane);
+      writes_[storage].note(lane, at);
+    }
+    return std::move(latest).sorted();
+  }
+
+ private:
+  std::vector<LastOfLanes> reads_;
+  std::vector<LastOfLanes> writes_;
 };
 
 /// Recorded streams of operators by falling number of instructions, then by number.
@@ -103,7 +135,11 @@ std::vector<std::int64_t> operator_streams(const Program& program) {
 
 class FlowBuilder {
  public:
-  explicit FlowBuilder(const Program& program) : program_(program), open_(program) {
+  explicit FlowBuilder(const Program& program)
+      : program_(program),
+        open_(program),
+        streams_(program.storages.size()),
+        hosts_(program.storages.size()) {
     const Timelines timelines = timelines_of(program);
     flow_.timelines = timelines.threads;
     flow_.on_device = std::any_of(
@@ -183,7 +219,8 @@ class FlowBuilder {
   }
 
   [[nodiscard]] bool is_on_device(const Instruction& call) const {
-    return flow_.on_device && (touches_device(program_, call) || call.args.empty() || is_empty(call));
+    return flow_.on_device &&
+           (touches_device(program_, call) || call.args.empty() || is_empty(call));
   }
   /// A barrier has no tensors.
   [[nodiscard]] static bool is_empty(const Instruction& call) {
@@ -252,8 +289,9 @@ class FlowBuilder {
   et_schema::OpenComms open_;
   LastTouches streams_;
   LastTouches hosts_;
-  std::map<std::uint32_t, std::vector<StreamPoint>> pending_;  ///< by stream: what it waits for next
-  std::map<std::uint32_t, std::uint32_t> last_operators_;      ///< by stream
+  std::map<std::uint32_t, std::vector<StreamPoint>>
+      pending_;                                            ///< by stream: what it waits for next
+  std::map<std::uint32_t, std::uint32_t> last_operators_;  ///< by stream
   std::uint32_t current_ = 0;  ///< that of the operator before, where none is recorded
 };
 

@@ -19,23 +19,17 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-// Operators that copy a value or a count to the host (ATen/native, "local_scalar_dense", "nonzero").
-constexpr std::array<std::string_view, 16> kReadValues = {"aten::item",
-                                                          "aten::_local_scalar_dense",
-                                                          "aten::is_nonzero",
-                                                          "aten::equal",
-                                                          "aten::allclose",
-                                                          "aten::nonzero",
-                                                          "aten::nonzero_numpy",
-                                                          "aten::argwhere",
-                                                          "aten::masked_select",
-                                                          "aten::masked_select_backward",
-                                                          "aten::unique_dim",
-                                                          "aten::unique_consecutive",
-                                                          "aten::_unique",
-                                                          "aten::_unique2",
-                                                          "aten::bincount",
-                                                          "aten::_coalesce"};
+// Operators that copy a value or a count to the host (ATen/native, "local_scalar_dense",
+// "nonzero").
+constexpr std::array<std::string_view, 16> kReadValues = {
+    "aten::item",          "aten::_local_scalar_dense",
+    "aten::is_nonzero",    "aten::equal",
+    "aten::allclose",      "aten::nonzero",
+    "aten::nonzero_numpy", "aten::argwhere",
+    "aten::masked_select", "aten::masked_select_backward",
+    "aten::unique_dim",    "aten::unique_consecutive",
+    "aten::_unique",       "aten::_unique2",
+    "aten::bincount",      "aten::_coalesce"};
 constexpr std::array<std::string_view, 5> kIndex = {"aten::index", "aten::index_put",
                                                     "aten::index_put_", "aten::_index_put_impl_",
                                                     "aten::_unsafe_index"};

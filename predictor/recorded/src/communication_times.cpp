@@ -55,15 +55,13 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
       continue;
     }
     // Of several the last to be started is waited for longest.
-    const auto last =
-        std::max_element(own.host_joins.begin(), own.host_joins.end(),
-                         [](const StreamPoint& a, const StreamPoint& b) {
-                           return a.instruction < b.instruction;
-                         })
-            ->instruction;
+    const auto last = std::max_element(own.host_joins.begin(), own.host_joins.end(),
+                                       [](const StreamPoint& a, const StreamPoint& b) {
+                                         return a.instruction < b.instruction;
+                                       })
+                          ->instruction;
     const bool is_wait = instruction.kind == InstructionKind::kWait;
-    const std::int64_t ns =
-        is_wait ? instruction.timing->host_ns : gaps.of_instruction[at].host_ns;
+    const std::int64_t ns = is_wait ? instruction.timing->host_ns : gaps.of_instruction[at].host_ns;
     seen.of_instruction[last] = {ns, is_quiet_between(program, flow, last, at)};
     (is_wait ? seen.call_is_wait : seen.gap_is_wait)[at] = true;
   }

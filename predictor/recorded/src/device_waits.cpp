@@ -43,7 +43,7 @@ std::string signature(const Program& program, const Instruction& instruction) {
 
 /// Without the wait for what the stream had to do before, and without that for the operator's own
 /// work, which the simulator adds again: it ends launch_ns + device_ns / launches after the last
-/// launch, which is half a launch before the call's end.
+/// launch, which is half a launch before the call's middle, where the simulator puts the wait.
 std::int64_t own_time_ns(const et_schema::Timing& timing, std::optional<std::int64_t> stream_done) {
   const auto launches = static_cast<std::int64_t>(std::max<std::uint64_t>(timing.launches, 1));
   const std::int64_t head_ns = kRuntimeCallNs * (launches + 1);
@@ -53,7 +53,7 @@ std::int64_t own_time_ns(const et_schema::Timing& timing, std::optional<std::int
   std::int64_t own_ns = timing.host_ns - wait_ns;
   if (timing.launches > 0) {
     const std::int64_t behind_ns = DeviceTraits{}.launch_ns + timing.device_ns / launches;
-    own_ns = std::min(own_ns, (own_ns - behind_ns) * 2 * launches / (2 * launches - 1));
+    own_ns = std::min(own_ns, (own_ns - behind_ns) * 4 * launches / (4 * launches - 1));
   }
   return std::max(own_ns, least_ns);
 }
@@ -118,8 +118,8 @@ std::vector<std::vector<std::int64_t>> host_times_without_waits(
   for (std::size_t p = 0; p < programs.size(); ++p) {
     for (std::size_t at = 0; at < times[p].size(); ++at) {
       if (flows[p].instructions[at].waits_for_stream && programs[p]->instructions[at].timing) {
-        times[p][at] = std::min(
-            times[p][at], least.at(signature(*programs[p], programs[p]->instructions[at])));
+        times[p][at] = std::min(times[p][at],
+                                least.at(signature(*programs[p], programs[p]->instructions[at])));
       }
     }
   }

@@ -166,9 +166,7 @@ class RecordedCosts::Tables {
       }
       Row& row = rows[at];
       row.host_ns = seen.call_is_wait[at] ? 0 : static_cast<double>(host_ns[at]);
-      row.gap_ns = seen.gap_is_wait[at]
-                       ? 0
-                       : static_cast<double>(gaps.of_instruction[at].host_ns);
+      row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(gaps.of_instruction[at].host_ns);
       if (is_first && flow.instructions[at].timeline == 0) {
         // Iterations follow each other: what came behind the last operator is before the first.
         row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
@@ -192,9 +190,8 @@ class RecordedCosts::Tables {
       communications_[&call] = static_cast<double>(seen->ns);
       const double bytes = bytes_of(program, call);
       if (seen->is_whole && bytes > 0) {
-        ns_per_byte_ =
-            std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
-                     static_cast<double>(seen->ns) / bytes);
+        ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
+                                static_cast<double>(seen->ns) / bytes);
       }
     }
   }
@@ -210,8 +207,7 @@ class RecordedCosts::Tables {
     for (const Row& row : rows) {
       all_ns += row.host_ns;
     }
-    const auto more =
-        static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
+    const auto more = static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
     for (Row& row : rows) {
       row.faults = all_ns > 0 ? more * row.host_ns / all_ns : 0;
     }

@@ -27,8 +27,8 @@ struct RecordedTimeline {
 
 /// What is known of a communication's own time on one rank.
 struct ObservedComm {
-  std::int64_t ns = 0;      ///< waiting for other ranks included
-  bool is_whole = false;    ///< nothing else ran in the meantime, so it took no longer
+  std::int64_t ns = 0;    ///< waiting for other ranks included
+  bool is_whole = false;  ///< nothing else ran in the meantime, so it took no longer
 };
 
 /// Of a CPU's communications: by instruction what the host was seen to wait for each; and gaps and

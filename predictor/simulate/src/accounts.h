@@ -25,8 +25,7 @@ class Accounts {
     sums_.compute_ns += static_cast<double>(host_ns);
   }
   void wait(std::int64_t ns, bool for_communication) {
-    (for_communication ? sums_.exposed_communication_ns : sums_.idle_ns) +=
-        static_cast<double>(ns);
+    (for_communication ? sums_.exposed_communication_ns : sums_.idle_ns) += static_cast<double>(ns);
   }
 
   /// Before all else.

@@ -36,8 +36,7 @@ std::int64_t bytes_of(const Program& program, const Instruction& instruction,
 }
 
 /// nccl-tests' size of a rank's call.
-std::int64_t call_bytes(const Program& program, const Instruction& instruction,
-                        std::size_t ranks) {
+std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
   const std::int64_t inputs = bytes_of(program, instruction, 0);
   const std::int64_t outputs = bytes_of(program, instruction, 1);
   switch (et_schema::traits(instruction.comm->kind).bytes) {

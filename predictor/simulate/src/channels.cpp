@@ -119,8 +119,8 @@ class ChannelFinder {
   void measure(std::uint32_t number) {
     Channel& channel = found_.channels[number];
     const std::vector<Side>& sides = sides_[number];
-    const bool is_message =
-        et_schema::is_message(instruction(sides[0].rank_class, sides[0].instructions[0]).comm->kind);
+    const bool is_message = et_schema::is_message(
+        instruction(sides[0].rank_class, sides[0].instructions[0]).comm->kind);
     if (!job_.is_partial) {
       check(channel, sides, is_message);
     }
@@ -139,8 +139,8 @@ class ChannelFinder {
       for (const Side* side : side_of_rank) {
         calls.push_back(&instruction(side->rank_class, side->instructions[k]));
       }
-      const Estimate estimate =
-          costs_.of_communication(comm_call(job_, channel.group, ranks, programs, std::move(calls)));
+      const Estimate estimate = costs_.of_communication(
+          comm_call(job_, channel.group, ranks, programs, std::move(calls)));
       channel.durations_ns.push_back(std::max<std::int64_t>(std::llround(estimate.ns), 0));
       for (const Side& side : sides) {
         played_[classes_[side.rank_class].program][side.instructions[k]].communication = estimate;
@@ -151,9 +151,9 @@ class ChannelFinder {
   [[nodiscard]] const Side* side_of(const std::vector<Side>& sides, int rank) const {
     const std::uint32_t c = class_of_[static_cast<std::size_t>(rank)];
     // They are in order of classes.
-    const auto found =
-        std::lower_bound(sides.begin(), sides.end(), c,
-                         [](const Side& side, std::uint32_t other) { return side.rank_class < other; });
+    const auto found = std::lower_bound(
+        sides.begin(), sides.end(), c,
+        [](const Side& side, std::uint32_t other) { return side.rank_class < other; });
     return found != sides.end() && found->rank_class == c ? &*found : &sides.front();
   }
 

@@ -34,7 +34,8 @@ struct Channels {
                                      const std::vector<Plan>& plans, const Costs& costs,
                                      std::vector<std::vector<PlayedCost>>& played);
 
-/// What `costs` is asked about the calls that ranks of a group make together; `sides` in group order.
+/// What `costs` is asked about the calls that ranks of a group make together; `sides` in group
+/// order.
 [[nodiscard]] CommCall comm_call(const Job& job, et_schema::GroupId group,
                                  const std::vector<int>& ranks,
                                  const std::vector<const et_schema::Program*>& programs,

@@ -123,8 +123,7 @@ void Engine::update(std::uint32_t c) {
 bool Engine::are_done(const RankState& rank, Range deps, std::uint32_t iteration) const {
   for (std::uint32_t i = deps.begin; i < deps.end; ++i) {
     const StreamDep& dep = rank.plan->stream_deps[i];
-    const std::uint64_t items =
-        dep.items + std::uint64_t{iteration} * rank.plan->items[dep.stream];
+    const std::uint64_t items = dep.items + std::uint64_t{iteration} * rank.plan->items[dep.stream];
     if (rank.streams[dep.stream].done < items) {
       return false;
     }
@@ -174,9 +173,8 @@ void Engine::note_end(std::uint32_t c, std::int64_t now_ns) {
 
 std::int64_t Engine::last_end_ns(std::uint32_t before) const {
   if (before >= iterations_) {
-    return job_.start_ns.empty()
-               ? 0
-               : *std::min_element(job_.start_ns.begin(), job_.start_ns.end());
+    return job_.start_ns.empty() ? 0
+                                 : *std::min_element(job_.start_ns.begin(), job_.start_ns.end());
   }
   std::int64_t end_ns = 0;
   for (const RankState& rank : ranks_) {

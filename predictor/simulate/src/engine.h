@@ -138,8 +138,7 @@ class Engine {
   void arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   /// `current`: the class whose step this is a part of.
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
-                    const std::vector<Arrival>& arrivals, SpanId last_arrival,
-                    std::int64_t now_ns);
+                    const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
   void rescale(RankState& rank, std::int64_t now_ns);
   /// Something of the class has ended: who waited for it may go on.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);

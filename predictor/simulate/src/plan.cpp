@@ -81,7 +81,11 @@ class Planner {
     } else if (flow.stream != kNoStream) {
       run(task, cost.cost, flow);
     }
-    push(flow.timeline, task);
+    if (flow.waits_for_stream) {
+      push_waiting(task, flow);
+    } else {
+      push(flow.timeline, task);
+    }
     returned_[at] = static_cast<std::uint32_t>(plan_.timelines[flow.timeline].size());
   }
 
@@ -102,8 +106,8 @@ class Planner {
     plan_.instructions.push_back(task.instruction);
     bool has_tensors = false;
     et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId) { has_tensors = true; });
-    task.on_host =
-        !flow_.on_device || (has_tensors && !touches_device(program_, instruction));
+    task.on_host = !flow_.on_device || (has_tensors && !touches_device(program_, instruction));
+    task.launches = task.on_host ? 0 : 1;
     issue(task, flow);
     // A barrier holds the host back wherever it runs.
     if (flow.is_blocking || instruction.comm->kind == et_schema::CommKind::kBarrier) {
@@ -118,9 +122,15 @@ class Planner {
       task.launches = std::max(task.launches, 1U);
       issue(task, flow);
     }
-    if (flow.waits_for_stream) {
-      task.behind = stream_so_far(flow.stream);
-    }
+  }
+
+  /// Half of an operator that waits lies before its wait, launches among it, and half behind.
+  void push_waiting(Task task, const InstructionFlow& flow) {
+    Task rest{.host_ns = task.host_ns - task.host_ns / 2, .instruction = task.instruction};
+    task.host_ns /= 2;
+    task.behind = stream_so_far(flow.stream);
+    push(flow.timeline, task);
+    push(flow.timeline, rest);
   }
 
   /// What a stream has joined holds for its next item, whichever instruction that is of.
@@ -206,9 +216,7 @@ class Planner {
     push(0, task);
   }
 
-  void push(std::uint32_t timeline, const Task& task) {
-    plan_.timelines[timeline].push_back(task);
-  }
+  void push(std::uint32_t timeline, const Task& task) { plan_.timelines[timeline].push_back(task); }
 
   const et_schema::Program& program_;
   const Flow& flow_;
@@ -216,8 +224,8 @@ class Planner {
   std::vector<PlayedCost>& played_;
   HostGaps gaps_;
   Plan plan_;
-  std::vector<std::vector<StreamPoint>> carried_;       ///< by stream
-  std::vector<std::vector<std::uint32_t>> issued_;      ///< by stream: instructions of its items
+  std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
+  std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items
   std::vector<std::uint32_t> returned_;  ///< by instruction: tasks of its timeline, it among them
 };
 

@@ -11,6 +11,10 @@ namespace understudy::predictor {
 void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
+  if (host.iteration >= iterations_) {
+    host.does = HostDoes::kIsDone;  // nobody needs it any more
+    return;
+  }
   if (h > 0 && host.task == 0 && rank.hosts[0].iteration < host.iteration) {
     host.does = HostDoes::kWaitsForIteration;
     return;
@@ -79,12 +83,13 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns)
 void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, SpanId issuer) {
   RankState& rank = ranks_[c];
   Item item{&task, host.iteration, host.next_ns, host.next_ns, issuer};
-  if (!task.on_host && task.launches + (task.call != kNone ? 1 : 0) > 0) {
+  if (task.launches > 0) {
     // Launches lie evenly in the call.
-    const auto launches = static_cast<std::int64_t>(std::max(task.launches, 1U));
+    const auto launches = static_cast<std::int64_t>(task.launches);
     const std::int64_t half_ns = task.host_ns / (2 * launches);
     item.first_launch_ns = host.start_ns + half_ns + options_.device.launch_ns;
-    item.last_launch_ns = host.next_ns - half_ns + options_.device.launch_ns;
+    item.last_launch_ns =
+        launches == 1 ? item.first_launch_ns : host.next_ns - half_ns + options_.device.launch_ns;
   }
   StreamState& stream = rank.streams[task.stream];
   stream.queue.push_back(item);
@@ -115,14 +120,14 @@ void Engine::end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, Spa
   HostState& host = rank.hosts[h];
   const Task& task = rank.plan->timelines[h][host.task];
   const bool is_before = host.does == HostDoes::kWaitsBefore;
-  const bool is_over = is_before ? can_start(rank, host, task)
-                                 : are_done(rank, task.behind, host.iteration);
+  const bool is_over =
+      is_before ? can_start(rank, host, task) : are_done(rank, task.behind, host.iteration);
   if (!is_over) {
     return;
   }
-  const SpanId wait =
-      add_span(c, host.iteration, {host.start_ns, host.start_ns, now_ns, task.instruction, h,
-                                   SpanKind::kHostWait, cause});
+  const SpanId wait = add_span(
+      c, host.iteration,
+      {host.start_ns, host.start_ns, now_ns, task.instruction, h, SpanKind::kHostWait, cause});
   if (h == 0 && !rank.plan->on_device) {
     const bool for_streams = !(is_before ? task.before : task.behind).empty();
     rank.accounts.wait(now_ns - host.start_ns, for_streams);
@@ -213,8 +218,7 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     const auto alone_ns =
         static_cast<double>(task.device_ns + launches * options_.device.kernel_gap_ns);
     const std::int64_t work_ns = std::llround(alone_ns * rank.slowdown);
-    stream.next_ns =
-        std::max(now_ns + work_ns, item.last_launch_ns + work_ns / launches);
+    stream.next_ns = std::max(now_ns + work_ns, item.last_launch_ns + work_ns / launches);
   }
 }
 
@@ -274,9 +278,9 @@ void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   }
   stream.does = StreamDoes::kWaitsForRanks;
   ++rank.doing.communications;
-  const SpanId arrival =
-      add_span(c, item.iteration, {now_ns, now_ns, now_ns, item.task->instruction, s,
-                                   SpanKind::kArrived, stream.cause});
+  const SpanId arrival = add_span(
+      c, item.iteration,
+      {now_ns, now_ns, now_ns, item.task->instruction, s, SpanKind::kArrived, stream.cause});
   stream.arrival_span = arrival.index;
   Meeting& meeting = meetings.open[number];
   ++meeting.count;
@@ -305,8 +309,7 @@ void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
         return ranks_[arrival.rank_class].doing.operators > 0;
       });
   if (is_disturbed) {
-    duration_ns =
-        std::llround(static_cast<double>(duration_ns) * options_.overlap.communication);
+    duration_ns = std::llround(static_cast<double>(duration_ns) * options_.overlap.communication);
   }
   for (const Arrival& arrival : arrivals) {
     RankState& rank = ranks_[arrival.rank_class];

@@ -35,7 +35,7 @@ struct StreamPoint {
 struct InstructionFlow {
   std::uint32_t timeline = 0;
   std::uint32_t stream = kNoStream;  ///< where its device work or its communication goes
-  bool waits_for_stream = false;     ///< its host goes on when the stream is done with it
+  bool waits_for_stream = false;     ///< within it the host waits for the stream
   bool is_blocking = false;          ///< a communication: what follows it waits for its end
   /// Instructions of other timelines that have returned before it is issued.
   std::vector<std::uint32_t> after_hosts = {};

@@ -9,8 +9,8 @@
 
 namespace understudy::predictor {
 
-/// What a page fault costs a CPU program, and the interval that holds 9 of 10 machines: a trap and a
-/// cleared page. docs/prediction.md has the measurements.
+/// What a page fault costs a CPU program, and the interval that holds 9 of 10 machines: a trap and
+/// a cleared page. docs/prediction.md has the measurements.
 struct PageFaultCost {
   double ns = 1'550;
   double low_ns = 700;
@@ -38,8 +38,8 @@ class RecordedCosts final : public Costs {
 };
 
 /// By rank: when it began its recorded step, the first at 0. A collective's kernel ends at the same
-/// moment on all ranks, however long each has waited: the first one of each group tells their clocks
-/// apart. Ranks that no such kernel ties to another begin at 0.
+/// moment on all ranks, however long each has waited: the first one of each group tells their
+/// clocks apart. Ranks that no such kernel ties to another begin at 0.
 [[nodiscard]] std::vector<std::int64_t> recorded_start_times(const Job& job);
 
 }  // namespace understudy::predictor

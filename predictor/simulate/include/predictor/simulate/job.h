@@ -18,8 +18,8 @@ struct Job {
   /// By rank and communication: sends that the program joins before their receive can have been
   /// started. Empty: none.
   std::vector<std::vector<bool>> kept_apart = {};
-  /// The ranks are some of a larger job's: each runs alone, and the others of its groups arrive when
-  /// it does.
+  /// The ranks are some of a larger job's: each runs alone, and the others of its groups arrive
+  /// when it does.
   bool is_partial = false;
   int ranks_per_node = 8;
 
@@ -32,8 +32,8 @@ struct Job {
   [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
 };
 
-/// The job of a benchmark, which must outlive it. Throws Error (bad input) unless all ranks' programs
-/// fit each other (matching.h).
+/// The job of a benchmark, which must outlive it. Throws Error (bad input) unless all ranks'
+/// programs fit each other (matching.h).
 [[nodiscard]] Job job_of(const et_schema::Bench& bench);
 
 }  // namespace understudy::predictor

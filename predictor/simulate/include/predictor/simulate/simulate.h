@@ -29,10 +29,11 @@ struct DeviceTraits {
 };
 
 struct SimulateOptions {
-  std::uint32_t warmup = 1;      ///< iterations before those that count
+  std::uint32_t warmup = 2;      ///< iterations before those that count
   std::uint32_t iterations = 2;  ///< that count
   bool merge_ranks = true;       ///< ranks of one program and one part in it are played as one
   bool spans = true;             ///< keep what ran when, and so the critical path
+  bool single_stream = false;    ///< all of a device's work on its first stream
   OverlapFactors overlap = {};
   DeviceTraits device = {};
 };
@@ -108,15 +109,15 @@ struct Simulation {
   std::int64_t begin_ns = 0;  ///< of the last iteration
   std::int64_t end_ns = 0;
   std::vector<RankClass> classes;
-  std::vector<PathPiece> critical_path;       ///< the latest first
-  std::vector<Flow> flows;                    ///< by program
+  std::vector<PathPiece> critical_path;        ///< the latest first
+  std::vector<Flow> flows;                     ///< by program
   std::vector<std::vector<PlayedCost>> costs;  ///< by program and instruction
   std::uint64_t events = 0;
 };
 
-/// Plays the job's iterations one after the other. Deterministic: equal jobs, costs and options have
-/// equal results. Throws Error (bad input): ranks that wait for each other for ever, with who waits
-/// in what for whom; members of a group that make different numbers of calls.
+/// Plays the job's iterations one after the other. Deterministic: equal jobs, costs and options
+/// have equal results. Throws Error (bad input): ranks that wait for each other for ever, with who
+/// waits in what for whom; members of a group that make different numbers of calls.
 [[nodiscard]] Simulation simulate(const Job& job, const Costs& costs,
                                   const SimulateOptions& options = {});
 

@@ -1,0 +1,182 @@
+#include "predict/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+constexpr const char* kExamples =
+    "  predict bench.et --recorded                      from the linked profile's times: the "
+    "simulator alone\n"
+    "  predict fleet_samples/gpt_ddp --recorded         of traces, compiled as replay does it\n"
+    "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
+    "                                                   matrix products in half the time, "
+    "communication in twice\n"
+    "  predict bench.et --recorded --what-if 'host x0'  what a host that costs nothing would give\n"
+    "  predict bench.et --recorded --world-size 64      a data-parallel job on more ranks\n"
+    "  predict bench.et --recorded --trace out.json     the timeline, for ui.perfetto.dev\n"
+    "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
+    "  predict bench.et --platform here.platform.json --threads 2\n"
+    "                                                   by what calibrate measured\n"
+    "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
+    "                                                   a table of single operators with their "
+    "times\n"
+    "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
+    "                                                   on a card that was not measured\n";
+
+/// "compute=1.1,communication=1.3,streams=1.2"
+void read_overlap(std::string_view text, predictor::OverlapFactors& factors) {
+  const auto refuse = [&](std::string_view part) {
+    throw et_schema::usage_error(
+        "overlap factors that cannot be read",
+        {.field = "--overlap",
+         .expected = "compute=F, communication=F or streams=F with F from 1 to 100, commas between",
+         .got = std::string(part)});
+  };
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, equals);
+    double* factor = name == "compute"         ? &factors.compute
+                     : name == "communication" ? &factors.communication
+                     : name == "streams"       ? &factors.streams
+                                               : nullptr;
+    if (factor == nullptr || equals == std::string_view::npos) {
+      refuse(part);
+    }
+    const char* end = part.data() + part.size();
+    const auto [stop, error] = std::from_chars(part.data() + equals + 1, end, *factor);
+    if (error != std::errc() || stop != end || !(*factor >= 1 && *factor <= 100)) {
+      refuse(part);
+    }
+  }
+}
+
+void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
+                 std::vector<std::string>& what_if) {
+  app.add_option("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
+  CLI::Option* recorded =
+      app.add_flag("--recorded", arguments.recorded,
+                   "Costs are the times of the linked profile: the simulator alone");
+  app.add_option("--platform", arguments.platform,
+                 "Costs are those of the models that calibrate wrote")
+      ->type_name("FILE")
+      ->excludes(recorded);
+  app.add_option("--card", arguments.card, "Of the platform: predict for this card, a JSON file")
+      ->type_name("FILE")
+      ->needs("--platform");
+  app.add_option("--device", arguments.device,
+                 "Of the platform: predict for its device of this name")
+      ->type_name("NAME")
+      ->needs("--platform")
+      ->excludes("--card");
+  app.add_option("--threads", arguments.threads,
+                 "Of the platform: threads of operators on a CPU; of a table where it does not say")
+      ->check(CLI::Range(1, 4096).description(""))
+      ->type_name("N")
+      ->needs("--platform");
+  app.add_option("--what-if", what_if,
+                 "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
+                 "communication (allreduce), or a regular expression of operators' names; 'streams "
+                 "1' puts a device's work on one stream. Several are applied one after the other")
+      ->type_name("QUESTION")
+      ->allow_extra_args(false);
+  app.add_option("--world-size", arguments.world_size,
+                 "A data-parallel job on so many ranks, each with the batch that it has")
+      ->check(CLI::Range(1, kMostRanks))
+      ->type_name("N");
+  app.add_option("--ranks-per-node", arguments.ranks_per_node,
+                 "Ranks that share a node, in order of their numbers")
+      ->check(CLI::Range(1, kMostRanks))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--overlap", overlap,
+                 "How much longer work takes beside other work of the same device, such as "
+                 "compute=1.1,communication=1.3,streams=1.2 (default: 1 each)")
+      ->type_name("FACTORS");
+  app.add_option("--report", arguments.report, "Write the prediction, as JSON, to this file");
+  app.add_option("--trace", arguments.trace,
+                 "Write the last two iterations as a Chrome trace, which Perfetto opens");
+  app.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
+  app.add_option("--top", arguments.top, "Text: rows of the longer tables")->capture_default_str();
+}
+
+void add_table_options(CLI::App& app, OperatorsArguments& table) {
+  CLI::Option* operators =
+      app.add_option("--operators", table.table,
+                     "Predict a table of single operators in place of a step: columns as in "
+                     "docs/formats.md, or an operator-times file")
+          ->type_name("FILE")
+          ->needs("--platform");
+  for (const char* of_step : {"BENCH", "--recorded", "--device", "--what-if", "--world-size",
+                              "--report", "--trace", "--explain", "--overlap"}) {
+    operators->excludes(of_step);
+  }
+  app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
+      ->type_name("FILE")
+      ->needs(operators);
+}
+
+void check_step(const PredictArguments& arguments) {
+  if (arguments.paths.empty()) {
+    throw et_schema::usage_error("nothing to predict",
+                                 {.expected = "a benchmark, traces, or --operators",
+                                  .got = "none of them",
+                                  .hint = "predict --help shows examples"});
+  }
+  if (!arguments.recorded && arguments.platform.empty()) {
+    throw et_schema::usage_error("no costs to predict from",
+                                 {.expected = "--recorded or --platform",
+                                  .got = "neither",
+                                  .hint = "predict --help shows examples"});
+  }
+}
+
+}  // namespace
+
+PredictArguments read_predict_arguments(int argc, char** argv) {
+  PredictArguments arguments;
+  OperatorsArguments table;
+  std::string overlap;
+  std::vector<std::string> what_if;
+  const auto app = make_app(
+      {.name = "predict",
+       .description = "Predicts what an iteration of a benchmark takes: threads, streams and ranks "
+                      "are played against each other over the program, nothing is run. Or what "
+                      "single operators take.",
+       .examples = kExamples,
+       .failure = "the result could not be written"});
+  add_options(*app, arguments, overlap, what_if);
+  add_table_options(*app, table);
+  add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
+  parse_arguments(*app, argc, argv);
+  if (!table.table.empty()) {
+    table.platform = arguments.platform;
+    table.card = arguments.card;
+    table.threads = arguments.threads;
+    table.quiet = arguments.quiet;
+    arguments.operators = std::move(table);
+    return arguments;
+  }
+  check_step(arguments);
+  read_overlap(overlap, arguments.options.overlap);
+  for (const std::string& text : what_if) {
+    arguments.what_if.push_back(predictor::parse_what_if(text));
+    arguments.options.single_stream |=
+        arguments.what_if.back().target == predictor::WhatIfTarget::kSingleStream;
+  }
+  return arguments;
+}
+
+}  // namespace understudy::cli

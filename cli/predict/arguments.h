@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "predict/operators.h"
+#include "predictor/simulate/simulate.h"
+#include "predictor/what_if/what_if.h"
+
+namespace understudy::cli {
+
+struct PredictArguments {
+  std::optional<OperatorsArguments> operators;  ///< of single ones: all below means nothing
+  std::vector<std::string> paths;
+  bool recorded = false;
+  std::string platform;
+  std::string card;
+  std::string device;
+  int threads = 0;
+  std::vector<predictor::WhatIf> what_if;
+  std::optional<int> world_size;
+  int ranks_per_node = 8;
+  predictor::SimulateOptions options;
+  std::string report;
+  std::string trace;
+  bool explain = false;
+  std::size_t top = 12;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+[[nodiscard]] PredictArguments read_predict_arguments(int argc, char** argv);
+
+}  // namespace understudy::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/arguments.h"
+#include "predictor/collectives/models.h"
+#include "predictor/platform/platform_costs.h"
+#include "predictor/recorded/recorded_costs.h"
+#include "predictor/what_if/world_size.h"
+
+namespace understudy::cli {
+
+/// The costs that the arguments ask for, and what they are made of.
+class ChosenCosts {
+ public:
+  /// `job`, as recorded, must outlive it. Throws Error: bad input (the platform file), usage (no
+  /// recorded times, no such device).
+  ChosenCosts(const PredictArguments& arguments, const predictor::Job& job);
+
+  [[nodiscard]] const predictor::Costs& costs() const { return *costs_; }
+  /// For the prediction's `platform`.
+  [[nodiscard]] const std::map<std::string, std::string>& platform() const {
+    return platform_text_;
+  }
+  [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
+
+ private:
+  void take_platform(const PredictArguments& arguments);
+
+  std::optional<predictor::RecordedCosts> recorded_;
+  std::optional<predictor::ScaledCommunication> scaled_;
+  predictor::Platform platform_;
+  std::optional<predictor::CollectiveModels> collectives_;
+  std::optional<predictor::PlatformCosts> modelled_;
+  const predictor::Costs* costs_ = nullptr;
+  std::map<std::string, std::string> platform_text_;
+  std::vector<std::string> assumptions_;
+};
+
+}  // namespace understudy::cli

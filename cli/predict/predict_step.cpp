@@ -1,0 +1,143 @@
+#include "predict/predict_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "compile/compile.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/version.h"
+#include "predict/costs.h"
+#include "predictor/prediction/predict.h"
+#include "predictor/prediction/timeline.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr double kMsPerNs = 1e-6;
+
+et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& progress) {
+  std::error_code error;
+  progress.show("reading");
+  if (arguments.paths.size() == 1 && std::filesystem::is_regular_file(arguments.paths[0], error) &&
+      et_schema::is_bench_file(arguments.paths[0])) {
+    return et_schema::read_bench(arguments.paths[0]);
+  }
+  return compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
+                        progress)
+      .bench;
+}
+
+std::vector<et_schema::PredictedChange> changes_for(
+    const std::vector<predictor::WhatIf>& questions,
+    const std::vector<predictor::WhatIfChanges>& changes) {
+  std::vector<et_schema::PredictedChange> result;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    et_schema::PredictedChange change{questions[i].text, {}};
+    for (const auto& [name, row] : changes[i]) {
+      change.rows.push_back(
+          {name, row.instructions, row.before_ns * kMsPerNs, row.after_ns * kMsPerNs});
+    }
+    std::stable_sort(change.rows.begin(), change.rows.end(), [](const auto& a, const auto& b) {
+      return std::abs(a.after_ms - a.before_ms) > std::abs(b.after_ms - b.before_ms);
+    });
+    result.push_back(std::move(change));
+  }
+  return result;
+}
+
+/// The recorded step met the page faults that it met.
+void play_recorded_steps(const predictor::Job& job, const predictor::Simulation& simulation,
+                         et_schema::Prediction& prediction) {
+  const auto has_other_faults = [](const et_schema::Program* program) {
+    return program->profile->minor_faults != program->profile->profiled_minor_faults;
+  };
+  if (std::none_of(job.programs.begin(), job.programs.end(), has_other_faults)) {
+    predictor::add_recorded_steps(job, simulation, prediction);
+    return;
+  }
+  const predictor::RecordedCosts costs(job, {.ns = 0, .low_ns = 0, .high_ns = 0});
+  predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
+}
+
+/// What the figures rest on beside the costs.
+std::vector<std::string> assumptions_of(const PredictArguments& arguments,
+                                        const predictor::Job& recorded, const predictor::Job& job) {
+  std::vector<std::string> texts;
+  const auto& profile = recorded.program(0).profile;
+  if (arguments.recorded && profile && profile->minor_faults && profile->profiled_minor_faults &&
+      profile->minor_faults != profile->profiled_minor_faults) {
+    texts.push_back(
+        fmt::format("a step meets {} page faults, the profiled ones met {}, at {:.2f} us each",
+                    *profile->minor_faults, *profile->profiled_minor_faults,
+                    predictor::PageFaultCost{}.ns * 1e-3));
+  }
+  if (job.is_partial) {
+    texts.emplace_back(
+        "not all ranks of the job are here: each runs alone, the others arrive when it does");
+  }
+  if (arguments.world_size) {
+    texts.push_back(fmt::format(
+        "{} ranks do what {} did, each with its batch{}", job.world_size(), recorded.world_size(),
+        arguments.recorded ? "; communication grows by nccl-tests' factor, as if all were on one "
+                             "network"
+                           : ""));
+  }
+}
+
+}  // namespace
+
+PredictedStep predict_step(const PredictArguments& arguments, Progress& progress) {
+  const et_schema::Bench bench = read_or_compile(arguments, progress);
+  progress.show("matching the ranks");
+  predictor::Job recorded = predictor::job_of(bench);
+  recorded.ranks_per_node = arguments.ranks_per_node;
+  const ChosenCosts chosen(arguments, recorded);
+  const predictor::Costs& costs = chosen.costs();
+  if (arguments.recorded) {
+    recorded.start_ns = predictor::recorded_start_times(recorded);
+  }
+  const predictor::Job job =
+      arguments.world_size ? predictor::with_world_size(recorded, *arguments.world_size) : recorded;
+
+  progress.show("simulating");
+  const bool has_questions = !arguments.what_if.empty();
+  predictor::SimulateOptions plain_options = arguments.options;
+  plain_options.single_stream = false;
+  predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
+  const double plain_ms = simulation.iteration_ns * kMsPerNs;
+  std::vector<et_schema::PredictedChange> changes;
+  if (has_questions) {
+    changes = changes_for(arguments.what_if,
+                          predictor::changes_of(job, simulation.costs, arguments.what_if));
+    simulation = predictor::simulate(job, predictor::WhatIfCosts(costs, arguments.what_if),
+                                     arguments.options);
+  }
+
+  PredictedStep step;
+  et_schema::Prediction& prediction = step.prediction;
+  prediction = predictor::prediction_of(job, simulation);
+  prediction.tool_version = et_schema::kToolVersion;
+  prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
+  prediction.benchmark_hash = et_schema::benchmark_hash(bench);
+  prediction.platform = chosen.platform();
+  prediction.assumptions = chosen.assumptions();
+  add_assumptions(arguments, recorded, job, prediction.assumptions);
+  if (has_questions) {
+    prediction.without_what_if_ms = plain_ms;
+    prediction.what_if = std::move(changes);
+  } else if (arguments.recorded && !arguments.world_size) {
+    play_recorded_steps(job, simulation, prediction);
+  }
+  if (!arguments.trace.empty()) {
+    step.trace = predictor::chrome_trace(job, simulation);
+  }
+  return step;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// Version of the file format. A reader refuses what is newer.
+inline constexpr int kPredictionVersion = 1;
+
+/// A time and the interval that holds it 9 times of 10.
+struct PredictedTime {
+  double ms = 0;
+  double low = 0;
+  double high = 0;
+  bool operator==(const PredictedTime&) const = default;
+};
+
+/// Parts of an iteration; their sum is the iteration. docs/metrics.md, "Prediction".
+struct PredictedBreakdown {
+  double compute = 0;
+  double exposed_communication = 0;
+  double host_bound = 0;
+  double idle = 0;
+  bool operator==(const PredictedBreakdown&) const = default;
+};
+
+/// The recorded step played again, and what the profile and the capture say of it.
+struct PredictedRecordedStep {
+  double predicted_ms = 0;  ///< the first iteration, begun when the recorded one was
+  double recorded_ms = 0;   ///< of the profile, the observer's cost removed
+  std::optional<double> unprofiled_ms = {};  ///< median of the steps that nothing observed
+  bool operator==(const PredictedRecordedStep&) const = default;
+};
+
+struct PredictedRank {
+  int rank = 0;
+  double iteration_ms = 0;
+  PredictedBreakdown breakdown_ms;
+  std::optional<PredictedRecordedStep> recorded_step = {};
+  bool operator==(const PredictedRank&) const = default;
+};
+
+/// One instruction of a rank.
+struct PredictedOperator {
+  std::uint64_t instruction = 0;
+  std::string name = {};
+  std::string op_class = {};
+  PredictedTime time = {};  ///< on the device where it has work there, else on the host
+  double host_ms = 0;       ///< of the issuing thread
+  double gap_ms = 0;        ///< of the host before it
+  std::string model = {};
+  bool extrapolated = false;
+  bool operator==(const PredictedOperator&) const = default;
+};
+
+/// A row of the critical path: all stretches of one operator in one place.
+struct PredictedPathRow {
+  std::string name;
+  std::string where;  ///< "device", "communication", "host", "host gap", "outside"
+  std::uint64_t count = 0;
+  double ms = 0;
+  bool operator==(const PredictedPathRow&) const = default;
+};
+
+struct PredictedClass {
+  std::string name;
+  std::uint64_t count = 0;
+  double ms = 0;
+  bool operator==(const PredictedClass&) const = default;
+};
+
+struct PredictedUnmodelled {
+  std::string name;
+  std::uint64_t count = 0;
+  double share = 0;  ///< of the time of all operators
+  bool operator==(const PredictedUnmodelled&) const = default;
+};
+
+/// What a question changes.
+struct PredictedChange {
+  struct Row {
+    std::string name;
+    std::uint64_t count = 0;  ///< instructions, of all ranks
+    double before_ms = 0;     ///< Σ of their times, of all ranks
+    double after_ms = 0;
+    bool operator==(const Row&) const = default;
+  };
+  std::string what_if;    ///< as it was asked
+  std::vector<Row> rows;  ///< by operator or collective, by falling change
+  bool operator==(const PredictedChange&) const = default;
+};
+
+struct Prediction {
+  std::string tool_version;
+  std::string benchmark;       ///< base name of the input
+  std::string benchmark_hash;  ///< see bench.h
+  int world_size = 1;
+  PredictedTime iteration_ms;
+  PredictedBreakdown breakdown_ms;  ///< of the rank that `operators` are of
+  std::string bound_by;             ///< "compute", "communication", "host"
+  std::vector<PredictedRank> ranks;
+  int slowest_rank = 0;  ///< that waits least
+  std::vector<PredictedClass> classes;
+  std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
+  std::vector<PredictedPathRow> critical_path;
+  std::vector<PredictedUnmodelled> unmodelled;
+  std::optional<double> without_what_if_ms = {};  ///< the iteration, if there are questions
+  std::vector<PredictedChange> what_if;
+  std::vector<std::string> assumptions;         ///< what the figures rest on beside the costs
+  std::map<std::string, std::string> platform;  ///< where the costs come from
+  bool operator==(const Prediction&) const = default;
+};
+
+[[nodiscard]] std::string to_json(const Prediction& prediction);
+
+/// Throws Error (bad input): no JSON, another format, a newer version, a field that is missing or
+/// of another type.
+[[nodiscard]] Prediction parse_prediction(std::string_view text, const std::string& file);
+
+}  // namespace understudy::et_schema

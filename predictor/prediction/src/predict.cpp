@@ -1,0 +1,220 @@
+#include "predictor/prediction/predict.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "et_schema/model/op_class.h"
+#include "predictor/prediction/interval.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::PredictedBreakdown;
+using et_schema::PredictedOperator;
+using et_schema::PredictedTime;
+using et_schema::Prediction;
+
+constexpr double kMsPerNs = 1e-6;
+
+PredictedTime ms_of(const Estimate& estimate) {
+  return {estimate.ns * kMsPerNs, estimate.low_ns * kMsPerNs, estimate.high_ns * kMsPerNs};
+}
+
+PredictedBreakdown ms_of(const Breakdown& breakdown) {
+  return {breakdown.compute_ns * kMsPerNs, breakdown.exposed_communication_ns * kMsPerNs,
+          breakdown.host_bound_ns * kMsPerNs, breakdown.idle_ns * kMsPerNs};
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p;
+}
+
+std::string class_of(const Instruction& instruction) {
+  return std::string(is_communication(instruction) || instruction.kind == InstructionKind::kWait
+                         ? "communication"
+                         : et_schema::op_class(instruction.name));
+}
+
+/// The class that waits least for others, of the longest iteration: all others wait for it.
+std::size_t slowest(const std::vector<RankClass>& classes) {
+  const auto rest_ns = [](const RankClass& rank) {
+    return rank.iteration_ns - rank.breakdown.exposed_communication_ns - rank.breakdown.idle_ns;
+  };
+  const auto found = std::max_element(
+      classes.begin(), classes.end(),
+      [&](const RankClass& a, const RankClass& b) { return rest_ns(a) < rest_ns(b); });
+  return static_cast<std::size_t>(found - classes.begin());
+}
+
+PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
+                               const PlayedCost& cost) {
+  PredictedOperator row{.instruction = at, .name = instruction.name};
+  row.op_class = class_of(instruction);
+  row.host_ms = cost.cost.host.ns * kMsPerNs;
+  row.gap_ms = cost.gap.ns * kMsPerNs;
+  const Estimate& main = is_communication(instruction) ? cost.communication
+                         : cost.cost.launches > 0      ? cost.cost.device
+                                                       : cost.cost.host;
+  row.time = ms_of(main);
+  row.model = main.model;
+  row.extrapolated = main.extrapolated;
+  return row;
+}
+
+/// Parts of an operator without a model, its gap apart.
+bool is_unmodelled(const Instruction& instruction, const PlayedCost& cost) {
+  return !cost.cost.host.modelled || !cost.cost.device.modelled ||
+         (is_communication(instruction) && !cost.communication.modelled);
+}
+
+void add_operators(const et_schema::Program& program, const std::vector<PlayedCost>& costs,
+                   Prediction& prediction) {
+  std::map<std::string, et_schema::PredictedClass> classes;
+  std::map<std::string, et_schema::PredictedUnmodelled> unmodelled;
+  double all_ms = 0;
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    if (instruction.kind == InstructionKind::kMarker) {
+      continue;
+    }
+    PredictedOperator row = operator_row(at, instruction, costs[at]);
+    et_schema::PredictedClass& sum = classes[row.op_class];
+    sum.name = row.op_class;
+    ++sum.count;
+    sum.ms += row.time.ms;
+    all_ms += row.time.ms;
+    if (is_unmodelled(instruction, costs[at])) {
+      et_schema::PredictedUnmodelled& missing = unmodelled[row.name];
+      missing.name = row.name;
+      ++missing.count;
+      missing.share += row.time.ms;
+    }
+    prediction.operators.push_back(std::move(row));
+  }
+  for (auto& [name, row] : classes) {
+    prediction.classes.push_back(std::move(row));
+  }
+  std::stable_sort(prediction.classes.begin(), prediction.classes.end(),
+                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  for (auto& [name, row] : unmodelled) {
+    row.share = all_ms > 0 ? row.share / all_ms : 0;
+    prediction.unmodelled.push_back(std::move(row));
+  }
+}
+
+enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kOutside };
+constexpr std::array<const char*, 5> kWhere = {"device", "communication", "host", "host gap",
+                                               "outside"};
+
+Where where_of(const Span& span, bool is_gap) {
+  switch (span.kind) {
+    case SpanKind::kDevice:
+      return Where::kDevice;
+    case SpanKind::kMoving:
+    case SpanKind::kArrived:
+      return Where::kCommunication;
+    case SpanKind::kHost:
+    case SpanKind::kHostWait:
+      return is_gap ? Where::kGap : Where::kHost;
+  }
+  return Where::kOutside;
+}
+
+/// Rows by falling time; the time by place.
+std::array<double, 5> add_critical_path(const Job& job, const Simulation& simulation,
+                                        Prediction& prediction) {
+  std::array<double, 5> sums{};
+  std::map<std::pair<std::string, Where>, et_schema::PredictedPathRow> rows;
+  for (const PathPiece& piece : simulation.critical_path) {
+    std::string name = "before the step";
+    Where where = Where::kOutside;
+    if (!piece.span.is_none()) {
+      const RankClass& rank = simulation.classes[piece.span.rank_class];
+      const Span& span = rank.spans[piece.span.index];
+      where = where_of(span, piece.is_gap);
+      name = span.instruction == kNone
+                 ? "end of the step"
+                 : job.programs[rank.program]->instructions[span.instruction].name;
+    }
+    et_schema::PredictedPathRow& row = rows[{name, where}];
+    row.name = name;
+    row.where = kWhere[static_cast<std::size_t>(where)];
+    ++row.count;
+    row.ms += static_cast<double>(piece.ns) * kMsPerNs;
+    sums[static_cast<std::size_t>(where)] += static_cast<double>(piece.ns);
+  }
+  for (auto& [key, row] : rows) {
+    prediction.critical_path.push_back(std::move(row));
+  }
+  std::stable_sort(prediction.critical_path.begin(), prediction.critical_path.end(),
+                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  return sums;
+}
+
+/// Operators of a CPU are its host's; on a device they are what the host issues.
+std::string bound_by(const std::array<double, 5>& path, bool on_device) {
+  const auto part = [&](Where where) { return path[static_cast<std::size_t>(where)]; };
+  const double compute = part(Where::kDevice) + (on_device ? 0 : part(Where::kHost));
+  const double host = part(Where::kGap) + (on_device ? part(Where::kHost) : 0);
+  const double communication = part(Where::kCommunication);
+  if (communication >= compute && communication >= host) {
+    return "communication";
+  }
+  return compute >= host ? "compute" : "host";
+}
+
+}  // namespace
+
+Prediction prediction_of(const Job& job, const Simulation& simulation) {
+  Prediction prediction;
+  prediction.world_size = job.world_size();
+  const HalfWidths widths =
+      half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
+  const double ms = simulation.iteration_ns * kMsPerNs;
+  prediction.iteration_ms = {ms, std::max(ms - widths.below_ns * kMsPerNs, 0.0),
+                             ms + widths.above_ns * kMsPerNs};
+  for (const RankClass& rank : simulation.classes) {
+    for (const int number : rank.ranks) {
+      prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});
+    }
+  }
+  std::sort(prediction.ranks.begin(), prediction.ranks.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  const RankClass& shown = simulation.classes[slowest(simulation.classes)];
+  prediction.slowest_rank = shown.ranks.front();
+  prediction.breakdown_ms = ms_of(shown.breakdown);
+  add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
+  const std::array<double, 5> path = add_critical_path(job, simulation, prediction);
+  prediction.bound_by = bound_by(path, simulation.flows[shown.program].on_device);
+  return prediction;
+}
+
+void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction& prediction) {
+  std::map<int, std::int64_t> first_ns;
+  for (const RankClass& rank : simulation.classes) {
+    for (const int number : rank.ranks) {
+      first_ns[number] = rank.first_step_ns;
+    }
+  }
+  for (et_schema::PredictedRank& rank : prediction.ranks) {
+    const auto& profile = job.program(rank.rank).profile;
+    if (!profile) {
+      continue;
+    }
+    et_schema::PredictedRecordedStep step;
+    step.predicted_ms = static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
+    step.recorded_ms = static_cast<double>(profile->step_ns) * kMsPerNs;
+    if (profile->unprofiled_step_ns) {
+      step.unprofiled_ms = static_cast<double>(*profile->unprofiled_step_ns) * kMsPerNs;
+    }
+    rank.recorded_step = step;
+  }
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "predictor/costs/costs.h"
+#include "predictor/simulate/job.h"
+
+namespace understudy::predictor {
+
+/// The job on another number of ranks, each with the batch that it has now: rank r does what rank
+/// r mod (ranks that there are) does. Only for data-parallel jobs. Throws Error (bad input), by
+/// name: ranks that do different things, a group that is not the whole job, sends and receives, and
+/// collectives whose parts depend on the number of ranks.
+[[nodiscard]] Job with_world_size(const Job& job, int ranks);
+
+/// Times of communications that were seen on some ranks, for more of them: by nccl-tests' factor of
+/// the kind, as if the network between all of them were that between those. The interval says that
+/// this need not be so. Throws Error (usage) where only one rank was seen.
+class ScaledCommunication final : public Costs {
+ public:
+  /// `costs` must outlive it.
+  ScaledCommunication(const Costs& costs, int seen_ranks);
+
+  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
+                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
+  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
+                                const et_schema::Instruction& instruction) const override;
+
+ private:
+  const Costs& costs_;
+  int seen_ranks_;
+};
+
+}  // namespace understudy::predictor

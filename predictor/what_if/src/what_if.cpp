@@ -1,0 +1,256 @@
+#include "predictor/what_if/what_if.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/support/error.h"
+#include "predictor/flow/host_waits.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+constexpr double kLargestFactor = 1e6;
+constexpr std::size_t kLongestText = 200;
+constexpr std::array<std::string_view, 19> kClasses = {
+    "matmul",    "convolution", "attention",     "normalization", "recurrent",
+    "embedding", "pooling",     "optimizer",     "loss",          "softmax",
+    "reduction", "copy",        "view",          "allocation",    "index",
+    "random",    "sort",        "communication", "elementwise"};
+
+[[noreturn]] void refuse(std::string_view text, std::string expected, std::string got) {
+  throw et_schema::usage_error(
+      "a what-if that cannot be read",
+      {.field = fmt::format("--what-if '{}'", text),
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = "for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', "
+               "'streams 1'"});
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+double read_factor(std::string_view text, std::string_view factor) {
+  double value = 0;
+  const char* end = factor.data() + factor.size();
+  const bool has_x = factor.starts_with('x');
+  const auto [stop, error] = std::from_chars(factor.data() + (has_x ? 1 : 0), end, value);
+  if (!has_x || error != std::errc() || stop != end || !std::isfinite(value) || value < 0 ||
+      value > kLargestFactor) {
+    refuse(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6", std::string(factor));
+  }
+  return value;
+}
+
+void read_target(WhatIf& question, std::string_view target) {
+  question.name = target;
+  if (target == "network" || target == "communication") {
+    question.target = WhatIfTarget::kNetwork;
+  } else if (target == "host") {
+    question.target = WhatIfTarget::kHost;
+  } else if (std::find(kClasses.begin(), kClasses.end(), target) != kClasses.end()) {
+    question.target = WhatIfTarget::kClass;
+  } else if (et_schema::kind_of_recorded_name(target)) {
+    question.target = WhatIfTarget::kCollective;
+    question.name = et_schema::to_string(*et_schema::kind_of_recorded_name(target));
+  } else {
+    question.target = WhatIfTarget::kOperator;
+    try {
+      question.pattern.emplace(question.name, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error& error) {
+      refuse(question.text, "a class, a kind of communication, or a regular expression",
+             error.what());
+    }
+  }
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p;
+}
+
+bool is_about_operator(const WhatIf& question, const Instruction& instruction) {
+  if (is_communication(instruction) || instruction.kind == InstructionKind::kWait ||
+      instruction.kind == InstructionKind::kMarker) {
+    return false;
+  }
+  return question.target == WhatIfTarget::kClass
+             ? et_schema::op_class(instruction.name) == question.name
+             : question.target == WhatIfTarget::kOperator &&
+                   std::regex_search(instruction.name, *question.pattern);
+}
+
+bool is_about_call(const WhatIf& question, et_schema::CommKind kind) {
+  return question.target == WhatIfTarget::kNetwork ||
+         (question.target == WhatIfTarget::kCollective &&
+          question.name == et_schema::to_string(kind));
+}
+
+/// On a CPU an operator's time is its host's.
+bool is_work_of_host(const Program& program, const Instruction& instruction,
+                     const OperatorCost& cost) {
+  return cost.launches == 0 && cost.device.ns == 0 && !touches_device(program, instruction);
+}
+
+void apply(const WhatIf& question, const Program& program, const Instruction& instruction,
+           OperatorCost& cost) {
+  const bool of_host = is_work_of_host(program, instruction, cost);
+  if (is_about_operator(question, instruction)) {
+    Estimate& estimate = of_host ? cost.host : cost.device;
+    estimate = scaled(estimate, question.factor);
+  } else if (question.target == WhatIfTarget::kHost && !of_host) {
+    cost.host = scaled(cost.host, question.factor);
+  }
+}
+
+/// What a question changes of one instruction: before.
+double meant_ns(const WhatIf& question, const Program& program, const Instruction& instruction,
+                const PlayedCost& cost, bool& is_meant) {
+  const bool of_host = is_work_of_host(program, instruction, cost.cost);
+  is_meant = true;
+  if (is_communication(instruction) && is_about_call(question, instruction.comm->kind)) {
+    return cost.communication.ns;
+  }
+  if (is_about_operator(question, instruction)) {
+    return of_host ? cost.cost.host.ns : cost.cost.device.ns;
+  }
+  if (question.target == WhatIfTarget::kHost && instruction.kind != InstructionKind::kMarker) {
+    return cost.gap.ns + (of_host ? 0 : cost.cost.host.ns);
+  }
+  is_meant = question.target == WhatIfTarget::kSingleStream && touches_device(program, instruction);
+  return 0;
+}
+
+/// Classes and kinds of communication that are there.
+std::string what_is_there(const Job& job) {
+  std::set<std::string> names;
+  for (const Program* program : job.programs) {
+    for (const Instruction& instruction : program->instructions) {
+      if (is_communication(instruction)) {
+        names.emplace(et_schema::to_string(instruction.comm->kind));
+      } else if (instruction.kind == InstructionKind::kOp) {
+        names.emplace(et_schema::op_class(instruction.name));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+[[noreturn]] void refuse_idle(const Job& job, const WhatIf& question) {
+  throw et_schema::usage_error(
+      "a what-if that changes nothing",
+      {.field = fmt::format("--what-if '{}'", question.text),
+       .expected = "something that the benchmark has: network, host, streams, a regular expression "
+                   "of an operator's name, or one of " +
+                   what_is_there(job),
+       .got = "no instruction of that name",
+       .hint = "`inspect BENCH --ops` lists its operators"});
+}
+
+}  // namespace
+
+WhatIf parse_what_if(std::string_view text) {
+  WhatIf question;
+  question.text = trimmed(text);
+  if (question.text.size() > kLongestText) {
+    refuse(text.substr(0, 40), fmt::format("at most {} characters", kLongestText),
+           fmt::format("{}", question.text.size()));
+  }
+  const std::size_t blank = question.text.find_last_of(" \t");
+  if (blank == std::string::npos) {
+    refuse(text, "TARGET xFACTOR", question.text.empty() ? "nothing" : "one word");
+  }
+  const std::string_view last = std::string_view(question.text).substr(blank + 1);
+  const std::string_view target = trimmed(std::string_view(question.text).substr(0, blank));
+  if (target == "streams") {
+    if (last != "1") {
+      refuse(text, "streams 1", std::string(last));
+    }
+    question.target = WhatIfTarget::kSingleStream;
+    return question;
+  }
+  question.factor = read_factor(text, last);
+  read_target(question, target);
+  return question;
+}
+
+WhatIfCosts::WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions)
+    : costs_(costs), questions_(std::move(questions)) {}
+
+OperatorCost WhatIfCosts::of_operator(const Program& program,
+                                      const Instruction& instruction) const {
+  OperatorCost cost = costs_.of_operator(program, instruction);
+  for (const WhatIf& question : questions_) {
+    apply(question, program, instruction, cost);
+  }
+  return cost;
+}
+
+Estimate WhatIfCosts::of_communication(const CommCall& call) const {
+  Estimate estimate = costs_.of_communication(call);
+  for (const WhatIf& question : questions_) {
+    if (is_about_call(question, call.kind)) {
+      estimate = scaled(estimate, question.factor);
+    }
+  }
+  return estimate;
+}
+
+Estimate WhatIfCosts::of_gap(const Program& program, const Instruction& instruction) const {
+  Estimate estimate = costs_.of_gap(program, instruction);
+  for (const WhatIf& question : questions_) {
+    if (question.target == WhatIfTarget::kHost) {
+      estimate = scaled(estimate, question.factor);
+    }
+  }
+  return estimate;
+}
+
+std::vector<WhatIfChanges> changes_of(const Job& job,
+                                      const std::vector<std::vector<PlayedCost>>& costs,
+                                      const std::vector<WhatIf>& questions) {
+  std::vector<std::uint64_t> ranks(job.programs.size(), 0);
+  for (const std::uint32_t program : job.program_of) {
+    ++ranks[program];
+  }
+  std::vector<WhatIfChanges> changes;
+  for (const WhatIf& question : questions) {
+    WhatIfChanges& rows = changes.emplace_back();
+    for (std::size_t p = 0; p < job.programs.size(); ++p) {
+      for (std::size_t at = 0; at < costs[p].size(); ++at) {
+        const Instruction& instruction = job.programs[p]->instructions[at];
+        bool is_meant = false;
+        const double ns = meant_ns(question, *job.programs[p], instruction, costs[p][at], is_meant);
+        if (is_meant) {
+          WhatIfChange& row = rows[instruction.name];
+          row.instructions += ranks[p];
+          row.before_ns += ns * static_cast<double>(ranks[p]);
+          row.after_ns = row.before_ns * question.factor;
+        }
+      }
+    }
+    if (rows.empty()) {
+      refuse_idle(job, question);
+    }
+  }
+  return changes;
+}
+
+}  // namespace understudy::predictor

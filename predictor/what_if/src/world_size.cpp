@@ -1,0 +1,159 @@
+#include "predictor/what_if/world_size.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommSizes;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+[[noreturn]] void refuse(int rank, const Instruction& at, std::string expected, std::string got) {
+  et_schema::ErrorContext context;
+  context.rank = rank;
+  context.node = at.node_id;
+  context.field = "--world-size";
+  context.expected = std::move(expected);
+  context.got = std::move(got);
+  context.hint = "capture the job on that number of ranks";
+  throw et_schema::bad_input("the job cannot be taken to another number of ranks",
+                             std::move(context));
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p;
+}
+
+void check_calls(const Job& job, int rank) {
+  for (const Instruction& instruction : job.program(rank).instructions) {
+    if (!is_communication(instruction)) {
+      continue;
+    }
+    const et_schema::CommInfo& comm = *instruction.comm;
+    const auto name = et_schema::to_string(comm.kind);
+    if (et_schema::is_message(comm.kind)) {
+      refuse(rank, instruction, "collectives of the whole job", fmt::format("a {}", name));
+    }
+    if (job.members_of(comm.group).size() != static_cast<std::size_t>(job.world_size())) {
+      refuse(rank, instruction, "collectives of the whole job",
+             fmt::format("{} in group '{}' of {} ranks", name, job.groups[comm.group].name,
+                         job.members_of(comm.group).size()));
+    }
+    const CommSizes sizes = et_schema::traits(comm.kind).sizes;
+    if (sizes != CommSizes::kPairs && sizes != CommSizes::kNone) {
+      refuse(rank, instruction, "collectives of as much data on any number of ranks",
+             fmt::format("{}, whose parts depend on the number of ranks", name));
+    }
+  }
+}
+
+std::vector<const Instruction*> work_of(const Program& program) {
+  std::vector<const Instruction*> work;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.kind != InstructionKind::kMarker &&
+        instruction.kind != InstructionKind::kAlias) {
+      work.push_back(&instruction);
+    }
+  }
+  return work;
+}
+
+/// All ranks call the same operators in the same order.
+void check_alike(const Job& job) {
+  const std::vector<const Instruction*> first = work_of(job.program(0));
+  for (int rank = 1; rank < job.world_size(); ++rank) {
+    const std::vector<const Instruction*> other = work_of(job.program(rank));
+    const auto [a, b] = std::mismatch(
+        first.begin(), first.end(), other.begin(), other.end(),
+        [](const Instruction* x, const Instruction* y) { return x->name == y->name; });
+    if (a != first.end() || b != other.end()) {
+      const Instruction& at = b != other.end() ? **b : *other.back();
+      refuse(rank, at,
+             fmt::format("{}, as rank 0 calls there",
+                         a != first.end() ? (*a)->name : std::string("the step's end")),
+             b != other.end() ? at.name : std::string("the step's end"));
+    }
+  }
+}
+
+}  // namespace
+
+Job with_world_size(const Job& job, int ranks) {
+  if (job.is_partial) {
+    throw et_schema::bad_input("the job cannot be taken to another number of ranks",
+                               {.field = "--world-size",
+                                .expected = "a benchmark of all ranks of its job",
+                                .got = "some of them",
+                                .hint = "generate it from the traces of all ranks"});
+  }
+  for (int rank = 0; rank < job.world_size(); ++rank) {
+    check_calls(job, rank);
+  }
+  check_alike(job);
+  Job scaled = job;
+  scaled.start_ns.clear();
+  scaled.kept_apart.clear();
+  scaled.program_of.clear();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto source = static_cast<std::size_t>(rank % job.world_size());
+    scaled.program_of.push_back(job.program_of[source]);
+  }
+  if (ranks < job.world_size()) {
+    scaled.program_of.assign(job.program_of.begin(), job.program_of.begin() + ranks);
+  }
+  for (et_schema::ProcessGroup& group : scaled.groups) {
+    if (group.ranks.empty() || group.ranks.size() == job.program_of.size()) {
+      group.ranks.clear();
+      group.size = ranks;
+    }
+  }
+  return scaled;
+}
+
+ScaledCommunication::ScaledCommunication(const Costs& costs, int seen_ranks)
+    : costs_(costs), seen_ranks_(seen_ranks) {}
+
+OperatorCost ScaledCommunication::of_operator(const Program& program,
+                                              const Instruction& instruction) const {
+  return costs_.of_operator(program, instruction);
+}
+
+Estimate ScaledCommunication::of_gap(const Program& program, const Instruction& instruction) const {
+  return costs_.of_gap(program, instruction);
+}
+
+Estimate ScaledCommunication::of_communication(const CommCall& call) const {
+  const et_schema::BusFactor bus = et_schema::traits(call.kind).bus;
+  const double seen = et_schema::value_of(bus, seen_ranks_);
+  if (seen <= 0 || (seen_ranks_ < 2 && call.ranks > 1)) {
+    throw et_schema::usage_error(
+        "a job of one rank does not show what its communication takes",
+        {.field = "--world-size",
+         .expected = "a benchmark of two ranks or more",
+         .got = fmt::format("{} of {} rank", et_schema::to_string(call.kind), seen_ranks_),
+         .hint = "take --platform, whose models know collectives"});
+  }
+  Estimate estimate = costs_.of_communication(call);
+  const double factor = et_schema::value_of(bus, call.ranks) / seen;
+  const double low_ns = estimate.low_ns * std::min(factor, 1.0);
+  // At worst a tree's depth more of everything, as where another node begins.
+  const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks_, 2));
+  const double high_ns = estimate.high_ns * std::max(factor, 1.0) * std::max(depth, 1.0);
+  estimate.ns *= factor;
+  estimate.low_ns = low_ns;
+  estimate.high_ns = high_ns;
+  estimate.extrapolated = call.ranks != seen_ranks_;
+  return estimate;
+}
+
+}  // namespace understudy::predictor

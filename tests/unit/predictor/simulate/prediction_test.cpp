@@ -1,0 +1,157 @@
+#include "et_schema/prediction/prediction.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "et_schema/support/error.h"
+#include "hand_made.h"
+#include "predictor/prediction/interval.h"
+#include "predictor/prediction/predict.h"
+#include "predictor/prediction/timeline.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using testing::HandMade;
+using testing::round_times;
+
+et_schema::Prediction sample(const Job& job, const HandMade& made) {
+  et_schema::Prediction prediction = prediction_of(job, simulate(job, made, round_times()));
+  prediction.tool_version = "0.1.0";
+  prediction.benchmark = "bench.et";
+  prediction.benchmark_hash = "0123456789abcdef";
+  prediction.platform = {{"costs", "made"}};
+  prediction.assumptions = {"nothing"};
+  prediction.without_what_if_ms = 1.5;
+  prediction.what_if = {{"matmul x2", {{"aten::mm", 2, 1, 2}}}};
+  prediction.ranks[0].recorded_step = {1, 2, 3};
+  return prediction;
+}
+
+void make_job(HandMade& made) {
+  for (int rank = 0; rank < 2; ++rank) {
+    made.begin_program();
+    const auto x = made.cuda();
+    made.op("aten::mm", {}, {x}, {.host_ns = 2, .device_ns = 100 + 50 * rank});
+    made.comm(CommKind::kAllReduce, {x}, 2, 30, true);
+    made.op("aten::add", {x}, {made.cuda()}, {.host_ns = 2, .device_ns = 10});
+  }
+}
+
+TEST(Predictions, SayWhatAnIterationConsistsOf) {
+  HandMade made;
+  make_job(made);
+  const Job job = made.job();
+  const et_schema::Prediction prediction = sample(job, made);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.ms, 190e-6);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, 190e-6 * (1 - kSimulatorSpread));
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, 190e-6 * (1 + kSimulatorSpread));
+  EXPECT_EQ(prediction.slowest_rank, 1);
+  EXPECT_EQ(prediction.bound_by, "compute");
+  EXPECT_DOUBLE_EQ(prediction.breakdown_ms.compute, 160e-6);
+  EXPECT_DOUBLE_EQ(prediction.breakdown_ms.exposed_communication, 30e-6);
+  ASSERT_EQ(prediction.classes.size(), 3);
+  EXPECT_EQ(prediction.classes[0].name, "matmul");
+  EXPECT_EQ(prediction.classes[1].name, "communication");
+  ASSERT_EQ(prediction.critical_path.size(), 3);
+  EXPECT_EQ(prediction.critical_path[0].name, "aten::mm");
+  EXPECT_EQ(prediction.critical_path[0].where, "device");
+  EXPECT_EQ(prediction.critical_path[1].where, "communication");
+  EXPECT_DOUBLE_EQ(prediction.critical_path[1].ms, 30e-6);
+}
+
+TEST(Predictions, ComeBackFromTheirFile) {
+  HandMade made;
+  make_job(made);
+  const Job job = made.job();
+  const et_schema::Prediction prediction = sample(job, made);
+  EXPECT_TRUE(et_schema::parse_prediction(to_json(prediction), "p.json") == prediction);
+}
+
+TEST(Predictions, OfANewerVersionOrDamagedAreRefused) {
+  HandMade made;
+  make_job(made);
+  const Job job = made.job();
+  const std::string text = to_json(sample(job, made));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    try {
+      static_cast<void>(et_schema::parse_prediction(other, "p.json"));
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("\"version\": 1", "\"version\": 2"));
+  EXPECT_TRUE(refused("understudy-prediction", "understudy-report"));
+  EXPECT_TRUE(refused("\"slowest_rank\": 1", "\"slowest_rank\": \"1\""));
+  EXPECT_TRUE(refused("\"predicted\"", "\"prediction\""));
+  for (std::size_t size = 0; size < text.size() - 2; size += 97) {
+    EXPECT_THROW(static_cast<void>(et_schema::parse_prediction(text.substr(0, size), "p.json")),
+                 et_schema::Error);
+  }
+}
+
+TEST(Predictions, NameWhatHasNoModel) {
+  class Unmodelled final : public Costs {
+   public:
+    [[nodiscard]] OperatorCost of_operator(const et_schema::Program&,
+                                           const et_schema::Instruction& at) const override {
+      OperatorCost cost;
+      cost.host = known(at.name == "my::op" ? 30 : 10, "roofline");
+      cost.host.modelled = at.name != "my::op";
+      return cost;
+    }
+    [[nodiscard]] Estimate of_communication(const CommCall&) const override { return {}; }
+    [[nodiscard]] Estimate of_gap(const et_schema::Program&,
+                                  const et_schema::Instruction&) const override {
+      return {};
+    }
+  };
+  HandMade made;
+  made.begin_program();
+  made.op("my::op", {}, {made.cpu()}, {});
+  made.op("aten::mm", {}, {made.cpu()}, {});
+  const Job job = made.job();
+  const et_schema::Prediction prediction =
+      prediction_of(job, simulate(job, Unmodelled(), round_times()));
+  ASSERT_EQ(prediction.unmodelled.size(), 1);
+  EXPECT_EQ(prediction.unmodelled[0].name, "my::op");
+  EXPECT_EQ(prediction.unmodelled[0].count, 1);
+  EXPECT_DOUBLE_EQ(prediction.unmodelled[0].share, 0.75);
+}
+
+TEST(Intervals, AddInQuadratureAndAShareInCommon) {
+  const Contribution a{.ns = 100, .below_ns = 3, .above_ns = 6, .model = "trees"};
+  const Contribution b{.ns = 100, .below_ns = 4, .above_ns = 8, .model = "trees"};
+  const Contribution c{.ns = 100, .below_ns = 4, .above_ns = 8, .model = "roofline"};
+  const HalfWidths together = half_widths({a, b}, 200, 0);
+  EXPECT_DOUBLE_EQ(together.below_ns, std::sqrt(0.75 * 25 + 0.25 * 49));
+  EXPECT_DOUBLE_EQ(together.above_ns, std::sqrt(0.75 * 100 + 0.25 * 196));
+  EXPECT_DOUBLE_EQ(half_widths({a, c}, 200, 0).below_ns, 5);
+  EXPECT_DOUBLE_EQ(half_widths({}, 200, 0.1).below_ns, 20);
+  EXPECT_DOUBLE_EQ(half_widths({a, c}, 120, 0.1).below_ns, 13);
+}
+
+TEST(Timelines, AreChromeTraces) {
+  HandMade made;
+  make_job(made);
+  const Job job = made.job({0, 1, 1});
+  const std::string text = chrome_trace(job, simulate(job, made, round_times()));
+  EXPECT_TRUE(
+      text.starts_with("{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceEvents\":["));
+  EXPECT_TRUE(text.ends_with("]}\n"));
+  for (const char* part :
+       {"\"name\":\"rank 0\"", "\"name\":\"rank 1 and 1 like it\"",
+        "\"name\":\"communication of group 'world'\"", "\"name\":\"aten::mm\"",
+        "\"name\":\"allreduce (waits for ranks)\"", "\"cat\":\"kernel\"", "\"cat\":\"cpu_op\""}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace
+}  // namespace understudy::predictor
