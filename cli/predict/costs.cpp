@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
-#include "predictor/collectives/models_json.h"
+#include "predictor/sections/cost_parts.h"
 
 namespace understudy::cli {
 namespace {
@@ -17,18 +16,6 @@ bool has_profiles(const predictor::Job& job) {
   return std::all_of(
       job.programs.begin(), job.programs.end(),
       [](const et_schema::Program* program) { return program->profile.has_value(); });
-}
-
-std::optional<predictor::CollectiveModels> collectives_of(const predictor::Platform& platform,
-                                                          const std::string& file) {
-  const auto section = platform.sections.find("collectives");
-  if (section == platform.sections.end()) {
-    return std::nullopt;
-  }
-  const et_schema::JsonSource source{file, "the platform cannot be read",
-                                     "make the file again with `calibrate`"};
-  const nlohmann::json document = et_schema::parse_json(section->second, source);
-  return predictor::collectives_from_json(et_schema::JsonField(document, source));
 }
 
 /// The card is among the platform's from here on; its name.
@@ -65,13 +52,8 @@ ChosenCosts::ChosenCosts(const PredictArguments& arguments, const predictor::Job
 
 void ChosenCosts::take_platform(const PredictArguments& arguments) {
   platform_ = predictor::read_platform(arguments.platform);
-  collectives_ = collectives_of(platform_, arguments.platform);
-  predictor::CostParts parts;
-  if (collectives_) {
-    parts.communication = [this](const predictor::CommCall& call) {
-      return predictor::estimate(*collectives_, call);
-    };
-  } else {
+  predictor::CostParts parts = predictor::cost_parts(platform_);
+  if (!parts.communication) {
     assumptions_.emplace_back(
         "the platform file has no collectives: communication by 10 us and 10 GB/s");
   }
@@ -79,11 +61,13 @@ void ChosenCosts::take_platform(const PredictArguments& arguments) {
     parts.gap = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
       return recorded_->of_gap(program, at);
     };
-    parts.host = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
-      return recorded_->of_operator(program, at).host;
-    };
-    assumptions_.emplace_back(
-        "gaps between operators, and a host's time to issue them, are the recorded ones");
+    assumptions_.emplace_back("gaps between operators are the recorded ones");
+    if (!parts.host) {
+      parts.host = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
+        return recorded_->of_operator(program, at).host;
+      };
+      assumptions_.emplace_back("what a host takes to issue an operator is what it took");
+    }
   }
   const std::string name =
       arguments.card.empty() ? arguments.device : add_card(arguments.card, platform_);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "predict/arguments.h"
-#include "predictor/collectives/models.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/recorded/recorded_costs.h"
 #include "predictor/what_if/world_size.h"
@@ -34,7 +33,6 @@ class ChosenCosts {
   std::optional<predictor::RecordedCosts> recorded_;
   std::optional<predictor::ScaledCommunication> scaled_;
   predictor::Platform platform_;
-  std::optional<predictor::CollectiveModels> collectives_;
   std::optional<predictor::PlatformCosts> modelled_;
   const predictor::Costs* costs_ = nullptr;
   std::map<std::string, std::string> platform_text_;

@@ -66,9 +66,8 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
 }
 
 /// What the figures rest on beside the costs.
-std::vector<std::string> assumptions_of(const PredictArguments& arguments,
-                                        const predictor::Job& recorded, const predictor::Job& job) {
-  std::vector<std::string> texts;
+void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
+                     const predictor::Job& job, std::vector<std::string>& texts) {
   const auto& profile = recorded.program(0).profile;
   if (arguments.recorded && profile && profile->minor_faults && profile->profiled_minor_faults &&
       profile->minor_faults != profile->profiled_minor_faults) {
@@ -84,9 +83,9 @@ std::vector<std::string> assumptions_of(const PredictArguments& arguments,
   if (arguments.world_size) {
     texts.push_back(fmt::format(
         "{} ranks do what {} did, each with its batch{}", job.world_size(), recorded.world_size(),
-        arguments.recorded ? "; communication grows by nccl-tests' factor, as if all were on one "
-                             "network"
-                           : ""));
+        arguments.recorded
+            ? "; communication grows by nccl-tests' factor, as if all were on one network"
+            : ""));
   }
 }
 

@@ -54,7 +54,7 @@ std::vector<Contribution> contributions_of(const Simulation& simulation) {
     }
     const RankClass& rank = simulation.classes[piece.span.rank_class];
     const Span& span = rank.spans[piece.span.index];
-    if (span.instruction == kNone) {
+    if (span.instruction == kNoIndex) {
       continue;
     }
     const PlayedCost& cost = simulation.costs[rank.program][span.instruction];

@@ -138,7 +138,7 @@ std::array<double, 5> add_critical_path(const Job& job, const Simulation& simula
       const RankClass& rank = simulation.classes[piece.span.rank_class];
       const Span& span = rank.spans[piece.span.index];
       where = where_of(span, piece.is_gap);
-      name = span.instruction == kNone
+      name = span.instruction == kNoIndex
                  ? "end of the step"
                  : job.programs[rank.program]->instructions[span.instruction].name;
     }

@@ -71,7 +71,7 @@ class TraceWriter {
     if (span.start_ns == span.end_ns) {
       return;
     }
-    const bool is_none = span.instruction == kNone;
+    const bool is_none = span.instruction == kNoIndex;
     const et_schema::Instruction* source =
         is_none ? nullptr : &job_.programs[rank.program]->instructions[span.instruction];
     std::string text = is_none ? "end of the step" : source->name;

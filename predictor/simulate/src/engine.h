@@ -46,7 +46,7 @@ struct StreamState {
   std::int64_t since_ns = 0;  ///< when it began what it does
   SpanId cause = {};          ///< of what it does
   SpanId last = {};
-  std::uint32_t arrival_span = kNone;
+  std::uint32_t arrival_span = kNoIndex;
 
   [[nodiscard]] bool is_empty() const { return head == queue.size(); }
   [[nodiscard]] const Item& front() const { return queue[head]; }

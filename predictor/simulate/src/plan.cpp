@@ -117,7 +117,8 @@ class Planner {
 
   void run(Task& task, const OperatorCost& cost, const InstructionFlow& flow) {
     task.device_ns = rounded(cost.device.ns);
-    task.launches = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost.launches, kNone - 1));
+    task.launches =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(cost.launches, kNoIndex - 1));
     if (task.device_ns > 0 || task.launches > 0) {
       task.launches = std::max(task.launches, 1U);
       issue(task, flow);
@@ -152,7 +153,7 @@ class Planner {
   }
 
   /// As dependencies: of each stream the latest, none on `own`, which keeps its order by itself.
-  Range points(const std::vector<StreamPoint>& points, std::uint32_t own = kNone) {
+  Range points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (const StreamPoint& point : points) {
       const auto& issued = issued_[point.stream];

@@ -44,7 +44,7 @@ bool Engine::can_start(const RankState& rank, const HostState& host, const Task&
       return false;
     }
   }
-  if (task.stream == kNone || task.on_host) {
+  if (task.stream == kNoIndex || task.on_host) {
     return true;
   }
   const StreamState& stream = rank.streams[task.stream];
@@ -75,7 +75,7 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns)
   host.last = add_span(c, host.iteration,
                        {was_waiting ? start_ns : host.begin_ns, start_ns, host.next_ns,
                         task.instruction, h, SpanKind::kHost, host.cause});
-  if (task.stream != kNone) {
+  if (task.stream != kNoIndex) {
     issue(c, task, host, host.last);
   }
 }
@@ -205,7 +205,7 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   const Item& item = stream.front();
   const Task& task = *item.task;
   stream.since_ns = now_ns;
-  if (task.call != kNone) {
+  if (task.call != kNoIndex) {
     arrive(c, s, now_ns);
     return;
   }
@@ -226,14 +226,14 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   StreamState& stream = rank.streams[s];
   const Item item = stream.front();
-  const bool is_call = item.task->call != kNone;
+  const bool is_call = item.task->call != kNoIndex;
   if (is_call) {
     --rank.doing.communications;
     rank.moving -= stream.does == StreamDoes::kMoves ? 1 : 0;
   } else {
     --rank.doing.operators;
   }
-  if (item.task->instruction != kNone) {
+  if (item.task->instruction != kNoIndex) {
     stream.last = add_span(c, item.iteration,
                            {stream.since_ns, stream.since_ns, now_ns, item.task->instruction, s,
                             is_call ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
@@ -317,7 +317,7 @@ void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
     if (rank.plan->on_device) {
       rank.accounts.pass(rank.doing, now_ns);
     }
-    if (stream.arrival_span != kNone) {
+    if (stream.arrival_span != kNoIndex) {
       rank.spans[stream.arrival_span].end_ns = now_ns;
     }
     stream.does = StreamDoes::kMoves;

@@ -60,13 +60,13 @@ enum class SpanKind : std::uint8_t {
   kMoving     ///< a communication that has begun on all of them
 };
 
-inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 
 /// A span of any rank: class of the rank, position among its spans.
 struct SpanId {
-  std::uint32_t rank_class = kNone;
-  std::uint32_t index = kNone;
-  [[nodiscard]] bool is_none() const { return index == kNone; }
+  std::uint32_t rank_class = kNoIndex;
+  std::uint32_t index = kNoIndex;
+  [[nodiscard]] bool is_none() const { return index == kNoIndex; }
   bool operator==(const SpanId&) const = default;
 };
 
@@ -74,8 +74,8 @@ struct Span {
   std::int64_t begin_ns = 0;  ///< of a host's operator: the end of what came before; else the start
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint32_t instruction = kNone;  ///< none: a wait or the end of a step
-  std::uint32_t lane = 0;             ///< of a host's span the timeline, else the stream
+  std::uint32_t instruction = kNoIndex;  ///< none: a wait or the end of a step
+  std::uint32_t lane = 0;                ///< of a host's span the timeline, else the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< what ended, or issued it, when it began
 };
