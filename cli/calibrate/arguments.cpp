@@ -22,6 +22,7 @@ constexpr const char* kExamples =
     "                                                 neighbours; with --sweep all others, too\n"
     "  calibrate --only matmul --budget 2m --threads 1 --rows matmul.jsonl\n"
     "                                                 the rows alone, without models\n"
+    "  mpirun -np 4 calibrate --rows comms.jsonl      communication in groups of 2 and 4\n"
     "  calibrate operators.jsonl -o here.platform.json\n"
     "                                                 from `replay --operator-times`, or from "
     "rows\n"

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "calibrate/arguments.h"
+#include "calibrate/communication.h"
 #include "calibrate/fit_files.h"
 #include "calibrate/measure.h"
 #include "common/output.h"
@@ -90,7 +91,16 @@ int measure_machine(const CalibrateArguments& arguments) {
 }  // namespace understudy::cli
 
 int main(int argc, char** argv) {
-  return understudy::cli::run_main("calibrate", argc, argv, [&] {
-    return understudy::cli::measure_machine(understudy::cli::read_calibrate_arguments(argc, argv));
+  understudy::cli::CommunicationJob job;
+  const int status = understudy::cli::run_main("calibrate", argc, argv, [&] {
+    const understudy::cli::CalibrateArguments arguments =
+        understudy::cli::read_calibrate_arguments(argc, argv);
+    return understudy::cli::CommunicationJob::is_wanted()
+               ? job.run(arguments)
+               : understudy::cli::measure_machine(arguments);
   });
+  if (status != understudy::cli::kStatusOk) {
+    job.end_others(status);
+  }
+  return status;
 }

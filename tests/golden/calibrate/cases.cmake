@@ -6,3 +6,6 @@ if(TARGET understudy_replayer)
   understudy_golden(calibrate
     for_a_trace interrupted measured no_such_bench platform_of_this_machine rows_of_another_kind)
 endif()
+if(TARGET understudy_replayer AND TARGET understudy_backend_mpi)
+  understudy_golden(calibrate two_ranks)
+endif()

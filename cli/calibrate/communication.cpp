@@ -1,0 +1,177 @@
+#include "calibrate/communication.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "backends/launcher.h"
+#include "calibrate/fit_files.h"
+#include "calibrator/measure/collectives.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/run_main.h"
+#include "common/stop_signals.h"
+#include "common/table.h"
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/machine_memory.h"
+#include "et_schema/support/output_file.h"
+#include "predictor/collectives/rows.h"
+
+namespace understudy::cli {
+namespace {
+
+using calibrator::CollectiveTime;
+using predictor::CollectiveRow;
+
+constexpr const char* kEndingWords =
+    "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
+
+calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
+                                       backends::Backend& backend) {
+  calibrator::CollectiveLimits limits;
+  limits.budget_s = arguments.budget_s;
+  limits.error = arguments.error;
+  // Each rank holds what goes in and what comes out; half of the memory stays free. All ranks have
+  // to take the same limit.
+  const auto mine = static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
+                    (4 * backend.world_size());
+  for (const std::string& text : backend.all_gather_text(std::to_string(mine))) {
+    const std::int64_t most = std::stoll(text);
+    limits.most_bytes = most > 0 ? std::min(limits.most_bytes, most) : limits.most_bytes;
+  }
+  return limits;
+}
+
+std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
+                                   const std::vector<std::string>& hosts) {
+  std::vector<CollectiveRow> rows;
+  for (const CollectiveTime& time : times) {
+    CollectiveRow row;
+    row.kind = time.area.kind;
+    row.bytes = time.bytes;
+    row.ranks = time.area.ranks;
+    row.nodes = static_cast<int>(
+        std::set<std::string>(hosts.begin(), hosts.begin() + time.area.ranks).size());
+    row.on_device = false;
+    row.dtype = time.area.dtype;
+    row.median_ns = time.host.median_ns;
+    row.spread_ns = (time.host.p90_ns - time.host.p10_ns) / 2;
+    row.n = time.host.n;
+    row.source = "calibrate";
+    rows.push_back(row);
+    if (row.kind == et_schema::CommKind::kSend) {
+      row.kind = et_schema::CommKind::kRecv;  // its other side
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+/// A line a kind, group size and element type.
+std::string table_of(const std::vector<CollectiveRow>& rows, bool as_csv) {
+  std::map<std::string, std::vector<const CollectiveRow*>> areas;
+  for (const CollectiveRow& row : rows) {
+    areas[fmt::format("{:16} {:5} {}", to_string(row.kind), row.ranks, to_string(row.dtype))]
+        .push_back(&row);
+  }
+  TextTable table({{"kind"},
+                   {"ranks", Alignment::kRight},
+                   {"type"},
+                   {"sizes", Alignment::kRight},
+                   {"smallest, us", Alignment::kRight},
+                   {"largest", Alignment::kRight},
+                   {"us", Alignment::kRight},
+                   {"bus GB/s", Alignment::kRight}});
+  constexpr double kMicro = 1e-3;
+  for (const auto& [name, of_area] : areas) {
+    const auto [least, most] =
+        std::ranges::minmax(of_area, {}, [](const CollectiveRow* row) { return row->bytes; });
+    const double factor = value_of(et_schema::traits(most->kind).bus, most->ranks);
+    table.add({std::string(to_string(most->kind)), fmt::format("{}", most->ranks),
+               std::string(to_string(most->dtype)), fmt::format("{}", of_area.size()),
+               fmt::format("{:.1f}", least->median_ns * kMicro),
+               as_csv ? fmt::format("{}", most->bytes)
+                      : with_bytes(static_cast<std::uint64_t>(most->bytes)),
+               fmt::format("{:.1f}", most->median_ns * kMicro),
+               fmt::format("{:.2f}", factor * static_cast<double>(most->bytes) / most->median_ns)});
+  }
+  return as_csv ? table.to_csv() : table.to_text();
+}
+
+void print(const CalibrateArguments& arguments, const std::vector<CollectiveRow>& rows) {
+  if (arguments.fit.format == Format::kText && !arguments.fit.quiet) {
+    print_output(fmt::format("{}: {} rows of communication\n\n{}", arguments.rows,
+                             with_commas(rows.size()), table_of(rows, false)));
+  } else if (arguments.fit.format == Format::kJson) {
+    print_output(predictor::to_json_lines(rows));
+  } else if (arguments.fit.format == Format::kCsv) {
+    print_output(table_of(rows, true));
+  }
+}
+
+void write_platform(const CalibrateArguments& arguments) {
+  FitArguments fit = arguments.fit;
+  fit.inputs = {arguments.rows};
+  fit.quiet = fit.quiet || fit.format != Format::kText;
+  fit.format = Format::kText;
+  static_cast<void>(fit_files(fit));
+  if (!arguments.keeps_rows) {
+    std::error_code ignored;
+    std::filesystem::remove(arguments.rows, ignored);
+  }
+}
+
+}  // namespace
+
+bool CommunicationJob::is_wanted() {
+  return backends::launched_world_size().value_or(1) > 1;
+}
+
+int CommunicationJob::run(const CalibrateArguments& arguments) {
+  backend_ = backends::load_backend("mpi", backends::module_directory(), {});
+  const bool is_first = backend_->rank() == 0;
+  if (is_first) {
+    refuse_output(arguments.rows, {}, "--rows");
+  }
+  Progress progress;
+  if (!is_first || arguments.fit.quiet) {
+    progress.silence();
+  }
+  StopSignals signals;
+  signals.listen(is_first ? kEndingWords : nullptr);
+  const std::vector<std::string> hosts = backend_->all_gather_text(backend_->host());
+  const std::vector<CollectiveTime> times = calibrator::measure_collectives(
+      *backend_, limits_of(arguments, *backend_), [] { return StopSignals::signal() != 0; },
+      [&](std::size_t done, const std::string&, double left_s) {
+        progress.show({"communication", done, std::nullopt, left_s});
+      });
+  progress.clear();
+  has_ended_ = true;
+  const int status =
+      StopSignals::signal() == 0 ? kStatusOk : status_of_signal(StopSignals::signal());
+  if (!is_first) {
+    return status;
+  }
+  const std::vector<CollectiveRow> rows = rows_of(times, hosts);
+  et_schema::write_file_atomically(arguments.rows, predictor::to_json_lines(rows));
+  print(arguments, rows);
+  if (status == kStatusOk && !arguments.fit.output.empty()) {
+    write_platform(arguments);
+  }
+  return status;
+}
+
+void CommunicationJob::end_others(int status) {
+  if (backend_ != nullptr && !has_ended_) {
+    backend_->abort(status);
+  }
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "backends/backend.h"
+#include "calibrate/arguments.h"
+#include "common/progress.h"
+
+namespace understudy::cli {
+
+/// One process's part in measuring communication, of several that a launcher has started.
+class CommunicationJob {
+ public:
+  /// True where a launcher has started several processes.
+  [[nodiscard]] static bool is_wanted();
+
+  /// Measures on all ranks; the first one writes the rows, and the platform file where one was
+  /// asked for, and prints. The exit status.
+  int run(const CalibrateArguments& arguments);
+
+  /// After run() threw: takes the other ranks down.
+  void end_others(int status);
+
+ private:
+  std::unique_ptr<backends::Backend> backend_;
+  bool has_ended_ = false;
+};
+
+}  // namespace understudy::cli
