@@ -93,6 +93,9 @@ constexpr std::array kRows = std::to_array<Row>({
     {"detach", "view"},
     {"alias", "view"},
     {"lift_fresh", "view"},
+    {"::_indices", "view"},
+    {"::_values", "view"},
+    {"::_sparse_coo_tensor_unsafe", "view"},
 });
 
 /// Rows that begin with "::" speak of the whole name behind the namespace, or of its beginning
