@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "common/output.h"
+#include "common/run_main.h"
+#include "et_schema/support/error.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/database/transaction.h"
+#include "fleet/manifest.h"
+#include "fleet/process/node.h"
+#include "fleet/records/jobs.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  fleet add fleet.db traces/ads-ranker --weight 0.12 --tag team=ads\n"
+    "                                              one job: traces of all ranks\n"
+    "  fleet add fleet.db traces/                  a folder of jobs: a folder each\n"
+    "  fleet add fleet.db captures/ --each         every trace and folder in it is a job\n"
+    "  fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags\n"
+    "  fleet add fleet.db traces/ads --name ads-comms --flags '--only comms'\n";
+
+struct Arguments {
+  std::string url;
+  std::string path;
+  std::string name;
+  double weight = 1;
+  std::vector<std::string> tags;
+  std::string flags;
+  bool each = false;
+  bool quiet = false;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app({.name = "fleet add",
+                             .description = "Adds training jobs by their traces. A job that is "
+                                            "there is brought up to date.",
+                             .examples = kExamples,
+                             .failure = "nothing was added"});
+  add_database_option(*app, arguments.url);
+  app->add_option("PATH", arguments.path, "Traces of a job, a folder of jobs, or a manifest")
+      ->required();
+  app->add_option("--name", arguments.name, "Name of the job (default: of its folder or file)");
+  app->add_option("--weight", arguments.weight, "Its share of the fleet, in any unit")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->capture_default_str();
+  app->add_option("--tag", arguments.tags, "NAME=VALUE, may be given several times")
+      ->type_name("TAG");
+  app->add_option("--flags", arguments.flags, "Flags for generate, separated by blanks");
+  app->add_flag("--each", arguments.each, "PATH is a folder of which every trace is a job");
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+std::map<std::string, std::string> tags_of(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> tags;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw et_schema::usage_error("a tag is not right",
+                                   {.field = "--tag", .expected = "NAME=VALUE", .got = text});
+    }
+    tags[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return tags;
+}
+
+std::vector<fleet::Job> jobs_of(const Arguments& arguments) {
+  if (is_manifest(arguments.path)) {
+    return read_manifest(arguments.path);
+  }
+  std::vector<fleet::Job> jobs = jobs_at(arguments.path, arguments.each);
+  if (!arguments.name.empty() && jobs.size() > 1) {
+    throw et_schema::usage_error("several jobs cannot have one name",
+                                 {.field = "--name",
+                                  .expected = "the traces of one job",
+                                  .got = fmt::format("{} jobs", jobs.size())});
+  }
+  for (fleet::Job& job : jobs) {
+    job.name = arguments.name.empty() ? job.name : arguments.name;
+    job.weight = arguments.weight;
+    job.tags = tags_of(arguments.tags);
+    job.flags = words_of(arguments.flags);
+  }
+  return jobs;
+}
+
+}  // namespace
+
+int fleet_add(int argc, char** argv) {
+  const Arguments arguments = read_arguments(argc, argv);
+  const std::vector<fleet::Job> jobs = jobs_of(arguments);
+  const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  std::array<std::size_t, 3> counts{};
+  fleet::in_transaction(*connection, [&] {
+    counts = {};
+    for (fleet::Job job : jobs) {
+      job.added_utc = fleet::now_utc();
+      ++counts.at(static_cast<std::size_t>(fleet::add_job(*connection, job)));
+    }
+  });
+  if (!arguments.quiet) {
+    print_output(fmt::format("{} added, {} changed, {} as before; {} in the fleet\n", counts[0],
+                             counts[1], counts[2], fleet::all_jobs(*connection).size()));
+  }
+  return kStatusOk;
+}
+
+int fleet_remove(int argc, char** argv) {
+  std::string url;
+  std::vector<std::string> names;
+  const auto app = make_app({.name = "fleet remove",
+                             .description = "Removes jobs. What was measured of their benchmarks "
+                                            "stays, until `fleet gc` frees the files.",
+                             .examples = "  fleet remove fleet.db ads-ranker\n",
+                             .failure = "the database failed"});
+  add_database_option(*app, url);
+  app->add_option("JOB", names, "Names of jobs")->required();
+  parse_arguments(*app, argc, argv);
+  const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
+  fleet::in_transaction(*connection, [&] {
+    for (const std::string& name : names) {
+      if (!fleet::remove_job(*connection, name)) {
+        throw et_schema::usage_error("no job has that name",
+                                     {.got = name, .hint = "fleet jobs lists them"});
+      }
+    }
+  });
+  print_output(fmt::format("{} removed\n", names.size()));
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,126 @@
+#include "fleet/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "fleet/fingerprint/fingerprint.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/jobs.h"
+#include "fleet/records/results.h"
+
+namespace understudy::cli {
+namespace {
+
+using fleet::Candidate;
+using fleet::PlatformRow;
+
+// What a replay takes beside its iterations: LibTorch's start and binding; then as many timing
+// passes as iterations, of which there are 20 or 30 s.
+constexpr double kStartSeconds = 5;
+constexpr double kIterations = 20;
+constexpr double kMostSeconds = 30;
+constexpr double kMsPerSecond = 1e3;
+
+double replay_seconds(double iteration_ms) {
+  return kStartSeconds + 2 * std::min(kMostSeconds, kIterations * iteration_ms / kMsPerSecond);
+}
+
+std::map<std::string, double> shares_of(const std::map<std::string, double>& class_ms) {
+  double sum = 0;
+  for (const auto& [name, ms] : class_ms) {
+    sum += ms;
+  }
+  std::map<std::string, double> shares;
+  for (const auto& [name, ms] : class_ms) {
+    shares[name] = sum > 0 ? ms / sum : 0;
+  }
+  return shares;
+}
+
+double mean_log2_elements(const fleet::Fingerprint& print) {
+  double sum = 0;
+  for (const auto& [name, row] : print.operators) {
+    sum += row.share * row.log2_elements;
+  }
+  return sum;
+}
+
+double communication_bytes(const fleet::Fingerprint& print) {
+  double bytes = 0;
+  for (const auto& [name, row] : print.collectives) {
+    bytes += static_cast<double>(row.bytes);
+  }
+  return bytes;
+}
+
+std::map<std::string, double> features_of(const fleet::Fingerprint& print, double iteration_ms) {
+  return {
+      {"iteration", std::log2(1 + iteration_ms)},
+      {"shapes", mean_log2_elements(print)},
+      {"communication", std::log2(1 + communication_bytes(print))},
+      {"memory", std::log2(1 + static_cast<double>(print.live_peak_bytes + print.external_bytes))},
+      {"ranks", std::log2(print.world_size)}};
+}
+
+}  // namespace
+
+std::vector<PlatformRow> platform_rows(fleet::Connection& connection) {
+  std::map<std::int64_t, std::string> hashes;
+  for (const fleet::Benchmark& benchmark : fleet::all_benchmarks(connection)) {
+    hashes.emplace(benchmark.id, benchmark.benchmark_hash);
+  }
+  std::map<std::string, PlatformRow> rows;
+  for (const fleet::Job& job : fleet::all_jobs(connection)) {
+    const auto hash = hashes.find(job.benchmark);
+    if (hash == hashes.end()) {
+      continue;
+    }
+    const auto [place, is_new] =
+        rows.try_emplace(hash->second, PlatformRow{job.name, hash->second, job.weight, {}});
+    place->second.weight += is_new ? 0 : job.weight;
+  }
+  for (const fleet::Result& result : fleet::newest_results(connection)) {
+    if (const auto row = rows.find(result.benchmark_hash); row != rows.end()) {
+      row->second.times[result.platform] = {result.median_ms, result.low_ms, result.high_ms,
+                                            result.source == fleet::kPredicted, result.class_ms};
+    }
+  }
+  std::vector<PlatformRow> list;
+  for (auto& [hash, row] : rows) {
+    list.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(list, {}, &PlatformRow::job);
+  return list;
+}
+
+std::vector<Candidate> candidates(fleet::Connection& connection, const std::string& time_on) {
+  std::map<std::string, fleet::Fingerprint> prints;
+  for (const fleet::Benchmark& benchmark : fleet::current_benchmarks(connection)) {
+    prints.try_emplace(benchmark.benchmark_hash,
+                       fleet::parse_fingerprint(benchmark.fingerprint, benchmark.benchmark_hash));
+  }
+  std::vector<Candidate> list;
+  for (const PlatformRow& row : platform_rows(connection)) {
+    const fleet::Fingerprint& print = prints.at(row.benchmark_hash);
+    const auto time = row.times.find(time_on);
+    if (!time_on.empty() && time == row.times.end()) {
+      continue;
+    }
+    Candidate candidate;
+    candidate.job = row.job;
+    candidate.benchmark_hash = row.benchmark_hash;
+    candidate.weight = row.weight;
+    const double iteration_ms = time_on.empty() ? print.step_ms : time->second.median_ms;
+    candidate.class_share = time_on.empty() ? print.class_share : shares_of(time->second.class_ms);
+    candidate.features = features_of(print, iteration_ms);
+    candidate.cost_s = replay_seconds(iteration_ms);
+    for (const auto& [platform, measured] : row.times) {
+      candidate.platform_ms[platform] = measured.median_ms;
+    }
+    list.push_back(std::move(candidate));
+  }
+  return list;
+}
+
+}  // namespace understudy::cli

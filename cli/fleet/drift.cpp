@@ -1,0 +1,185 @@
+#include "fleet/fingerprint/drift.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/run_main.h"
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/fingerprint/fingerprint.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/events.h"
+#include "fleet/records/jobs.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string url;
+  double above = fleet::kDriftAbove;
+  std::vector<std::string> between;
+  bool all = false;
+  Format format = Format::kText;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "fleet drift",
+       .description = "Each job's newest benchmark against the first that was made of it: how far "
+                      "its work moved, from 0 (the same) to 1 (nothing in common), and what moved.",
+       .examples = "  fleet drift fleet.db                 jobs that moved, the farthest first\n"
+                   "  fleet drift fleet.db --all           the others, too\n"
+                   "  fleet drift fleet.db --between ads-ranker ads-ranker-2    two jobs\n",
+       .success = "no job moved farther than --above",
+       .failure = "some did"});
+  add_database_option(*app, arguments.url);
+  app->add_option("--above", arguments.above, "Distance at which a job has drifted, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->capture_default_str();
+  app->add_option("--between", arguments.between, "Two jobs against each other")
+      ->expected(2)
+      ->type_name("JOB JOB");
+  app->add_flag("--all", arguments.all, "Also jobs that did not move");
+  add_format_option(*app, arguments.format);
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+struct DriftRow {
+  std::string job;
+  std::string from, to;  ///< benchmark hashes
+  fleet::Drift drift;
+};
+
+fleet::Fingerprint print_of(const fleet::Benchmark& benchmark) {
+  return fleet::parse_fingerprint(benchmark.fingerprint, benchmark.benchmark_hash);
+}
+
+/// The benchmark that a job had before its first change, by the events; its own where it has none.
+std::string first_hash(fleet::Connection& connection, const fleet::Job& job,
+                       const std::string& now) {
+  for (const fleet::Event& event : fleet::events_of_job(connection, job.name)) {
+    if (event.kind == fleet::kChanged) {
+      return Json::parse(event.detail).value("before", now);
+    }
+  }
+  return now;
+}
+
+std::vector<DriftRow> rows_of(fleet::Connection& connection) {
+  std::map<std::int64_t, fleet::Benchmark> current;
+  for (fleet::Benchmark& benchmark : fleet::current_benchmarks(connection)) {
+    current.emplace(benchmark.id, std::move(benchmark));
+  }
+  std::vector<DriftRow> rows;
+  for (const fleet::Job& job : fleet::all_jobs(connection)) {
+    const auto now = current.find(job.benchmark);
+    if (now == current.end()) {
+      continue;
+    }
+    const std::string hash = now->second.benchmark_hash;
+    const std::string first = first_hash(connection, job, hash);
+    DriftRow row{job.name, first, hash, {}};
+    if (first != hash) {
+      if (const auto before = fleet::find_benchmark_by_hash(connection, first)) {
+        row.drift = fleet::drift_between(print_of(*before), print_of(now->second));
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+fleet::Benchmark benchmark_of(fleet::Connection& connection, const std::string& name) {
+  const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
+  const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
+  const auto found =
+      job == jobs.end() ? std::nullopt : fleet::find_benchmark(connection, job->benchmark);
+  if (!found) {
+    throw et_schema::usage_error(
+        job == jobs.end() ? "no job has that name" : "the job has no benchmark",
+        {.got = name, .hint = "fleet jobs lists them"});
+  }
+  return *found;
+}
+
+Json json_of(const std::vector<DriftRow>& rows, double above) {
+  Json list = Json::array();
+  for (const DriftRow& row : rows) {
+    Json moves = Json::array();
+    for (const fleet::Move& move : row.drift.moves) {
+      moves.push_back({{"part", move.part}, {"distance", move.distance}, {"text", move.text}});
+    }
+    list.push_back({{"job", row.job},
+                    {"from", row.from},
+                    {"to", row.to},
+                    {"distance", row.drift.distance},
+                    {"drifted", row.drift.distance > above},
+                    {"moves", std::move(moves)}});
+  }
+  return {{"format", "understudy-fleet-drift"},
+          {"version", 1},
+          {"above", above},
+          {"jobs", std::move(list)}};
+}
+
+std::string text_of(const std::vector<DriftRow>& rows, std::size_t all) {
+  if (rows.empty()) {
+    return fmt::format("{} jobs, none moved\n", all);
+  }
+  TextTable table({{"job"}, {"distance", Alignment::kRight}, {"what moved"}});
+  for (const DriftRow& row : rows) {
+    table.add({row.job, fmt::format("{:.3f}", row.drift.distance), fleet::sentence_of(row.drift)});
+  }
+  return table.to_text();
+}
+
+}  // namespace
+
+int fleet_drift(int argc, char** argv) {
+  const Arguments arguments = read_arguments(argc, argv);
+  const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  std::vector<DriftRow> rows;
+  if (arguments.between.size() == 2) {
+    const fleet::Benchmark a = benchmark_of(*connection, arguments.between[0]);
+    const fleet::Benchmark b = benchmark_of(*connection, arguments.between[1]);
+    rows.push_back({arguments.between[0] + " → " + arguments.between[1], a.benchmark_hash,
+                    b.benchmark_hash, fleet::drift_between(print_of(a), print_of(b))});
+  } else {
+    rows = rows_of(*connection);
+  }
+  const std::size_t all = rows.size();
+  if (!arguments.all && arguments.between.empty()) {
+    std::erase_if(rows, [](const DriftRow& row) { return row.drift.distance <= 0; });
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(),
+                           [](const DriftRow& row) { return row.drift.distance; });
+  switch (arguments.format) {
+    case Format::kText:
+      print_output(text_of(rows, all));
+      break;
+    case Format::kJson:
+      print_output(
+          json_of(rows, arguments.above).dump(1, ' ', false, Json::error_handler_t::replace) +
+          "\n");
+      break;
+    case Format::kCsv:
+      print_output(json_to_csv(json_of(rows, arguments.above)));
+      break;
+  }
+  const bool has_drifted = std::ranges::any_of(
+      rows, [&](const DriftRow& row) { return row.drift.distance > arguments.above; });
+  return has_drifted ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;
+}
+
+}  // namespace understudy::cli

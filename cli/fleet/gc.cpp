@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/run_main.h"
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/database/transaction.h"
+#include "fleet/objects/object_store.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/nights.h"
+#include "fleet/records/results.h"
+#include "fleet/tools.h"
+
+namespace understudy::cli {
+namespace {
+
+// Younger objects may belong to work that is going on.
+constexpr double kLeastAgeSeconds = 3600;
+
+struct Arguments {
+  std::string url;
+  std::string store;
+  std::string backup;
+  std::size_t keep_nights = 0;
+  double age_s = kLeastAgeSeconds;
+  bool dry_run = false;
+  bool quiet = false;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "fleet gc",
+       .description = "Frees what nothing refers to: benchmarks that no job has and no result is "
+                      "of, files that killed workers left. Results and their figures are never "
+                      "taken away.",
+       .examples =
+           "  fleet gc fleet.db --dry-run\n"
+           "  fleet gc fleet.db --keep-nights 90     lets go of older nights' reports; their "
+           "figures stay\n"
+           "  fleet gc fleet.db --backup fleet.copy.db   a copy first, while others write\n",
+       .failure = "something could not be taken away"});
+  add_database_option(*app, arguments.url);
+  app->add_option("--store", arguments.store, "The store's folder (default: what was said before)")
+      ->type_name("DIR");
+  app->add_option("--keep-nights", arguments.keep_nights,
+                  "Let go of reports of nights before the last N")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("N");
+  app->add_option("--min-age", arguments.age_s,
+                  "Leave files that are younger: work that is going on may want them")
+      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app->add_option("--backup", arguments.backup, "Copy the database to this file first")
+      ->type_name("FILE");
+  app->add_flag("--dry-run", arguments.dry_run, "Only say what would be freed");
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  return arguments;
+}
+
+/// Benchmarks that no job has and no result is of.
+std::vector<fleet::Benchmark> unused_benchmarks(fleet::Connection& connection) {
+  std::set<std::int64_t> used;
+  for (const fleet::Row& row : connection.query(
+           "SELECT b.id FROM benchmark b WHERE EXISTS (SELECT 1 FROM job j WHERE j.benchmark = "
+           "b.id) OR EXISTS (SELECT 1 FROM result r WHERE r.benchmark_hash = b.benchmark_hash)")) {
+    used.insert(row.integer(0));
+  }
+  std::vector<fleet::Benchmark> unused = fleet::all_benchmarks(connection);
+  std::erase_if(unused, [&](const fleet::Benchmark& row) { return used.contains(row.id); });
+  return unused;
+}
+
+std::set<std::string> referred_objects(fleet::Connection& connection) {
+  std::set<std::string> objects;
+  for (const fleet::Benchmark& benchmark : fleet::all_benchmarks(connection)) {
+    objects.insert(benchmark.object);
+  }
+  for (std::string& object : fleet::report_objects(connection)) {
+    objects.insert(std::move(object));
+  }
+  return objects;
+}
+
+bool is_old(const std::filesystem::path& path, double age_s) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  const auto age = std::filesystem::file_time_type::clock::now() - written;
+  return !error && std::chrono::duration<double>(age).count() >= age_s;
+}
+
+struct Freed {
+  std::size_t benchmarks = 0;
+  std::size_t reports = 0;
+  std::size_t objects = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Rows first, in one transaction, then files: a file without a row is found again, a row without
+/// its file would be a loss.
+Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
+              const Arguments& arguments) {
+  Freed freed;
+  std::set<std::string> referred;
+  const auto forget = [&] {
+    freed = {};
+    if (arguments.keep_nights > 0) {
+      const auto nights = fleet::last_nights(connection, arguments.keep_nights);
+      freed.reports = nights.empty() ? 0 : fleet::forget_reports(connection, nights.back().id);
+    }
+    const std::vector<fleet::Benchmark> unused = unused_benchmarks(connection);
+    for (const fleet::Benchmark& benchmark : unused) {
+      fleet::remove_benchmark(connection, benchmark.id);
+    }
+    freed.benchmarks = unused.size();
+    referred = referred_objects(connection);
+    if (arguments.dry_run) {
+      throw Finished{};  // takes the transaction back
+    }
+  };
+  try {
+    fleet::in_transaction(connection, forget);
+  } catch (const Finished&) {
+    // Counted, not done.
+  }
+  for (const fleet::StoredObject& object : store.list()) {
+    if (!referred.contains(object.hash) && is_old(object.path, arguments.age_s)) {
+      ++freed.objects;
+      freed.bytes += object.bytes;
+      if (!arguments.dry_run) {
+        store.remove(object.hash);
+      }
+    }
+  }
+  if (!arguments.dry_run) {
+    freed.bytes += store.remove_leftovers(arguments.age_s);
+  }
+  return freed;
+}
+
+}  // namespace
+
+int fleet_gc(int argc, char** argv) {
+  const Arguments arguments = read_arguments(argc, argv);
+  const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  const fleet::ObjectStore store(store_folder(*connection, arguments.store));
+  if (!arguments.backup.empty()) {
+    refuse_output(arguments.backup, {arguments.url}, "--backup");
+    connection->back_up(arguments.backup);
+  }
+  const Freed freed = collect(*connection, store, arguments);
+  if (!arguments.quiet) {
+    print_output(fmt::format("{}{} benchmarks and {} reports let go of, {} files, {}\n",
+                             arguments.dry_run ? "Would free: " : "", freed.benchmarks,
+                             freed.reports, freed.objects, with_bytes(freed.bytes)));
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

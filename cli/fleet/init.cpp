@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "common/output.h"
+#include "common/run_main.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/objects/object_store.h"
+#include "fleet/tools.h"
+
+namespace understudy::cli {
+
+int fleet_init(int argc, char** argv) {
+  std::string url;
+  std::string store;
+  bool quiet = false;
+  const auto app = make_app({.name = "fleet init",
+                             .description = "Makes a fleet's database, or brings an older one up "
+                                            "to this version. What is in it stays.",
+                             .examples = "  fleet init fleet.db --store store/\n"
+                                         "  fleet init postgresql://fleet@db.example/fleet --store "
+                                         "/shared/store\n",
+                             .failure = "the database could not be made"});
+  add_database_option(*app, url);
+  app->add_option("--store", store, "Folder for benchmarks and reports; remembered")
+      ->type_name("DIR");
+  add_quiet_option(*app, quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  const auto connection = fleet::open_fleet(url, fleet::Opening::kCreate);
+  if (!store.empty()) {
+    const fleet::ObjectStore made(store_folder(*connection, store));
+  }
+  if (!quiet) {
+    print_output(
+        fmt::format("{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n", url,
+                    fleet::kSchemaVersion, url));
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/nearest_word.h"
+#include "common/output.h"
+#include "common/run_main.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/version.h"
+#include "fleet/commands.h"
+
+namespace understudy::cli {
+namespace {
+
+int run(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name.empty()) {
+    fmt::print(stderr, "{}", fleet_help());
+    return static_cast<int>(et_schema::ErrorKind::kUsage);
+  }
+  if (name == "-h" || name == "--help" || name == "help") {
+    print_output(fleet_help());
+    return kStatusOk;
+  }
+  if (name == "--version") {
+    print_output(fmt::format("fleet {}\n", et_schema::kToolVersion));
+    return kStatusOk;
+  }
+  std::vector<std::string> names;
+  for (const FleetCommand& command : fleet_commands()) {
+    if (name == command.name) {
+      return command.run(argc - 1, argv + 1);
+    }
+    names.emplace_back(command.name);
+  }
+  const std::string meant = nearest_word(name, names);
+  throw et_schema::usage_error(fmt::format("unknown command {}", name),
+                               {.hint = meant.empty() ? "fleet --help lists what there is"
+                                                      : fmt::format("did you mean {}?", meant)});
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("fleet", argc, argv,
+                                   [&] { return understudy::cli::run(argc, argv); });
+}

@@ -1,0 +1,89 @@
+#include "fleet/night_text.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string verdict_of(const Json& night) {
+  std::string verdict;
+  const auto add = [&](const char* key, const char* word) {
+    if (const std::size_t count = night.at(key).size(); count > 0) {
+      verdict += fmt::format("{}{} {}", verdict.empty() ? "" : ", ", count, word);
+    }
+  };
+  add("broken", "BROKEN");
+  add("slower", "SLOWER");
+  add("faster", "faster");
+  add("changed", "changed");
+  add("drifted", "drifted");
+  add("change_points", "turned");
+  return verdict.empty() ? "nothing changed" : verdict;
+}
+
+std::string section(const Json& night, const char* key, const char* title) {
+  std::string text;
+  for (const Json& row : night.at(key)) {
+    const std::string platform = row.value("platform", "");
+    text +=
+        fmt::format("  {}{}: {}\n", row.at("job").get<std::string>(),
+                    platform.empty() ? "" : " on " + platform, row.at("text").get<std::string>());
+  }
+  return text.empty() ? "" : fmt::format("\n{}\n{}", title, text);
+}
+
+std::string lines(const Json& night, const char* key, const char* title) {
+  std::string text;
+  for (const Json& row : night.at(key)) {
+    text += fmt::format("  {}\n", row.get<std::string>());
+  }
+  return text.empty() ? "" : fmt::format("\n{}\n{}", title, text);
+}
+
+std::string still_broken(const Json& night) {
+  std::string text;
+  for (const Json& row : night.at("still_broken")) {
+    text +=
+        fmt::format("  {} since night {}: {}\n", row.at("job").get<std::string>(),
+                    row.at("since_night").get<std::int64_t>(), row.at("text").get<std::string>());
+  }
+  return text.empty() ? "" : "\nStill broken\n" + text;
+}
+
+}  // namespace
+
+std::string night_text(const std::string& summary) {
+  const Json night = Json::parse(summary);
+  const Json& unchanged = night.at("unchanged");
+  std::string text = fmt::format(
+      "Night {}: {}\n{} jobs: {} unchanged by their files' times, {} by content, {} made anew; {} "
+      "replayed\n",
+      night.at("night").get<std::int64_t>(), verdict_of(night),
+      night.at("jobs").get<std::int64_t>(), unchanged.at("by_time").get<std::int64_t>(),
+      unchanged.at("by_content").get<std::int64_t>(), night.at("made").get<std::int64_t>(),
+      night.at("replayed").get<std::int64_t>());
+  text += section(night, "broken", "Broken");
+  text += section(night, "slower", "Slower");
+  text += section(night, "faster", "Faster");
+  text += section(night, "change_points", "Turned, as the series show by now");
+  text += section(night, "drifted", "Drifted: the job does other work than before");
+  text += section(night, "changed", "Changed");
+  text += still_broken(night);
+  text += lines(night, "skipped", "Not replayed on this node");
+  text += lines(night, "not_run", "Not run");
+  if (const auto why = night.at("change_points_not_looked_for").get<std::string>(); !why.empty()) {
+    text += fmt::format("\nChange points were not looked for: {}\n", why);
+  }
+  return text;
+}
+
+bool is_bad_night(const std::string& summary) {
+  const Json night = Json::parse(summary);
+  return !night.at("broken").empty() || !night.at("slower").empty();
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "fleet/analysis/change_points.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/night_text.h"
+#include "fleet/nightly/night_run.h"
+#include "fleet/process/node.h"
+#include "fleet/queue/queue.h"
+#include "fleet/slurm.h"
+#include "fleet/tools.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr double kPercent = 100;
+
+constexpr const char* kNightlyExamples =
+    "  fleet nightly fleet.db --store store/ --jobs 2      all of it: make, replay, compare, sum "
+    "up\n"
+    "  fleet nightly fleet.db --generate-only              no replays\n"
+    "  fleet nightly fleet.db --iterations 20 --seconds 10 short replays\n"
+    "  fleet nightly fleet.db --replay-flags '--threads 1' --platform one-thread\n"
+    "                                                      a platform of your own naming\n"
+    "  fleet nightly fleet.db --engine slurm --jobs 40 --slurm-flags '--partition=night'\n"
+    "                                                      the same by arrays of Slurm jobs\n"
+    "  fleet nightly fleet.db --format json -o night.json  the summary for a program\n"
+    "A cron line and a systemd timer are in docs/fleet.md.\n";
+
+constexpr const char* kWorkerExamples =
+    "  fleet worker postgresql://db.example/fleet --store /shared/store\n"
+    "                                       help the open night from another machine\n"
+    "  fleet worker fleet.db --only replay  only replay, on a node that is for timing\n"
+    "  mpirun -np 4 fleet worker fleet.db   four workers\n";
+
+struct Arguments {
+  fleet::NightOptions night;
+  std::string engine = "local";
+  SlurmOptions slurm;
+  std::string output;
+  std::string only;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+void add_words_option(CLI::App& app, const std::string& name, std::vector<std::string>& words,
+                      const std::string& text) {
+  app.add_option_function<std::string>(
+         name, [&words](const std::string& value) { words = words_of(value); }, text)
+      ->type_name("TEXT");
+}
+
+/// What nights and workers share.
+void add_worker_options(CLI::App& app, Arguments& arguments) {
+  fleet::NightOptions& night = arguments.night;
+  add_database_option(app, night.url);
+  app.add_option("--store", night.store,
+                 "Folder for benchmarks and reports (default: what was said before)")
+      ->type_name("DIR");
+  app.add_option("--platform", night.platform,
+                 "What results of this kind of node are filed under (default: its processor and "
+                 "cores)")
+      ->type_name("NAME");
+  app.add_option("--jobs", night.jobs, "Benchmarks made at a time (default: this node's cores)")
+      ->check(CLI::Range(1, 4096).description(""))
+      ->type_name("N");
+  app.add_option("--lease", night.lease_s,
+                 "Seconds without a sign of life after which another takes a worker's work")
+      ->check(CLI::Range(0.5, 86400.0).description(""))
+      ->type_name("S")
+      ->capture_default_str();
+  add_quiet_option(app, arguments.quiet, "no text on standard output");
+}
+
+void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
+  app.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
+  app.add_option("--iterations", replay.iterations, "Of each replay, at most (default: replay's)")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("N");
+  app.add_option("--seconds", replay.seconds, "Of each replay's iterations (default: replay's)")
+      ->check(CLI::Range(0.001, 1e6).description(""))
+      ->type_name("S");
+  add_words_option(app, "--replay-flags", replay.flags, "More flags for replay");
+  add_words_option(app, "--launcher", replay.launcher,
+                   "What starts several ranks (default: mpirun -np {ranks})");
+  app.add_flag("--oversubscribe", replay.oversubscribes,
+               "Also replay benchmarks of more ranks than this node has cores");
+  app.add_option("--timeout", replay.timeout_s, "Seconds of one replay, at most")
+      ->check(CLI::Range(1.0, 1e6).description(""))
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_option_function<double>(
+         "--slower-by", [&replay](double percent) { replay.least_change = percent / kPercent; },
+         "A slowdown below so many per cent is not told, however sure it is")
+      ->check(CLI::Range(0.0, 1000.0).description(""))
+      ->type_name("PERCENT")
+      ->default_str("3");
+}
+
+void complete(Arguments& arguments, bool is_known_jobs) {
+  fleet::NightOptions& night = arguments.night;
+  night.tools = find_tools();
+  if (night.platform.empty()) {
+    night.platform = fleet::default_platform();
+  }
+  if (!is_known_jobs) {
+    night.jobs = static_cast<std::size_t>(fleet::core_count());
+  }
+  const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
+  night.store = store_folder(*connection, night.store);
+}
+
+Arguments read_nightly(int argc, char** argv) {
+  Arguments arguments;
+  fleet::NightOptions& night = arguments.night;
+  const auto app = make_app(
+      {.name = "fleet nightly",
+       .description = "One night of a fleet: looks which traces changed, makes their benchmarks "
+                      "anew, replays what there is alone on this node, holds it against the "
+                      "nights before and sums up. Killed, it is gone on with by the next call; "
+                      "called twice at once, both work on one night.",
+       .examples = kNightlyExamples,
+       .success = "nothing broke, nothing got slower",
+       .failure = "something broke or got slower, or the night could not be ended"});
+  add_worker_options(*app, arguments);
+  add_replay_options(*app, night.replay);
+  app->add_flag("--rehash", night.rehashes, "Read all traces, whatever their files' times say");
+  app->add_flag("--regenerate", night.regenerates, "Make all benchmarks anew");
+  app->add_option("--drift-above", night.drift_above, "Distance at which a job has drifted, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->capture_default_str();
+  app->add_option("--engine", arguments.engine, "Where the work is done: local or slurm")
+      ->check(CLI::IsMember({"local", "slurm"}).description(""))
+      ->type_name("ENGINE")
+      ->capture_default_str();
+  add_words_option(*app, "--slurm-flags", arguments.slurm.flags, "More flags for sbatch");
+  app->add_option("--replay-nodes", arguments.slurm.replay_nodes, "Slurm's nodes that replay")
+      ->check(CLI::Range(1, 100'000).description(""))
+      ->capture_default_str();
+  app->add_option("--otava", night.otava, "Python with apache-otava, for change points")
+      ->type_name("PYTHON");
+  app->add_option("-o,--output", arguments.output, "Write the summary to this file")
+      ->type_name("FILE");
+  add_format_option(*app, arguments.format);
+  parse_arguments(*app, argc, argv);
+  if (night.otava.empty()) {
+    night.otava = fleet::find_otava(own_program());
+  }
+  complete(arguments, app->count("--jobs") > 0);
+  return arguments;
+}
+
+Arguments read_worker(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "fleet worker",
+       .description = "Takes work of the night that is open until nothing is left for this "
+                      "platform. Any number of them, on any machines, work on one night.",
+       .examples = kWorkerExamples,
+       .success = "nothing is left to do, or no night is open",
+       .failure = "this worker failed; its work is taken by others"});
+  add_worker_options(*app, arguments);
+  app->add_option("--only", arguments.only, "Only make benchmarks, or only replay them")
+      ->check(CLI::IsMember({"generate", "replay"}).description(""))
+      ->type_name("KIND");
+  parse_arguments(*app, argc, argv);
+  complete(arguments, app->count("--jobs") > 0);
+  return arguments;
+}
+
+fleet::OnProgress shown_by(Progress& progress) {
+  return [&progress](const fleet::NightProgress& night) {
+    progress.show({.phase = night.phase,
+                   .done = night.done,
+                   .total = night.total > 0 ? std::optional(night.total) : std::nullopt});
+  };
+}
+
+std::string rendered(const std::string& summary, Format format) {
+  const auto json = nlohmann::ordered_json::parse(summary);
+  switch (format) {
+    case Format::kJson:
+      return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    case Format::kCsv:
+      return json_to_csv(json);
+    case Format::kText:
+      break;
+  }
+  return night_text(summary);
+}
+
+}  // namespace
+
+int fleet_nightly(int argc, char** argv) {
+  const Arguments arguments = read_nightly(argc, argv);
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  std::string summary;
+  if (arguments.engine == "slurm") {
+    progress.tick();
+    summary = fleet::run_night_elsewhere(arguments.night, [&] {
+      progress.show("waiting for Slurm");
+      run_on_slurm(slurm_commands(arguments.night, arguments.slurm, own_program()));
+    });
+  } else {
+    summary = fleet::run_night(arguments.night, shown_by(progress));
+  }
+  progress.clear();
+  const std::string text = rendered(summary, arguments.format);
+  if (!arguments.output.empty()) {
+    et_schema::write_file_atomically(arguments.output, text);
+  } else if (!arguments.quiet) {
+    print_output(text);
+  }
+  return is_bad_night(summary) ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;
+}
+
+int fleet_worker(int argc, char** argv) {
+  const Arguments arguments = read_worker(argc, argv);
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  std::vector<std::string> kinds = {fleet::kGenerateWork, fleet::kReplayWork};
+  if (!arguments.only.empty()) {
+    kinds = {arguments.only};
+  }
+  const bool was_open = fleet::run_worker(arguments.night, kinds, shown_by(progress));
+  progress.clear();
+  if (!arguments.quiet) {
+    print_output(was_open ? "Nothing is left to do here\n" : "No night is open\n");
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

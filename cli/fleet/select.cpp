@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/run_main.h"
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "fleet/analysis/selection.h"
+#include "fleet/candidates.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPercent = 100;
+constexpr double kSecondsPerMinute = 60;
+
+struct Arguments {
+  std::string url;
+  std::string budget;
+  std::string output;
+  std::string time_on;
+  fleet::SelectionOptions options;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+/// "20" jobs, or "30m" of replays.
+void set_budget(Arguments& arguments) {
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(arguments.budget, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = arguments.budget.substr(end);
+  const bool is_right = end > 0 && value > 0 && (unit.empty() || unit == "m") &&
+                        (unit == "m" || value == std::floor(value));
+  if (!is_right) {
+    throw et_schema::usage_error("the budget is not right",
+                                 {.field = "--budget",
+                                  .expected = "a number of jobs (20), or minutes (30m)",
+                                  .got = arguments.budget});
+  }
+  if (unit == "m") {
+    arguments.options.most_seconds = value * kSecondsPerMinute;
+  } else {
+    arguments.options.most_jobs = static_cast<std::size_t>(value);
+  }
+}
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app(
+      {.name = "fleet select",
+       .description =
+           "Selects the few jobs that stand for all, with weights, and says how far they can be "
+           "trusted: the mix of time by class against the fleet's, and ratios of platforms that "
+           "were not looked at to choose, beside those of random subsets.",
+       .examples =
+           "  fleet select fleet.db --budget 20 -o subset.yaml\n"
+           "  fleet select fleet.db --budget 30m --max-error 0.03 -o subset.yaml\n"
+           "                                       at most 30 minutes of replays; fewer jobs if "
+           "they do\n"
+           "  fleet select fleet.db --budget 10 --time-on a100 --choose-on a100 --choose-on h100\n",
+       .success = "the subset is within --max-error, or none was asked for",
+       .failure = "it is not, within the budget"});
+  add_database_option(*app, arguments.url);
+  app->add_option("--budget", arguments.budget, "So many jobs (20), or minutes of replays (30m)")
+      ->required()
+      ->type_name("N|Nm");
+  app->add_option("--max-error", arguments.options.max_error,
+                  "Take no more jobs once the error is below this share (0.03)")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("E");
+  app->add_option("--time-on", arguments.time_on,
+                  "Time by class of the results on this platform (default: as recorded)")
+      ->type_name("PLATFORM");
+  app->add_option("--choose-on", arguments.options.choose_on,
+                  "Platform whose times may be looked at to choose; may be given several times")
+      ->type_name("PLATFORM");
+  app->add_option("--seed", arguments.options.seed, "Of random subsets and intervals")
+      ->capture_default_str();
+  app->add_option("-o,--output", arguments.output, "Write the subset to this file (YAML)")
+      ->type_name("FILE");
+  add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  set_budget(arguments);
+  return arguments;
+}
+
+std::string share(double value) {
+  return fmt::format("{:.2f} %", kPercent * value);
+}
+
+std::string text_of(const fleet::Selection& selection, std::size_t all) {
+  std::string text = fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays\n",
+                                 selection.jobs.size(), all, selection.method,
+                                 std::ceil(selection.cost_s / kSecondsPerMinute));
+  TextTable jobs({{"job"}, {"weight", Alignment::kRight}, {"95 % interval"}});
+  for (const fleet::SelectedJob& job : selection.jobs) {
+    jobs.add({job.job, fmt::format("{:.4f}", job.weight),
+              fmt::format("{:.4f} to {:.4f}", job.low, job.high)});
+  }
+  text += jobs.to_text();
+  text += fmt::format(
+      "\nTime by class: {} apart from the fleet's (the other method {}, random subsets {})\n",
+      share(selection.mix_distance), share(selection.other_mix_distance),
+      share(selection.random_mix_distance));
+  if (selection.checks.empty()) {
+    return text + "No two platforms have results of all these jobs: no ratio could be checked\n";
+  }
+  text += "\nRatios of platforms: the fleet's, and what the subset says\n";
+  TextTable checks({{"platform"},
+                    {"against"},
+                    {"fleet", Alignment::kRight},
+                    {"subset", Alignment::kRight},
+                    {"error", Alignment::kRight},
+                    {"random, median", Alignment::kRight},
+                    {"random, p90", Alignment::kRight},
+                    {""}});
+  for (const fleet::RatioCheck& check : selection.checks) {
+    checks.add({check.platform, check.baseline, fmt::format("{:.4f}", check.fleet),
+                fmt::format("{:.4f}", check.subset), share(check.error), share(check.random_median),
+                share(check.random_p90), check.was_chosen_on ? "chosen on" : "not looked at"});
+  }
+  return text + checks.to_text();
+}
+
+Json json_of(const fleet::Selection& selection, std::size_t all) {
+  Json jobs = Json::array();
+  for (const fleet::SelectedJob& job : selection.jobs) {
+    jobs.push_back({{"job", job.job},
+                    {"benchmark_hash", job.benchmark_hash},
+                    {"weight", job.weight},
+                    {"low", job.low},
+                    {"high", job.high}});
+  }
+  Json checks = Json::array();
+  for (const fleet::RatioCheck& check : selection.checks) {
+    checks.push_back({{"platform", check.platform},
+                      {"baseline", check.baseline},
+                      {"chosen_on", check.was_chosen_on},
+                      {"fleet", check.fleet},
+                      {"subset", check.subset},
+                      {"error", check.error},
+                      {"random_median", check.random_median},
+                      {"random_p90", check.random_p90}});
+  }
+  return {{"format", "understudy-fleet-subset"},
+          {"version", 1},
+          {"of_jobs", all},
+          {"method", selection.method},
+          {"mix_distance", selection.mix_distance},
+          {"other_mix_distance", selection.other_mix_distance},
+          {"random_mix_distance", selection.random_mix_distance},
+          {"error", selection.error},
+          {"met_max_error", selection.met_max_error},
+          {"replay_s", selection.cost_s},
+          {"jobs", std::move(jobs)},
+          {"checks", std::move(checks)}};
+}
+
+/// JSON's texts are YAML's, too.
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
+  std::string text = fmt::format(
+      "format: understudy-fleet-subset\nversion: 1\nof_jobs: {}\nmethod: {}\nmix_distance: "
+      "{:.6f}\nerror: {:.6f}\njobs:\n",
+      all, selection.method, selection.mix_distance, selection.error);
+  for (const fleet::SelectedJob& job : selection.jobs) {
+    text += fmt::format(
+        "  - name: {}\n    benchmark_hash: \"{}\"\n    weight: {:.6f}\n    low: {:.6f}\n    high: "
+        "{:.6f}\n",
+        quoted(job.job), job.benchmark_hash, job.weight, job.low, job.high);
+  }
+  return text;
+}
+
+}  // namespace
+
+int fleet_select(int argc, char** argv) {
+  const Arguments arguments = read_arguments(argc, argv);
+  if (!arguments.output.empty()) {
+    refuse_output(arguments.output, {arguments.url}, "--output");
+  }
+  const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  const std::vector<fleet::Candidate> all = candidates(*connection, arguments.time_on);
+  const fleet::Selection selection = fleet::select_jobs(all, arguments.options);
+  if (!arguments.output.empty()) {
+    et_schema::write_file_atomically(arguments.output, yaml_of(selection, all.size()));
+  }
+  switch (arguments.format) {
+    case Format::kText:
+      if (!arguments.quiet) {
+        print_output(text_of(selection, all.size()));
+      }
+      break;
+    case Format::kJson:
+      print_output(
+          json_of(selection, all.size()).dump(1, ' ', false, Json::error_handler_t::replace) +
+          "\n");
+      break;
+    case Format::kCsv:
+      print_output(json_to_csv(json_of(selection, all.size())));
+      break;
+  }
+  if (!selection.met_max_error) {
+    throw et_schema::run_failed("the subset's error is above --max-error",
+                                {.expected = share(arguments.options.max_error),
+                                 .got = share(selection.error),
+                                 .hint = "give it a larger --budget"});
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,74 @@
+#include "fleet/slurm.h"
+
+#include <fmt/format.h>
+
+#include "et_schema/support/error.h"
+#include "fleet/process/run_program.h"
+
+namespace understudy::cli {
+namespace {
+
+/// For a shell: in single quotes.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char letter : word) {
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return text + "'";
+}
+
+std::string worker_line(const fleet::NightOptions& options, const std::string& program,
+                        const std::string& kind) {
+  std::string line = quoted(program);
+  std::vector<std::string> words = {"worker", options.url, "--store", options.store,
+                                    "--only", kind,        "--quiet"};
+  if (!options.platform.empty()) {
+    words.insert(words.end(), {"--platform", options.platform});
+  }
+  for (const std::string& word : words) {
+    line += " " + quoted(word);
+  }
+  return line;
+}
+
+std::vector<std::string> array_of(std::size_t workers, const SlurmOptions& slurm,
+                                  const std::string& name, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"sbatch", "--wait", "--job-name=" + name,
+                                    fmt::format("--array=1-{}", workers), "--output=/dev/null"};
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), slurm.flags.begin(), slurm.flags.end());
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> slurm_commands(const fleet::NightOptions& options,
+                                                     const SlurmOptions& slurm,
+                                                     const std::string& program) {
+  std::vector<std::vector<std::string>> commands;
+  std::vector<std::string> generate =
+      array_of(options.jobs, slurm, "fleet-generate", {"--ntasks=1", "--cpus-per-task=1"});
+  generate.push_back("--wrap=" + worker_line(options, program, "generate"));
+  commands.push_back(std::move(generate));
+  if (!options.replay.generate_only) {
+    std::vector<std::string> replay =
+        array_of(slurm.replay_nodes, slurm, "fleet-replay", {"--nodes=1", "--exclusive"});
+    replay.push_back("--wrap=" + worker_line(options, program, "replay"));
+    commands.push_back(std::move(replay));
+  }
+  return commands;
+}
+
+void run_on_slurm(const std::vector<std::vector<std::string>>& commands) {
+  for (const std::vector<std::string>& words : commands) {
+    const fleet::ProgramEnd end = fleet::run_program({.words = words});
+    if (end.status != 0 && end.output.find("Submitted") == std::string::npos) {
+      throw et_schema::run_failed("Slurm did not take a job",
+                                  {.field = words[2],
+                                   .got = end.errors,
+                                   .hint = "see sinfo, and --slurm-flags for what it asks for"});
+    }
+  }
+}
+
+}  // namespace understudy::cli

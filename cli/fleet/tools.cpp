@@ -1,0 +1,66 @@
+#include "fleet/tools.h"
+
+#include <filesystem>
+
+#include "et_schema/support/error.h"
+#include "fleet/database/transaction.h"
+#include "fleet/process/run_program.h"
+#include "fleet/records/settings.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In a build all programs lie together; an installed package has `replay` in its bin.
+std::string find_program(const std::string& name) {
+  const fs::path folder = fs::path(own_program()).parent_path();
+  for (const fs::path& place : {folder / name, folder / ".." / ".." / "bin" / name}) {
+    std::error_code error;
+    if (fs::is_regular_file(place, error)) {
+      return fs::weakly_canonical(place).string();
+    }
+  }
+  throw et_schema::run_failed("a program of the package is missing",
+                              {.file = (folder / name).string(),
+                               .expected = "the program of " + name,
+                               .got = "no such file",
+                               .hint = "install the package again, or build `programs`"});
+}
+
+}  // namespace
+
+std::string own_program() {
+  return fs::read_symlink("/proc/self/exe").string();
+}
+
+fleet::Tools find_tools() {
+  fleet::Tools tools;
+  tools.generate = find_program("generate");
+  tools.replay = find_program("replay");
+  tools.generator = fleet::run_program({.words = {tools.generate, "--version"}}).output;
+  while (tools.generator.ends_with('\n')) {
+    tools.generator.pop_back();
+  }
+  return tools;
+}
+
+std::string store_folder(fleet::Connection& connection, const std::string& asked) {
+  const std::string before = fleet::setting(connection, "store");
+  if (asked.empty()) {
+    if (before.empty()) {
+      throw et_schema::usage_error("nobody said where the benchmarks are kept",
+                                   {.field = "--store",
+                                    .expected = "a folder, once; it is remembered",
+                                    .hint = "fleet nightly fleet.db --store store/"});
+    }
+    return before;
+  }
+  const std::string folder = fs::absolute(asked).lexically_normal().string();
+  if (before.empty()) {
+    fleet::in_transaction(connection, [&] { fleet::set_setting(connection, "store", folder); });
+  }
+  return folder;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/support/error.h"
+#include "fleet/commands.h"
+#include "fleet/database/schema.h"
+#include "fleet/objects/object_store.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/jobs.h"
+#include "fleet/records/results.h"
+#include "fleet/tools.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Fault {
+  std::string object;
+  std::string path;
+  std::string what;
+  std::string of;
+};
+
+class Verifier {
+ public:
+  Verifier(fleet::Connection& connection, const fleet::ObjectStore& store, Progress& progress)
+      : connection_(connection), store_(store), progress_(progress) {}
+
+  std::vector<Fault> run() {
+    for (const fleet::Benchmark& benchmark : fleet::all_benchmarks(connection_)) {
+      const std::vector<fleet::Job> jobs = fleet::jobs_of_benchmark(connection_, benchmark.id);
+      check(benchmark.object, "benchmark " + benchmark.benchmark_hash +
+                                  (jobs.empty() ? "" : " of " + jobs.front().name));
+      check_benchmark(benchmark);
+    }
+    for (const std::string& report : fleet::report_objects(connection_)) {
+      check(report, "report");
+    }
+    for (const fleet::StoredObject& object : store_.list()) {
+      if (!seen_.contains(object.hash)) {
+        ++unreferred_;
+        check(object.hash, "nothing");
+      }
+    }
+    return faults_;
+  }
+
+  [[nodiscard]] std::size_t checked() const { return seen_.size(); }
+  [[nodiscard]] std::size_t unreferred() const { return unreferred_; }
+
+ private:
+  void check(const std::string& object, const std::string& of) {
+    if (!seen_.insert(object).second) {
+      return;
+    }
+    progress_.show({.phase = "objects", .done = seen_.size()});
+    if (const std::string fault = store_.fault_of(object); !fault.empty()) {
+      faults_.push_back({object, store_.path_of(object).string(), fault, of});
+    }
+  }
+
+  /// The file is what its name says; is it also the benchmark that the database says?
+  void check_benchmark(const fleet::Benchmark& row) {
+    if (!store_.fault_of(row.object).empty()) {
+      return;  // told already
+    }
+    std::string what;
+    try {
+      const std::string bytes = store_.read(row.object);
+      const auto bench = et_schema::read_bench_bytes(bytes, store_.path_of(row.object).string());
+      if (et_schema::benchmark_hash(bench) != row.benchmark_hash) {
+        what = "another benchmark than the database says";
+      }
+    } catch (const et_schema::Error& error) {
+      what = error.summary();
+    }
+    if (!what.empty()) {
+      faults_.push_back({row.object, store_.path_of(row.object).string(), what,
+                         "benchmark " + row.benchmark_hash});
+    }
+  }
+
+  fleet::Connection& connection_;
+  const fleet::ObjectStore& store_;
+  Progress& progress_;
+  std::set<std::string> seen_;
+  std::size_t unreferred_ = 0;
+  std::vector<Fault> faults_;
+};
+
+Json json_of(const Verifier& verifier, const std::vector<Fault>& faults) {
+  Json list = Json::array();
+  for (const Fault& fault : faults) {
+    list.push_back(
+        {{"object", fault.object}, {"path", fault.path}, {"what", fault.what}, {"of", fault.of}});
+  }
+  return {{"format", "understudy-fleet-verify"},
+          {"version", 1},
+          {"checked", verifier.checked()},
+          {"unreferred", verifier.unreferred()},
+          {"faults", std::move(list)}};
+}
+
+std::string text_of(const Verifier& verifier, const std::vector<Fault>& faults) {
+  std::string text = fmt::format(
+      "{} objects, {} that nothing refers to: {}\n", verifier.checked(), verifier.unreferred(),
+      faults.empty() ? "all whole" : fmt::format("{} are NOT", faults.size()));
+  for (const Fault& fault : faults) {
+    text += fmt::format("  {}: {} ({})\n", fault.path, fault.what, fault.of);
+  }
+  return text;
+}
+
+}  // namespace
+
+int fleet_verify(int argc, char** argv) {
+  std::string url;
+  std::string store_name;
+  Format format = Format::kText;
+  bool quiet = false;
+  const auto app = make_app(
+      {.name = "fleet verify",
+       .description = "Reads all objects of the store and checks them against their names, and "
+                      "benchmarks against what the database says of them.",
+       .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
+       .success = "everything is whole",
+       .failure = "something is damaged or missing; each is named"});
+  add_database_option(*app, url);
+  app->add_option("--store", store_name, "The store's folder (default: what was said before)")
+      ->type_name("DIR");
+  add_format_option(*app, format);
+  add_quiet_option(*app, quiet, "the result is printed");
+  parse_arguments(*app, argc, argv);
+  const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
+  const fleet::ObjectStore store(store_folder(*connection, store_name));
+  Progress progress;
+  if (quiet) {
+    progress.silence();
+  }
+  Verifier verifier(*connection, store, progress);
+  const std::vector<Fault> faults = verifier.run();
+  progress.clear();
+  switch (format) {
+    case Format::kText:
+      print_output(text_of(verifier, faults));
+      break;
+    case Format::kJson:
+      print_output(json_of(verifier, faults).dump(1, ' ', false, Json::error_handler_t::replace) +
+                   "\n");
+      break;
+    case Format::kCsv:
+      print_output(json_to_csv(json_of(verifier, faults)));
+      break;
+  }
+  return faults.empty() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace understudy::fleet {
+
+/// Where a series turned.
+struct ChangePoint {
+  std::size_t index = 0;  ///< the first figure that is another
+  double before = 0;      ///< mean of the figures up to it
+  double after = 0;       ///< and from it
+  double p_value = 1;
+};
+
+struct ChangePointOptions {
+  double max_p_value = 0.001;
+  double min_magnitude = 0.03;  ///< the least relative change
+  std::size_t window = 50;      ///< figures that one search looks at
+};
+
+/// Fewer figures show no change.
+inline constexpr std::size_t kLeastFigures = 6;
+
+/// Change points by Apache Otava (E-divisive means in windows, Student's t-test), which `python`
+/// has. One list a series. Throws Error (failed) where it cannot be run.
+[[nodiscard]] std::vector<std::vector<ChangePoint>> change_points(
+    const std::vector<std::vector<double>>& series, const std::string& python,
+    const ChangePointOptions& options = {});
+
+/// The Python that has Otava: UNDERSTUDY_OTAVA_PYTHON, else .venv-fleet/bin/python in a folder
+/// above `program`. Empty if there is none.
+[[nodiscard]] std::string find_otava(const std::string& program);
+
+}  // namespace understudy::fleet

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace understudy::fleet {
+
+/// What a platform needs for an iteration of a benchmark.
+struct PlatformTime {
+  double median_ms = 0;
+  double low_ms = 0;  ///< 95 % interval; NaN: not known
+  double high_ms = 0;
+  bool is_predicted = false;
+  std::map<std::string, double> class_ms;
+};
+
+/// A benchmark of the fleet, by its hash, and its times by platform.
+struct PlatformRow {
+  std::string job;
+  std::string benchmark_hash;
+  double weight = 1;
+  std::map<std::string, PlatformTime> times;
+};
+
+struct RatioInterval {
+  double value = 1;
+  double low = 1;
+  double high = 1;
+};
+
+/// One benchmark on a platform, against the baseline.
+struct BenchmarkRatio {
+  std::string job;
+  double weight = 1;
+  RatioInterval ratio;  ///< of times: above 1 is slower than the baseline
+  bool is_predicted = false;
+};
+
+struct ClassPart {
+  std::string name;
+  double part = 0;  ///< of the fleet's ratio − 1: negative where it gains time
+};
+
+struct PlatformSummary {
+  std::string platform;
+  std::size_t benchmarks = 0;  ///< with a time here and on the baseline
+  std::size_t predicted = 0;   ///< of these
+  double weight_covered = 0;   ///< their share of the fleet's weight
+  RatioInterval ratio;         ///< weighted; absent benchmarks left out
+  std::vector<BenchmarkRatio> rows;
+  std::vector<ClassPart> classes;  ///< by falling magnitude
+  double first_probability = 0;    ///< of being the fastest of all, over benchmarks that all have
+};
+
+struct PlatformComparison {
+  std::string baseline;
+  std::size_t common = 0;                  ///< benchmarks that every platform has
+  std::vector<PlatformSummary> platforms;  ///< the fastest first, the baseline among them
+  /// P(platforms[i] is faster than platforms[i + 1]), over benchmarks that both have.
+  std::vector<double> faster_than_next;
+};
+
+/// Platforms against one of them; docs/metrics.md, "Fleet", has the formulas. Throws Error (usage)
+/// where the baseline has no results.
+[[nodiscard]] PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
+                                                   const std::string& baseline);
+
+}  // namespace understudy::fleet

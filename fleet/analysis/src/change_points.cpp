@@ -1,0 +1,123 @@
+#include "fleet/analysis/change_points.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "fleet/process/run_program.h"
+
+namespace understudy::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// Reads {"series":[[…]],…} from the file that it is given, prints [[{…}]].
+constexpr const char* kDriver = R"(
+import json, sys
+from otava.series import AnalysisOptions, Metric, Series
+with open(sys.argv[1]) as file:
+    request = json.load(file)
+options = AnalysisOptions()
+options.window_len = request["window"]
+options.max_pvalue = request["max_p_value"]
+options.min_magnitude = request["min_magnitude"]
+found = []
+for values in request["series"]:
+    series = Series("series", None, list(range(len(values))), {"ms": Metric(-1)}, {"ms": values}, {})
+    points = series.analyze(options).change_points["ms"]
+    found.append([{"index": int(point.index), "before": float(point.mean_before()),
+                   "after": float(point.mean_after()), "p": float(point.pvalue())} for point in points])
+print(json.dumps(found))
+)";
+
+/// A file that goes away again.
+class RequestFile {
+ public:
+  explicit RequestFile(const std::string& content) {
+    std::string name = (fs::temp_directory_path() / "understudy-series-XXXXXX").string();
+    const int descriptor = ::mkstemp(name.data());
+    path_ = name;
+    std::ofstream file(path_);
+    file << content;
+    file.close();
+    if (descriptor < 0 || !file) {
+      throw et_schema::run_failed("a temporary file cannot be written", {.file = path_});
+    }
+    std::ignore = std::fclose(::fdopen(descriptor, "w"));
+  }
+  ~RequestFile() {
+    std::error_code error;
+    fs::remove(path_, error);
+  }
+  RequestFile(const RequestFile&) = delete;
+  RequestFile& operator=(const RequestFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vector<double>>& series,
+                                                    const std::string& python,
+                                                    const ChangePointOptions& options) {
+  std::vector<std::vector<ChangePoint>> all(series.size());
+  std::vector<std::size_t> places;
+  Json long_enough = Json::array();
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (series[i].size() >= kLeastFigures) {
+      places.push_back(i);
+      long_enough.push_back(series[i]);
+    }
+  }
+  if (places.empty()) {
+    return all;
+  }
+  const RequestFile request(Json{
+      {"series", std::move(long_enough)},
+      {"window", options.window},
+      {"max_p_value", options.max_p_value},
+      {"min_magnitude",
+       options.min_magnitude}}.dump());
+  const ProgramEnd end = run_program(
+      {.words = {python, "-c", kDriver, request.path()}, .variables = {"PYTHONWARNINGS=ignore"}});
+  if (end.status != 0) {
+    throw et_schema::run_failed("Otava could not look for change points",
+                                {.file = python,
+                                 .got = end.errors.substr(0, end.errors.rfind('\n')),
+                                 .hint = "install it there: pip install apache-otava"});
+  }
+  const Json found = Json::parse(end.output);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (const Json& point : found.at(i)) {
+      all[places[i]].push_back({point.at("index").get<std::size_t>(),
+                                point.at("before").get<double>(), point.at("after").get<double>(),
+                                point.at("p").get<double>()});
+    }
+  }
+  return all;
+}
+
+std::string find_otava(const std::string& program) {
+  if (const char* wish = std::getenv("UNDERSTUDY_OTAVA_PYTHON"); wish != nullptr) {
+    return wish;
+  }
+  for (fs::path folder = fs::path(program).parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    const fs::path python = folder / ".venv-fleet" / "bin" / "python";
+    std::error_code error;
+    if (fs::exists(python, error)) {
+      return python.string();
+    }
+  }
+  return "";
+}
+
+}  // namespace understudy::fleet

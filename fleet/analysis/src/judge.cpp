@@ -1,0 +1,138 @@
+#include "fleet/analysis/judge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "comparer/compare.h"
+
+namespace understudy::fleet {
+namespace {
+
+using comparer::Comparison;
+using comparer::Row;
+using comparer::RowKind;
+using comparer::Verdict;
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(RowKind kind) {
+  switch (kind) {
+    case RowKind::kClass:
+      return "class";
+    case RowKind::kGap:
+      return "gap";
+    case RowKind::kCollective:
+      return "collective";
+    default:
+      return "operator";
+  }
+}
+
+bool is_part(const Row& row) {
+  return row.kind == RowKind::kClass || row.kind == RowKind::kGap ||
+         row.kind == RowKind::kOperator || row.kind == RowKind::kCollective;
+}
+
+/// The parts with the iteration's own verdict, the largest change first.
+std::vector<const Row*> parts_of(const Comparison& comparison, Verdict verdict) {
+  std::vector<const Row*> parts;
+  for (const Row& row : comparison.rows) {
+    if (is_part(row) && row.verdict == verdict && row.change_ms) {
+      parts.push_back(&row);
+    }
+  }
+  std::ranges::stable_sort(parts, std::ranges::greater(),
+                           [](const Row* row) { return std::abs(*row->change_ms); });
+  return parts;
+}
+
+std::string text_of(const Row& row) {
+  const std::string_view name = row.kind == RowKind::kGap ? "gaps" : std::string_view(row.name);
+  return row.ratio ? fmt::format("{} {:.2f} times", name, row.ratio->value) : std::string(name);
+}
+
+/// "matmul 1.92 times (aten::mm 1.95 times)".
+std::string parts_text(const std::vector<const Row*>& parts) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> classes;
+  std::vector<std::string> operators;
+  for (const Row* row : parts) {
+    auto& list = row->kind == RowKind::kOperator ? operators : classes;
+    if (list.size() < kMost) {
+      list.push_back(text_of(*row));
+    }
+  }
+  if (classes.empty() && operators.empty()) {
+    return "no class by itself: the machine, or all of the program";
+  }
+  if (operators.empty()) {
+    return fmt::format("{}", fmt::join(classes, ", "));
+  }
+  return fmt::format("{}; operators: {}",
+                     classes.empty() ? std::string("no class as a whole")
+                                     : fmt::format("{}", fmt::join(classes, ", ")),
+                     fmt::join(operators, ", "));
+}
+
+Json detail_of(const Comparison& comparison, const std::vector<const Row*>& parts) {
+  constexpr std::size_t kMost = 20;
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < std::min(parts.size(), kMost); ++i) {
+    const Row& row = *parts[i];
+    rows.push_back({{"kind", name_of(row.kind)},
+                    {"name", row.name},
+                    {"detail", row.detail},
+                    {"change_ms", *row.change_ms},
+                    {"ratio", row.ratio ? Json(row.ratio->value) : Json(nullptr)}});
+  }
+  Json differences = Json::array();
+  for (const comparer::EnvironmentDifference& row : comparison.differences) {
+    if (row.weight != comparer::Weight::kIncident) {
+      differences.push_back({{"field", row.field}, {"before", row.a}, {"now", row.b}});
+    }
+  }
+  return {{"rows", std::move(rows)}, {"environment", std::move(differences)}};
+}
+
+}  // namespace
+
+Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::Report& tonight,
+                double least) {
+  std::vector<comparer::Run> runs;
+  for (const et_schema::Report& report : before) {
+    runs.push_back(comparer::run_of(report, "before"));
+  }
+  const Comparison comparison = comparer::compare(runs, {comparer::run_of(tonight, "tonight")});
+  const auto iteration = std::ranges::find(comparison.rows, RowKind::kIteration, &Row::kind);
+  Judgement judgement;
+  if (iteration == comparison.rows.end() || !iteration->ratio) {
+    return judgement;
+  }
+  judgement.ratio = iteration->ratio->value;
+  const bool is_large = std::abs(std::log(judgement.ratio)) > std::log1p(least);
+  const bool is_slower = iteration->verdict == Verdict::kSlower;
+  if (!is_large || (!is_slower && iteration->verdict != Verdict::kFaster)) {
+    return judgement;
+  }
+  judgement.change = is_slower ? Change::kSlower : Change::kFaster;
+  const std::vector<const Row*> parts = parts_of(comparison, iteration->verdict);
+  const Json detail = detail_of(comparison, parts);
+  judgement.text =
+      fmt::format("{:.2f} times as long as before: {}", judgement.ratio, parts_text(parts));
+  std::vector<std::string> fields;
+  for (const Json& field : detail["environment"]) {
+    fields.push_back(fmt::format("{} {} → {}", field["field"].get<std::string>(),
+                                 field["before"].get<std::string>(),
+                                 field["now"].get<std::string>()));
+  }
+  if (!fields.empty()) {
+    judgement.text += fmt::format("; with it changed {}", fmt::join(fields, ", "));
+  }
+  judgement.detail = detail.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return judgement;
+}
+
+}  // namespace understudy::fleet

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace understudy::fleet {
+
+/// A parameter, or what stands in a column. The first one is NULL.
+using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+/// NULL for numbers that are not finite: databases do not agree on them.
+[[nodiscard]] Value value_of(double number);
+
+/// One row of a result. Columns count from 0; a type that does not fit is a bug of ours.
+class Row {
+ public:
+  explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
+  [[nodiscard]] bool is_null(std::size_t column) const;
+  [[nodiscard]] std::int64_t integer(std::size_t column) const;
+  [[nodiscard]] double real(std::size_t column) const;       ///< NaN for NULL
+  [[nodiscard]] std::string text(std::size_t column) const;  ///< empty for NULL
+
+ private:
+  std::vector<Value> values_;
+};
+using Rows = std::vector<Row>;
+using Values = std::vector<Value>;
+
+/// What may pass: the database is locked, the server is gone or asks for a transaction again.
+class TransientError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class Dialect : std::uint8_t { kSqlite, kPostgres };
+
+/// A connection of one thread. SQL is what both databases understand, with parameters $1, $2, …
+/// Throws TransientError, or Error (failed) for what does not pass: disk full, a damaged file.
+class Connection {
+ public:
+  Connection() = default;
+  virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[nodiscard]] virtual Dialect dialect() const = 0;
+  virtual Rows query(const std::string& sql, const Values& parameters = {}) = 0;
+  /// The number of rows that were changed.
+  virtual std::uint64_t execute(const std::string& sql, const Values& parameters = {}) = 0;
+  virtual void begin() = 0;
+  virtual void commit() = 0;
+  /// Does not throw; without a transaction nothing happens.
+  virtual void roll_back() = 0;
+  /// After a TransientError: opens the connection again where it is lost.
+  virtual void reconnect() = 0;
+  /// A whole copy in `path`, made while others write. Throws Error (usage) where the database has
+  /// tools of its own for that.
+  virtual void back_up(const std::string& path) = 0;
+};
+
+enum class Opening : std::uint8_t {
+  kExisting,  ///< a fleet must be there
+  kCreate
+};
+
+/// Opens "postgresql://…", or else a file of SQLite's. `patience_s`: how long to wait for a
+/// database that is locked. Throws Error (usage) where no database is, or none of its kind is built
+/// in.
+[[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url, Opening opening,
+                                                  double patience_s);
+
+/// True for "postgresql://…" and "postgres://…".
+[[nodiscard]] bool is_postgres_url(std::string_view url);
+
+}  // namespace understudy::fleet

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fleet/database/connection.h"
+
+namespace understudy::fleet {
+
+/// Version of the tables. A migration takes a fleet from each version to the next.
+inline constexpr int kSchemaVersion = 1;
+
+/// Makes the tables, or brings older ones up to this version. Safe beside others that do the same.
+/// Throws Error (usage) on tables of a newer version, or of something else.
+void migrate(Connection& connection);
+
+/// connect() and migrate().
+[[nodiscard]] std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening);
+
+}  // namespace understudy::fleet

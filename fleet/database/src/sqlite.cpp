@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "drivers.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::fleet {
+namespace {
+
+constexpr int kMsPerSecond = 1000;
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+[[noreturn]] void fail(sqlite3* database, const std::string& path) {
+  const int code = sqlite3_errcode(database) & 0xff;
+  const std::string text = sqlite3_errmsg(database);
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+    throw TransientError(text);
+  }
+  const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  throw et_schema::run_failed(
+      is_damaged ? "the fleet's database is damaged" : "the fleet's database failed",
+      {.file = path,
+       .got = text,
+       .hint = is_damaged ? "restore the copy that `fleet gc --backup` made"
+                          : "see that the disk has room and can be written"});
+}
+
+class Sqlite : public Connection {
+ public:
+  Sqlite(std::string path, int flags, double patience_s) : path_(std::move(path)) {
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    database_.reset(opened);
+    if (code != SQLITE_OK) {
+      fail(database_.get(), path_);
+    }
+    sqlite3_busy_timeout(database_.get(), static_cast<int>(patience_s * kMsPerSecond));
+    // A killed process loses nothing so. A machine without power may lose the last transactions,
+    // whole: their work is done again.
+    query("PRAGMA journal_mode=WAL");
+    query("PRAGMA synchronous=NORMAL");
+    query("PRAGMA foreign_keys=ON");
+  }
+
+  [[nodiscard]] Dialect dialect() const override { return Dialect::kSqlite; }
+
+  Rows query(const std::string& sql, const Values& parameters) override {
+    sqlite3_stmt* statement = prepared(sql);
+    bind(statement, parameters);
+    Rows rows;
+    int code = sqlite3_step(statement);
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
+      rows.push_back(row_of(statement));
+    }
+    if (code != SQLITE_DONE) {
+      sqlite3_reset(statement);
+      fail(database_.get(), path_);
+    }
+    sqlite3_reset(statement);
+    return rows;
+  }
+  Rows query(const std::string& sql) { return query(sql, {}); }
+
+  std::uint64_t execute(const std::string& sql, const Values& parameters) override {
+    query(sql, parameters);
+    return static_cast<std::uint64_t>(sqlite3_changes64(database_.get()));
+  }
+
+  // Takes the write lock at once: a transaction that read first could not get it later.
+  void begin() override { query("BEGIN IMMEDIATE"); }
+  void commit() override { query("COMMIT"); }
+  void roll_back() override {
+    if (sqlite3_get_autocommit(database_.get()) == 0) {
+      sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+  }
+  void reconnect() override {}
+
+  void back_up(const std::string& path) override {
+    sqlite3* opened = nullptr;
+    const int code =
+        sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    const Database target(opened);
+    if (code != SQLITE_OK) {
+      fail(target.get(), path);
+    }
+    sqlite3_backup* backup = sqlite3_backup_init(target.get(), "main", database_.get(), "main");
+    if (backup == nullptr) {
+      fail(target.get(), path);
+    }
+    sqlite3_backup_step(backup, -1);
+    if (sqlite3_backup_finish(backup) != SQLITE_OK) {
+      fail(target.get(), path);
+    }
+  }
+
+ private:
+  sqlite3_stmt* prepared(const std::string& sql) {
+    Statement& statement = statements_[sql];
+    if (!statement) {
+      sqlite3_stmt* made = nullptr;
+      if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &made, nullptr) != SQLITE_OK) {
+        statements_.erase(sql);
+        fail(database_.get(), path_);
+      }
+      statement.reset(made);
+    }
+    return statement.get();
+  }
+
+  void bind(sqlite3_stmt* statement, const Values& parameters) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      // "$1" is a name to SQLite, which numbers names as they first occur.
+      const int place = sqlite3_bind_parameter_index(statement, fmt::format("${}", i + 1).c_str());
+      UNDERSTUDY_ASSERT(place > 0);
+      const Value& value = parameters[i];
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        sqlite3_bind_int64(statement, place, *integer);
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        sqlite3_bind_double(statement, place, *real);
+      } else if (const auto* text = std::get_if<std::string>(&value)) {
+        sqlite3_bind_text64(statement, place, text->data(), text->size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8);
+      } else {
+        sqlite3_bind_null(statement, place);
+      }
+    }
+  }
+
+  static Row row_of(sqlite3_stmt* statement) {
+    Values values;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      switch (sqlite3_column_type(statement, i)) {
+        case SQLITE_NULL:
+          values.emplace_back();
+          break;
+        case SQLITE_INTEGER:
+          values.emplace_back(std::int64_t{sqlite3_column_int64(statement, i)});
+          break;
+        case SQLITE_FLOAT:
+          values.emplace_back(sqlite3_column_double(statement, i));
+          break;
+        default:
+          values.emplace_back(
+              std::string(static_cast<const char*>(sqlite3_column_blob(statement, i)),
+                          static_cast<std::size_t>(sqlite3_column_bytes(statement, i))));
+      }
+    }
+    return Row(std::move(values));
+  }
+
+  std::string path_;
+  Database database_;
+  std::map<std::string, Statement> statements_;  // finalised before the database closes
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening opening,
+                                           double patience_s) {
+  std::error_code error;
+  if (opening == Opening::kExisting && !std::filesystem::is_regular_file(path, error)) {
+    throw et_schema::usage_error("no fleet is there",
+                                 {.file = path,
+                                  .expected = "a fleet's database",
+                                  .got = "no such file",
+                                  .hint = fmt::format("make one: fleet init {}", path)});
+  }
+  const int create = opening == Opening::kCreate ? SQLITE_OPEN_CREATE : 0;
+  return std::make_unique<Sqlite>(path, SQLITE_OPEN_READWRITE | create, patience_s);
+}
+
+}  // namespace understudy::fleet

@@ -1,0 +1,159 @@
+#include "fleet/fingerprint/drift.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace understudy::fleet {
+namespace {
+
+constexpr double kPercent = 100;
+constexpr double kLeastMove = 0.005;  // what rounds to nothing is not told
+
+template <typename Map>
+std::set<std::string> names_of(const Map& a, const Map& b) {
+  std::set<std::string> names;
+  for (const Map* map : {&a, &b}) {
+    for (const auto& entry : *map) {
+      names.insert(entry.first);
+    }
+  }
+  return names;
+}
+
+template <typename Map>
+typename Map::mapped_type value_in(const Map& map, const std::string& name) {
+  const auto found = map.find(name);
+  return found == map.end() ? typename Map::mapped_type{} : found->second;
+}
+
+/// The name that moved most, and how far all did.
+struct Farthest {
+  std::string name;
+  double by = 0;
+  double sum = 0;
+  void add(const std::string& entry, double distance) {
+    sum += distance;
+    if (distance > by) {
+      by = distance;
+      name = entry;
+    }
+  }
+};
+
+/// Half of the sum of what shares differ by: the total variation of two distributions.
+Move classes_move(const Fingerprint& a, const Fingerprint& b) {
+  Farthest farthest;
+  for (const std::string& name : names_of(a.class_share, b.class_share)) {
+    farthest.add(name, std::abs(value_in(a.class_share, name) - value_in(b.class_share, name)));
+  }
+  const bool are_timed = a.is_timed && b.is_timed;
+  return {
+      "classes", farthest.sum / 2,
+      fmt::format("{} {:.0f} → {:.0f} % of the {}", farthest.name,
+                  kPercent * value_in(a.class_share, farthest.name),
+                  kPercent * value_in(b.class_share, farthest.name), are_timed ? "time" : "calls")};
+}
+
+/// 1 − Σ smaller ÷ Σ larger count: Jaccard's distance of two bags.
+Move operators_move(const Fingerprint& a, const Fingerprint& b) {
+  Farthest farthest;
+  double larger = 0;
+  for (const std::string& name : names_of(a.operators, b.operators)) {
+    const auto in_a = static_cast<double>(value_in(a.operators, name).calls) / a.world_size;
+    const auto in_b = static_cast<double>(value_in(b.operators, name).calls) / b.world_size;
+    farthest.add(name, std::abs(in_a - in_b));
+    larger += std::max(in_a, in_b);
+  }
+  return {"operators", larger > 0 ? farthest.sum / larger : 0,
+          fmt::format("{} called {} → {} times", farthest.name,
+                      value_in(a.operators, farthest.name).calls,
+                      value_in(b.operators, farthest.name).calls)};
+}
+
+/// By operator how many doublings its tensors grew or shrank by, two or more being all the way;
+/// weighted by the operator's mean share. Operators that one side lacks are another part's.
+Move shapes_move(const Fingerprint& a, const Fingerprint& b) {
+  constexpr double kWholeWayDoublings = 2;
+  Farthest farthest;
+  double weight = 0;
+  for (const auto& [name, in_a] : a.operators) {
+    const auto found = b.operators.find(name);
+    if (found == b.operators.end()) {
+      continue;
+    }
+    const double share = (in_a.share + found->second.share) / 2;
+    const double doublings = std::abs(in_a.log2_elements - found->second.log2_elements);
+    farthest.add(name, share * std::min(1.0, doublings / kWholeWayDoublings));
+    weight += share;
+  }
+  const OperatorPrint in_a = value_in(a.operators, farthest.name);
+  const OperatorPrint in_b = value_in(b.operators, farthest.name);
+  return {"shapes", weight > 0 ? farthest.sum / weight : 0,
+          in_a.shapes == in_b.shapes
+              ? fmt::format("{} on tensors {:.1f} times as large", farthest.name,
+                            std::exp2(in_b.log2_elements - in_a.log2_elements))
+              : fmt::format("{} {} → {}", farthest.name, in_a.shapes, in_b.shapes)};
+}
+
+Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  Farthest farthest;
+  double larger = 0;
+  for (const std::string& name : names_of(a.collectives, b.collectives)) {
+    const auto in_a = static_cast<double>(value_in(a.collectives, name).bytes);
+    const auto in_b = static_cast<double>(value_in(b.collectives, name).bytes);
+    farthest.add(name, std::abs(in_a - in_b));
+    larger += std::max(in_a, in_b);
+  }
+  return {"collectives", larger > 0 ? farthest.sum / larger : 0,
+          fmt::format("{} {:.1f} → {:.1f} MiB", farthest.name,
+                      static_cast<double>(value_in(a.collectives, farthest.name).bytes) / kMiB,
+                      static_cast<double>(value_in(b.collectives, farthest.name).bytes) / kMiB)};
+}
+
+double one_minus_ratio(double a, double b) {
+  const double larger = std::max(a, b);
+  return larger > 0 ? 1 - std::min(a, b) / larger : 0;
+}
+
+Move memory_move(const Fingerprint& a, const Fingerprint& b) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  const auto bytes = [](const Fingerprint& print) {
+    return static_cast<double>(print.live_peak_bytes + print.external_bytes);
+  };
+  return {"memory", one_minus_ratio(bytes(a), bytes(b)),
+          fmt::format("memory {:.1f} → {:.1f} MiB", bytes(a) / kMiB, bytes(b) / kMiB)};
+}
+
+Move ranks_move(const Fingerprint& a, const Fingerprint& b) {
+  return {"ranks", one_minus_ratio(a.world_size, b.world_size),
+          fmt::format("ranks {} → {}", a.world_size, b.world_size)};
+}
+
+}  // namespace
+
+Drift drift_between(const Fingerprint& a, const Fingerprint& b) {
+  Drift drift;
+  drift.moves = {classes_move(a, b),     operators_move(a, b), shapes_move(a, b),
+                 collectives_move(a, b), memory_move(a, b),    ranks_move(a, b)};
+  std::erase_if(drift.moves, [](const Move& move) { return move.distance < kLeastMove; });
+  std::ranges::stable_sort(drift.moves, std::ranges::greater(), &Move::distance);
+  drift.distance = drift.moves.empty() ? 0 : drift.moves.front().distance;
+  return drift;
+}
+
+std::string sentence_of(const Drift& drift) {
+  constexpr std::size_t kMostMoves = 3;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(drift.moves.size(), kMostMoves); ++i) {
+    texts.push_back(drift.moves[i].text);
+  }
+  return texts.empty() ? "nothing moved" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace understudy::fleet

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace understudy::fleet {
+
+/// Programs of ours that a night starts.
+struct Tools {
+  std::string generate;
+  std::string replay;
+  std::string
+      generator;  ///< "generate 0.1.0": its version is part of what a benchmark follows from
+};
+
+/// How a platform replays in a night: all its workers go by what the first one said.
+struct ReplayOptions {
+  bool generate_only = false;
+  int iterations = 0;              ///< 0: as replay does
+  double seconds = 0;              ///< 0: as replay does
+  std::vector<std::string> flags;  ///< more, for `replay`
+  /// Words before `replay` where a benchmark has several ranks; {ranks} is their number.
+  std::vector<std::string> launcher = {"mpirun", "-np", "{ranks}"};
+  bool oversubscribes = false;  ///< also benchmarks of more ranks than this node has cores
+  double timeout_s = 1800;      ///< of one replay
+  double least_change = 0.03;   ///< of a slowdown that is told
+};
+
+/// What a night was asked to do.
+struct NightOptions {
+  std::string url;    ///< of the database
+  std::string store;  ///< folder
+  std::string platform;
+  std::size_t jobs = 1;      ///< benchmarks made at a time
+  bool rehashes = false;     ///< look at all inputs' content
+  bool regenerates = false;  ///< make all benchmarks anew
+  double drift_above = 0.1;
+  double generate_timeout_s = 3600;
+  double lease_s = 30;
+  std::string otava;  ///< Python with apache-otava; empty: none
+  ReplayOptions replay;
+  Tools tools;
+};
+
+[[nodiscard]] std::string to_json(const ReplayOptions& options);
+[[nodiscard]] ReplayOptions parse_replay_options(const std::string& json);
+
+}  // namespace understudy::fleet

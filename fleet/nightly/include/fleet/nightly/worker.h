@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fleet/database/connection.h"
+#include "fleet/nightly/options.h"
+#include "fleet/objects/object_store.h"
+#include "fleet/queue/queue.h"
+
+namespace understudy::fleet {
+
+/// What a step works with.
+struct StepContext {
+  Connection& connection;
+  WorkQueue& queue;
+  const ObjectStore& store;
+  const NightOptions& options;
+  std::string folder;  ///< of this worker's own
+};
+
+// Outcomes of work.
+inline constexpr const char* kWasUnchanged = "unchanged";  ///< the content is as before
+inline constexpr const char* kWasMade = "made";
+inline constexpr const char* kWasBroken = "broken";
+inline constexpr const char* kStayedBroken = "still broken";
+inline constexpr const char* kWasReplayed = "replayed";
+inline constexpr const char* kWasSkipped = "skipped";  ///< cannot run on this node
+inline constexpr const char* kWasNotRun = "not run";   ///< no worker of its platform lived
+
+/// Makes a job's benchmark anew where its inputs, the generator or its flags changed.
+void generate_step(StepContext& context, const WorkItem& item);
+/// Replays a benchmark and judges the result.
+void replay_step(StepContext& context, const WorkItem& item);
+
+/// Takes work of these kinds until nothing is left that this platform can do; waits for others that
+/// may yet give some back. `part` tells workers of one process apart.
+void work(const NightOptions& options, std::int64_t night, const std::vector<std::string>& kinds,
+          const std::string& part);
+
+/// A failure in one line, at most so long.
+[[nodiscard]] std::string in_one_line(const std::string& text);
+
+}  // namespace understudy::fleet

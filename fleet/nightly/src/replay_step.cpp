@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "et_schema/report/report_json.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "et_schema/support/read_file.h"
+#include "fleet/analysis/judge.h"
+#include "fleet/nightly/worker.h"
+#include "fleet/process/node.h"
+#include "fleet/process/node_lock.h"
+#include "fleet/process/run_program.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/events.h"
+#include "fleet/records/jobs.h"
+#include "fleet/records/nights.h"
+#include "fleet/records/results.h"
+#include "report_object.h"
+
+namespace understudy::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Nights before that tonight is held against.
+constexpr std::size_t kBaselineNights = 5;
+
+// What Open MPI asks for to run as root, and more ranks than cores.
+const std::vector<std::string> kMpiVariables = {
+    "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+    "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none"};
+
+/// One replay: its report as a text, and as it was read.
+struct Replay {
+  std::string json;
+  et_schema::Report report;
+};
+
+/// The environment without what changes with every run.
+std::string environment_json(const et_schema::Environment& environment) {
+  return nlohmann::ordered_json{
+      {"tool_version", environment.tool_version}, {"device", environment.device},
+      {"cpu_model", environment.cpu_model},       {"cpu_count", environment.cpu_count},
+      {"threads", environment.threads},           {"backend", environment.backend},
+      {"versions", environment.versions},         {"settings", environment.settings}}
+      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string software_of(const et_schema::Environment& environment) {
+  std::string text = "understudy " + environment.tool_version;
+  for (const auto& [name, version] : environment.versions) {
+    text += fmt::format(", {} {}", name, version);
+  }
+  return text;
+}
+
+double or_nan(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+class ReplayStep {
+ public:
+  ReplayStep(StepContext& context, const WorkItem& item, Benchmark benchmark, std::string job)
+      : context_(context),
+        item_(item),
+        benchmark_(std::move(benchmark)),
+        job_(std::move(job)),
+        options_(options_of_platform()) {}
+
+  void run() {
+    const int cores = core_count();
+    if (benchmark_.world_size > cores && !options_.oversubscribes) {
+      static_cast<void>(
+          context_.queue.finish(context_.connection, item_, kWasSkipped,
+                                fmt::format("{}: {} ranks on {} cores (--oversubscribe runs it)",
+                                            job_, benchmark_.world_size, cores),
+                                [] {}));
+      return;
+    }
+    if (const std::string fault = context_.store.fault_of(benchmark_.object); !fault.empty()) {
+      take_away(fault);
+      return;
+    }
+    const std::vector<et_schema::Report> before = baseline();
+    Replay replay = replay_once();
+    Judgement judgement;
+    if (!before.empty()) {
+      judgement = judge(before, replay.report, options_.least_change);
+    }
+    if (judgement.change != Change::kNone) {
+      // Once more at once: what passes is no change.
+      Replay again = replay_once();
+      const Judgement second = judge(before, again.report, options_.least_change);
+      if (second.change == judgement.change) {
+        judgement = second;
+      } else {
+        judgement = {};
+      }
+      replay = std::move(again);
+    }
+    finish(replay, judgement);
+  }
+
+ private:
+  ReplayOptions options_of_platform() {
+    for (const NightPlatform& row : platforms_of_night(context_.connection, item_.night)) {
+      if (row.platform == item_.platform) {
+        return parse_replay_options(row.options);
+      }
+    }
+    return context_.options.replay;
+  }
+
+  /// The file is named, and gone: the next night makes it anew.
+  void take_away(const std::string& fault) {
+    const std::string path = context_.store.path_of(benchmark_.object).string();
+    const std::string why = fmt::format(
+        "its benchmark is {} in the store ({}); the next night makes it anew", fault, path);
+    static_cast<void>(context_.queue.finish(context_.connection, item_, kWasBroken, why, [&] {
+      forget_inputs(context_.connection, benchmark_.id);
+      put_event(context_.connection, {.night = item_.night,
+                                      .kind = kBroken,
+                                      .job = job_,
+                                      .benchmark_hash = benchmark_.benchmark_hash,
+                                      .platform = item_.platform,
+                                      .text = why});
+    }));
+    if (fault != "missing") {
+      context_.store.remove(benchmark_.object);
+    }
+  }
+
+  /// Reports since the series changed last; those that are damaged are left out.
+  std::vector<et_schema::Report> baseline() {
+    const std::int64_t since =
+        last_change(context_.connection, benchmark_.benchmark_hash, item_.platform);
+    std::vector<et_schema::Report> reports;
+    for (const Result& result : series_of(context_.connection, benchmark_.benchmark_hash,
+                                          item_.platform, kBaselineNights)) {
+      if (result.report.empty() || result.night < since || result.night == item_.night) {
+        continue;
+      }
+      try {
+        reports.push_back(read_report(context_.store, result.report));
+      } catch (const et_schema::Error&) {
+        // `fleet verify` names it.
+      }
+    }
+    return reports;
+  }
+
+  [[nodiscard]] std::vector<std::string> words(const std::string& bench,
+                                               const std::string& report) const {
+    std::vector<std::string> all;
+    if (benchmark_.world_size > 1) {
+      for (std::string word : options_.launcher) {
+        if (const std::size_t at = word.find("{ranks}"); at != std::string::npos) {
+          word.replace(at, std::string("{ranks}").size(), std::to_string(benchmark_.world_size));
+        }
+        all.push_back(std::move(word));
+      }
+    }
+    all.insert(all.end(), {context_.options.tools.replay, bench, "--report", report, "--quiet"});
+    if (options_.iterations > 0) {
+      all.insert(all.end(), {"--iterations", std::to_string(options_.iterations)});
+    }
+    if (options_.seconds > 0) {
+      all.insert(all.end(), {"--seconds", fmt::format("{}", options_.seconds)});
+    }
+    all.insert(all.end(), options_.flags.begin(), options_.flags.end());
+    return all;
+  }
+
+  Replay replay_once() const {
+    const fs::path bench = fs::path(context_.folder) / "bench.et";
+    const fs::path report = fs::path(context_.folder) / "report.json";
+    fs::remove(bench);
+    fs::remove(report);
+    fs::create_symlink(fs::absolute(context_.store.path_of(benchmark_.object)), bench);
+    const NodeLock lock(NodeUse::kTiming);
+    std::vector<std::string> variables = kMpiVariables;
+    variables.emplace_back("UNDERSTUDY_PROGRESS=off");
+    const ProgramEnd end = run_program({.words = words(bench.string(), report.string()),
+                                        .variables = std::move(variables),
+                                        .timeout_s = options_.timeout_s});
+    if (end.status != 0) {
+      const std::string why = end.timed_out
+                                  ? fmt::format("not done within {:.0f} s", options_.timeout_s)
+                                  : in_one_line(end.errors);
+      throw et_schema::run_failed(fmt::format("replay ended with status {}", end.status),
+                                  {.got = why});
+    }
+    Replay replay;
+    replay.json = et_schema::read_file(report.string(), et_schema::process_limits());
+    replay.report = et_schema::parse_report(replay.json, report.string());
+    return replay;
+  }
+
+  Result result_of(const Replay& replay) {
+    const et_schema::RankReport& total = replay.report.total;
+    if (!total.iteration_ms.median) {
+      throw et_schema::run_failed("the replay measured nothing",
+                                  {.hint = "more --iterations or --seconds"});
+    }
+    Result result;
+    result.benchmark_hash = benchmark_.benchmark_hash;
+    result.platform = item_.platform;
+    result.night = item_.night;
+    result.date_utc = now_utc();
+    result.median_ms = *total.iteration_ms.median;
+    result.low_ms = or_nan(total.iteration_ms.median_low);
+    result.high_ms = or_nan(total.iteration_ms.median_high);
+    result.coverage = or_nan(total.coverage.count);
+    result.peak_bytes = static_cast<std::int64_t>(total.memory.peak_bytes);
+    for (const et_schema::OperatorTime& row : total.operators) {
+      result.class_ms[row.op_class] += row.ms;
+    }
+    result.report = put_report(context_.store, replay.json);
+    return result;
+  }
+
+  void finish(const Replay& replay, const Judgement& judgement) {
+    Result result = result_of(replay);
+    const et_schema::Environment& environment = replay.report.environment;
+    static_cast<void>(context_.queue.finish(
+        context_.connection, item_, kWasReplayed, fmt::format("{:.3f}", result.median_ms), [&] {
+          result.environment = put_environment(context_.connection, software_of(environment),
+                                               environment_json(environment));
+          put_result(context_.connection, result);
+          if (judgement.change != Change::kNone) {
+            put_event(context_.connection,
+                      {.night = item_.night,
+                       .kind = judgement.change == Change::kSlower ? kSlower : kFaster,
+                       .job = job_,
+                       .benchmark_hash = benchmark_.benchmark_hash,
+                       .platform = item_.platform,
+                       .text = judgement.text,
+                       .detail = judgement.detail});
+          }
+        }));
+  }
+
+  StepContext& context_;
+  const WorkItem& item_;
+  Benchmark benchmark_;
+  std::string job_;
+  ReplayOptions options_;
+};
+
+}  // namespace
+
+void replay_step(StepContext& context, const WorkItem& item) {
+  const std::optional<Benchmark> benchmark = find_benchmark(context.connection, item.subject);
+  const std::vector<Job> jobs = jobs_of_benchmark(context.connection, item.subject);
+  if (!benchmark || jobs.empty()) {
+    static_cast<void>(context.queue.finish(context.connection, item, kWasSkipped,
+                                           "no job has this benchmark any more", [] {}));
+    return;
+  }
+  ReplayStep(context, item, *benchmark, jobs.front().name).run();
+}
+
+}  // namespace understudy::fleet

@@ -1,0 +1,138 @@
+#include "fleet/nightly/worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "et_schema/support/error.h"
+#include "fleet/database/schema.h"
+#include "fleet/process/node.h"
+#include "fleet/process/owner.h"
+#include "fleet/queue/heartbeat.h"
+#include "fleet/records/events.h"
+#include "fleet/records/jobs.h"
+
+namespace understudy::fleet {
+namespace {
+
+constexpr std::chrono::milliseconds kWaitForOthers(250);
+constexpr double kBeatsALease = 5;
+
+/// Removes a worker's folder with all that a step left in it.
+class Folder {
+ public:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
+  ~Folder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string text() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string job_names(Connection& connection, const WorkItem& item) {
+  if (item.kind == kGenerateWork) {
+    const std::optional<Job> job = find_job(connection, item.subject);
+    return job ? job->name : "";
+  }
+  const std::vector<Job> jobs = jobs_of_benchmark(connection, item.subject);
+  return jobs.empty() ? "" : jobs.front().name;
+}
+
+/// Whether the same item ended like this the last time it was tried.
+bool was_broken(Connection& connection, const WorkItem& item) {
+  const Rows rows = connection.query(
+      "SELECT outcome FROM work WHERE kind = $1 AND subject = $2 AND platform = $3 AND "
+      "night < $4 ORDER BY night DESC LIMIT 1",
+      {item.kind, item.subject, item.platform, item.night});
+  return !rows.empty() &&
+         (rows.front().text(0) == kWasBroken || rows.front().text(0) == kStayedBroken);
+}
+
+/// Ends an item that could not be done, by its name. Whether the same comes again is not known.
+void finish_broken(StepContext& context, const WorkItem& item, const std::string& why) {
+  const bool is_new = !was_broken(context.connection, item);
+  const char* const outcome = is_new ? kWasBroken : kStayedBroken;
+  static_cast<void>(context.queue.finish(context.connection, item, outcome, why, [&] {
+    if (item.kind == kGenerateWork) {
+      if (const std::optional<Job> job = find_job(context.connection, item.subject)) {
+        set_broken(context.connection, *job, why, "", item.night, "");
+      }
+    }
+    if (is_new) {
+      put_event(context.connection, {.night = item.night,
+                                     .kind = kBroken,
+                                     .job = job_names(context.connection, item),
+                                     .benchmark_hash = "",
+                                     .platform = item.platform,
+                                     .text = why});
+    }
+  }));
+}
+
+void do_item(StepContext& context, const WorkItem& item) {
+  if (item.attempts > kMostAttempts) {
+    finish_broken(context, item,
+                  fmt::format("given up: it was begun {} times and ended its worker each time",
+                              item.attempts - 1));
+    return;
+  }
+  try {
+    item.kind == kGenerateWork ? generate_step(context, item) : replay_step(context, item);
+  } catch (const et_schema::Error& error) {
+    finish_broken(context, item, in_one_line(et_schema::to_text(error)));
+  }
+}
+
+}  // namespace
+
+std::string in_one_line(const std::string& text) {
+  constexpr std::size_t kMost = 600;
+  std::string line;
+  for (const char letter : text) {
+    if (letter == '\n') {
+      while (!line.empty() && line.back() == ' ') {
+        line.pop_back();
+      }
+      line += line.empty() ? "" : "; ";
+    } else if (letter != ' ' || (!line.empty() && line.back() != ' ')) {
+      line += letter;
+    }
+  }
+  while (line.ends_with(' ') || line.ends_with(';')) {
+    line.pop_back();
+  }
+  return line.size() <= kMost ? line : line.substr(0, kMost) + " …";
+}
+
+void work(const NightOptions& options, std::int64_t night, const std::vector<std::string>& kinds,
+          const std::string& part) {
+  const std::unique_ptr<Connection> connection = open_fleet(options.url, Opening::kExisting);
+  const ObjectStore store(options.store);
+  WorkQueue queue(this_owner(part), options.lease_s);
+  const Heartbeat heartbeat(options.url, {queue.owner(), night, options.platform},
+                            options.lease_s / kBeatsALease);
+  const Folder folder(store.work_folder(fmt::format("{}-{}", ::getpid(), part)));
+  StepContext context{*connection, queue, store, options, folder.text()};
+  for (;;) {
+    if (const std::optional<WorkItem> item =
+            queue.claim(*connection, night, kinds, options.platform)) {
+      do_item(context, *item);
+    } else if (count_work(*connection, night, kinds, options.platform).left == 0) {
+      return;
+    } else {
+      std::this_thread::sleep_for(kWaitForOthers);
+    }
+  }
+}
+
+}  // namespace understudy::fleet

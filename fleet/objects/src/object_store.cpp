@@ -1,0 +1,149 @@
+#include "fleet/objects/object_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "fleet/objects/digest.h"
+
+namespace understudy::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFolderDigits = 2;
+constexpr const char* kObjects = "objects";
+constexpr const char* kWork = "work";
+
+[[noreturn]] void fail(const fs::path& path, const std::string& got) {
+  throw et_schema::run_failed(
+      "the store cannot be written",
+      {.file = path.string(), .got = got, .hint = "see that the disk has room and can be written"});
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    fail(path, error.message());
+  }
+}
+
+/// What std::filesystem says of an entry that another process may take away meanwhile.
+template <typename Visit>
+void for_each_file(const fs::path& folder, Visit visit) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end;
+       place.increment(error)) {
+    std::error_code gone;
+    if (place->is_regular_file(gone) && !gone) {
+      visit(*place);
+    }
+  }
+}
+
+}  // namespace
+
+ObjectStore::ObjectStore(const fs::path& folder) : folder_(folder) {
+  make_folder(folder_ / kObjects);
+}
+
+fs::path ObjectStore::path_of(const std::string& hash) const {
+  return folder_ / kObjects / hash.substr(0, kFolderDigits) / hash.substr(kFolderDigits);
+}
+
+std::string ObjectStore::put(const std::string& bytes) const {
+  std::string hash = digest_of(bytes);
+  if (fault_of(hash).empty()) {
+    return hash;
+  }
+  const fs::path path = path_of(hash);
+  make_folder(path.parent_path());
+  et_schema::write_file_atomically(path.string(), bytes);
+  return hash;
+}
+
+std::string ObjectStore::fault_of(const std::string& hash) const {
+  const fs::path path = path_of(hash);
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return "missing";
+  }
+  try {
+    return digest_of_file(path.string()) == hash ? "" : "damaged";
+  } catch (const et_schema::Error&) {
+    return "cannot be read";
+  }
+}
+
+std::string ObjectStore::read(const std::string& hash) const {
+  const fs::path path = path_of(hash);
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad() || digest_of(bytes) != hash) {
+    throw et_schema::run_failed(
+        "an object of the store is not what its name says",
+        {.file = path.string(),
+         .expected = hash,
+         .got = file.is_open() ? "other content" : "no such file",
+         .hint = "`fleet verify` names all of them; the next night makes benchmarks again"});
+  }
+  return bytes;
+}
+
+std::vector<StoredObject> ObjectStore::list() const {
+  std::vector<StoredObject> objects;
+  for_each_file(folder_ / kObjects, [&](const fs::directory_entry& entry) {
+    const std::string hash =
+        entry.path().parent_path().filename().string() + entry.path().filename().string();
+    std::error_code gone;
+    const std::uint64_t bytes = entry.file_size(gone);
+    if (is_digest(hash) && !gone) {
+      objects.push_back({hash, entry.path(), bytes});
+    }
+  });
+  std::ranges::sort(objects, {}, &StoredObject::hash);
+  return objects;
+}
+
+void ObjectStore::remove(const std::string& hash) const {
+  std::error_code error;
+  fs::remove(path_of(hash), error);
+  if (error) {
+    fail(path_of(hash), error.message());
+  }
+}
+
+std::uint64_t ObjectStore::remove_leftovers(double age_s) const {
+  const auto oldest =
+      fs::file_time_type::clock::now() - std::chrono::duration_cast<fs::file_time_type::duration>(
+                                             std::chrono::duration<double>(age_s));
+  std::uint64_t bytes = 0;
+  for (const char* part : {kObjects, kWork}) {
+    for_each_file(folder_ / part, [&](const fs::directory_entry& entry) {
+      const bool is_object = is_digest(entry.path().parent_path().filename().string() +
+                                       entry.path().filename().string());
+      std::error_code gone;
+      if (!is_object && entry.last_write_time(gone) < oldest && !gone) {
+        const std::uint64_t size = entry.file_size(gone);
+        bytes += fs::remove(entry.path(), gone) && !gone ? size : 0;
+      }
+    });
+  }
+  return bytes;
+}
+
+fs::path ObjectStore::work_folder(const std::string& name) const {
+  fs::path folder = folder_ / kWork / name;
+  std::error_code error;
+  fs::remove_all(folder, error);
+  make_folder(folder);
+  return folder;
+}
+
+}  // namespace understudy::fleet

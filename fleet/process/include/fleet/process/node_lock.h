@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+namespace understudy::fleet {
+
+/// Who may use a node at a time.
+enum class NodeUse {
+  kComputing,  ///< any number of these
+  kTiming      ///< one, and nobody else
+};
+
+/// Holds a node: a timed replay has it alone, against everything of all fleets that computes there.
+/// The lock is the kernel's, on a file of the machine; programs started under it inherit it, so
+/// that one that outlives its worker still holds the node.
+class NodeLock {
+ public:
+  /// Waits until it holds the node. Who wants to time comes before those who want to compute and
+  /// came later. Throws Error (failed) where the lock's file cannot be made.
+  explicit NodeLock(NodeUse use, const std::string& path = default_path());
+  ~NodeLock();
+  NodeLock(const NodeLock&) = delete;
+  NodeLock& operator=(const NodeLock&) = delete;
+
+  /// UNDERSTUDY_NODE_LOCK, else one file for all users of the machine.
+  [[nodiscard]] static std::string default_path();
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace understudy::fleet

@@ -1,0 +1,183 @@
+#include "fleet/process/run_program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+#include "et_schema/support/error.h"
+
+extern char** environ;
+
+namespace understudy::fleet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
+constexpr std::size_t kMostErrors = std::size_t{16} << 10U;
+constexpr int kPollMs = 200;
+constexpr int kCannotStart = 127;
+constexpr int kSignalStatus = 128;
+constexpr std::chrono::seconds kGrace(5);
+
+/// Both ends of a pipe.
+struct Pipe {
+  std::array<int, 2> ends = {-1, -1};
+  Pipe() {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw et_schema::run_failed("a program cannot be started",
+                                  {.got = std::generic_category().message(errno)});
+    }
+  }
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void close_end(std::size_t end) {
+    if (ends.at(end) >= 0) {
+      ::close(ends.at(end));
+      ends.at(end) = -1;
+    }
+  }
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) {
+    pointers.push_back(text.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Variables of this process, those of `own` in place of theirs.
+std::vector<std::string> environment_with(const std::vector<std::string>& own) {
+  std::vector<std::string> all = own;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('=') + 1);
+    const auto replaces = [&](const std::string& other) { return other.starts_with(name); };
+    if (std::ranges::none_of(own, replaces)) {
+      all.push_back(text);
+    }
+  }
+  return all;
+}
+
+/// In the child: only what is safe between fork and exec.
+[[noreturn]] void become(char* const* words, char* const* variables, const Pipe& out,
+                         const Pipe& errors, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) {
+    ::_exit(kCannotStart);  // the parent was gone before the line above
+  }
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(out.ends[1], STDOUT_FILENO);
+  ::dup2(errors.ends[1], STDERR_FILENO);
+  ::execvpe(words[0], words, variables);
+  ::_exit(kCannotStart);
+}
+
+/// Reads what is there; closes the end at the end of file.
+void drain(Pipe& pipe, std::string& text, std::size_t most, bool keeps_end) {
+  std::array<char, 16384> piece{};
+  const ssize_t bytes = ::read(pipe.ends[0], piece.data(), piece.size());
+  if (bytes <= 0) {
+    if (bytes == 0 || errno != EINTR) {
+      pipe.close_end(0);
+    }
+    return;
+  }
+  text.append(piece.data(), static_cast<std::size_t>(bytes));
+  if (text.size() > most) {
+    keeps_end ? text.erase(0, text.size() - most) : text.erase(most);
+  }
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+class Deadline {
+ public:
+  explicit Deadline(double timeout_s)
+      : is_set_(timeout_s > 0),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(timeout_s))) {}
+  /// Asks the group to end, then ends it.
+  bool enforce(pid_t group) {
+    if (!is_set_ || Clock::now() < end_) {
+      return false;
+    }
+    ::kill(-group, Clock::now() < end_ + kGrace ? SIGTERM : SIGKILL);
+    return true;
+  }
+
+ private:
+  bool is_set_;
+  Clock::time_point end_;
+};
+
+}  // namespace
+
+ProgramEnd run_program(const ProgramCall& call) {
+  std::vector<std::string> words = call.words;
+  std::vector<std::string> variables = environment_with(call.variables);
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
+  Pipe out;
+  Pipe errors;
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw et_schema::run_failed("a program cannot be started",
+                                {.file = words.front(),
+                                 .got = std::generic_category().message(errno),
+                                 .hint = "too many processes, or too little memory: fewer --jobs"});
+  }
+  if (child == 0) {
+    become(word_pointers.data(), variable_pointers.data(), out, errors, parent);
+  }
+  out.close_end(1);
+  errors.close_end(1);
+  ProgramEnd end;
+  Deadline deadline(call.timeout_s);
+  while (out.ends[0] >= 0 || errors.ends[0] >= 0) {
+    std::array<pollfd, 2> waits = {pollfd{out.ends[0], POLLIN, 0},
+                                   pollfd{errors.ends[0], POLLIN, 0}};
+    ::poll(waits.data(), waits.size(), kPollMs);
+    if (waits[0].revents != 0) {
+      drain(out, end.output, kMostOutput, false);
+    }
+    if (waits[1].revents != 0) {
+      drain(errors, end.errors, kMostErrors, true);
+    }
+    end.timed_out = deadline.enforce(child) || end.timed_out;
+  }
+  end.status = wait_for(child);
+  if (end.status == kCannotStart && end.output.empty() && end.errors.empty()) {
+    throw et_schema::run_failed("a program cannot be started",
+                                {.file = words.front(),
+                                 .expected = "a program of this system",
+                                 .hint = "install it, or name its folder in PATH"});
+  }
+  return end;
+}
+
+}  // namespace understudy::fleet

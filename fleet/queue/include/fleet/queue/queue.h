@@ -1,0 +1,105 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/database/connection.h"
+
+namespace understudy::fleet {
+
+inline constexpr const char* kGenerateWork = "generate";  ///< subject: a job
+inline constexpr const char* kReplayWork = "replay";      ///< subject: a benchmark
+
+/// Seconds in which a worker that lives is heard of.
+inline constexpr double kLeaseSeconds = 30;
+/// So often a piece of work is begun; who ends its worker each time is given up.
+inline constexpr std::int64_t kMostAttempts = 3;
+
+/// One piece of work of a night, in the hands of a worker.
+struct WorkItem {
+  std::int64_t id = 0;
+  std::int64_t night = 0;
+  std::string kind;
+  std::int64_t subject = 0;
+  std::string platform;  ///< of a replay
+  std::int64_t attempts = 1;
+};
+
+/// Adds a piece of work, once a night.
+void add_work(Connection& connection, std::int64_t night, const std::string& kind,
+              std::int64_t subject, const std::string& platform);
+
+/// Gives work to one worker. A lease has no time in it: who holds work counts its row up (see
+/// heartbeat.h), and a count that stood still for `lease_s` by the clock of whoever waits for it,
+/// one that never jumps, is a lease that ran out. A holder on this host that is gone loses it at
+/// once.
+class WorkQueue {
+ public:
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  WorkQueue(std::string owner, double lease_s = kLeaseSeconds,
+            Clock clock = std::chrono::steady_clock::now);
+
+  /// The next piece of one of these kinds that this platform may do. Nothing if there is none to be
+  /// had now.
+  [[nodiscard]] std::optional<WorkItem> claim(Connection& connection, std::int64_t night,
+                                              const std::vector<std::string>& kinds,
+                                              const std::string& platform);
+  /// Ends a piece of work, and does in the same transaction what follows from it. False, and
+  /// nothing is done, if another has it by now.
+  [[nodiscard]] bool finish(Connection& connection, const WorkItem& item,
+                            const std::string& outcome, const std::string& detail,
+                            const std::function<void()>& consequences);
+  [[nodiscard]] const std::string& owner() const { return owner_; }
+
+ private:
+  struct Seen {
+    std::string owner;
+    std::int64_t beat = 0;
+    std::chrono::steady_clock::time_point since;
+  };
+  [[nodiscard]] bool has_run_out(std::int64_t id, const std::string& owner, std::int64_t beat);
+  std::optional<WorkItem> claim_ready(Connection& connection, const std::string& where,
+                                      const Values& parameters);
+  std::optional<WorkItem> claim_orphan(Connection& connection, const std::string& where,
+                                       const Values& parameters);
+
+  std::string owner_;
+  double lease_s_;
+  Clock clock_;
+  std::map<std::int64_t, Seen> seen_;  ///< other workers' pieces
+};
+
+struct WorkCounts {
+  std::size_t total = 0;
+  std::size_t done = 0;
+  std::size_t left = 0;  ///< of the kinds asked for, by anybody on this platform
+};
+[[nodiscard]] WorkCounts count_work(Connection& connection, std::int64_t night,
+                                    const std::vector<std::string>& kinds,
+                                    const std::string& platform);
+
+/// Platforms with work that nobody has begun.
+[[nodiscard]] std::vector<std::string> platforms_with_ready_work(Connection& connection,
+                                                                 std::int64_t night);
+/// Ends what nobody has begun on a platform.
+void give_up_work(Connection& connection, std::int64_t night, const std::string& platform,
+                  const std::string& outcome, const std::string& detail);
+
+struct FinishedWork {
+  std::string kind;
+  std::int64_t subject = 0;
+  std::string platform;
+  std::string outcome;
+  std::string detail;
+};
+[[nodiscard]] std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night);
+/// Of a whole night, on all platforms: nothing is left to be done.
+[[nodiscard]] bool is_all_done(Connection& connection, std::int64_t night);
+
+}  // namespace understudy::fleet

@@ -1,0 +1,50 @@
+#include "fleet/records/events.h"
+
+namespace understudy::fleet {
+namespace {
+
+constexpr const char* kColumns =
+    "SELECT night, kind, job, benchmark_hash, platform, text, detail FROM event ";
+
+std::vector<Event> events_of(const Rows& rows) {
+  std::vector<Event> events;
+  for (const Row& row : rows) {
+    events.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
+                      row.text(5), row.text(6)});
+  }
+  return events;
+}
+
+}  // namespace
+
+void put_event(Connection& connection, const Event& event) {
+  connection.execute(
+      "INSERT INTO event (night, kind, job, benchmark_hash, platform, text, detail) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (night, kind, job, platform) DO NOTHING",
+      {event.night, event.kind, event.job, event.benchmark_hash, event.platform, event.text,
+       event.detail});
+}
+
+std::vector<Event> events_of_night(Connection& connection, std::int64_t night) {
+  return events_of(connection.query(
+      std::string(kColumns) + "WHERE night = $1 ORDER BY kind, job, platform", {night}));
+}
+
+std::vector<Event> events_of_job(Connection& connection, const std::string& job) {
+  if (job.empty()) {
+    return events_of(connection.query(std::string(kColumns) + "ORDER BY night, kind, job"));
+  }
+  return events_of(connection.query(
+      std::string(kColumns) + "WHERE job = $1 ORDER BY night, kind, platform", {job}));
+}
+
+std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,
+                         const std::string& platform) {
+  const Rows rows = connection.query(
+      "SELECT MAX(night) FROM event WHERE benchmark_hash = $1 AND platform = $2 AND "
+      "kind IN ('slower', 'faster', 'change point')",
+      {benchmark_hash, platform});
+  return rows.front().is_null(0) ? 0 : rows.front().integer(0);
+}
+
+}  // namespace understudy::fleet

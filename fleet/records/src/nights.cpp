@@ -1,0 +1,75 @@
+#include "fleet/records/nights.h"
+
+#include <fmt/format.h>
+
+#include "fleet/process/node.h"
+
+namespace understudy::fleet {
+namespace {
+
+constexpr const char* kColumns =
+    "SELECT id, opened_utc, closed_utc, jobs, unchanged, summary FROM night ";
+
+Night night_of(const Row& row) {
+  return {row.integer(0), row.text(1), row.text(2), row.integer(3), row.integer(4), row.text(5)};
+}
+
+std::optional<Night> first_of(const Rows& rows) {
+  return rows.empty() ? std::nullopt : std::optional(night_of(rows.front()));
+}
+
+}  // namespace
+
+std::optional<Night> open_night(Connection& connection) {
+  return first_of(connection.query(std::string(kColumns) + "WHERE state = 'open' LIMIT 1"));
+}
+
+std::optional<Night> find_night(Connection& connection, std::int64_t id) {
+  return first_of(connection.query(std::string(kColumns) + "WHERE id = $1", {id}));
+}
+
+std::vector<Night> last_nights(Connection& connection, std::size_t most) {
+  std::vector<Night> nights;
+  for (const Row& row :
+       connection.query(fmt::format("{}ORDER BY id DESC LIMIT {}", kColumns, most))) {
+    nights.push_back(night_of(row));
+  }
+  return nights;
+}
+
+std::int64_t add_night(Connection& connection, std::int64_t jobs, std::int64_t unchanged) {
+  return connection
+      .query(
+          "INSERT INTO night (opened_utc, state, jobs, unchanged, options) "
+          "VALUES ($1, 'open', $2, $3, '{}') RETURNING id",
+          {now_utc(), jobs, unchanged})
+      .front()
+      .integer(0);
+}
+
+bool close_night(Connection& connection, std::int64_t night, const std::string& summary) {
+  return connection.execute(
+             "UPDATE night SET state = 'closed', closed_utc = $2, summary = $3 WHERE id = $1 AND "
+             "state = 'open'",
+             {night, now_utc(), summary}) > 0;
+}
+
+void join_night(Connection& connection, std::int64_t night, const std::string& platform,
+                const std::string& options) {
+  connection.execute(
+      "INSERT INTO night_platform (night, platform, options) VALUES ($1, $2, $3) "
+      "ON CONFLICT (night, platform) DO NOTHING",
+      {night, platform, options});
+}
+
+std::vector<NightPlatform> platforms_of_night(Connection& connection, std::int64_t night) {
+  std::vector<NightPlatform> platforms;
+  for (const Row& row : connection.query(
+           "SELECT platform, options, beat FROM night_platform WHERE night = $1 ORDER BY platform",
+           {night})) {
+    platforms.push_back({row.text(0), row.text(1), row.integer(2)});
+  }
+  return platforms;
+}
+
+}  // namespace understudy::fleet

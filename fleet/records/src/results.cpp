@@ -1,0 +1,149 @@
+#include "fleet/records/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "fleet/objects/digest.h"
+
+namespace understudy::fleet {
+namespace {
+
+constexpr const char* kColumns =
+    "r.id, r.benchmark_hash, r.platform, r.environment, r.night, r.date_utc, r.source, "
+    "r.median_ms, r.low_ms, r.high_ms, r.coverage, r.peak_bytes, r.classes, r.report";
+
+Result result_of(const Row& row) {
+  Result result;
+  result.id = row.integer(0);
+  result.benchmark_hash = row.text(1);
+  result.platform = row.text(2);
+  result.environment = row.integer(3);
+  result.night = row.integer(4);
+  result.date_utc = row.text(5);
+  result.source = row.text(6);
+  result.median_ms = row.real(7);
+  result.low_ms = row.real(8);
+  result.high_ms = row.real(9);
+  result.coverage = row.real(10);
+  result.peak_bytes = row.integer(11);
+  result.class_ms = nlohmann::json::parse(row.text(12)).get<std::map<std::string, double>>();
+  result.report = row.text(13);
+  return result;
+}
+
+std::vector<Result> results_of(const Rows& rows) {
+  std::vector<Result> results;
+  results.reserve(rows.size());
+  std::ranges::transform(rows, std::back_inserter(results), result_of);
+  return results;
+}
+
+}  // namespace
+
+std::int64_t put_environment(Connection& connection, const std::string& software,
+                             const std::string& json) {
+  const Rows rows = connection.query(
+      "INSERT INTO environment (hash, software, json) VALUES ($1, $2, $3) "
+      "ON CONFLICT (hash) DO UPDATE SET software = excluded.software RETURNING id",
+      {digest_of(json), software, json});
+  return rows.front().integer(0);
+}
+
+std::optional<EnvironmentRow> find_environment(Connection& connection, std::int64_t id) {
+  const Rows rows = connection.query("SELECT software, json FROM environment WHERE id = $1", {id});
+  if (rows.empty()) {
+    return std::nullopt;
+  }
+  return EnvironmentRow{rows.front().text(0), rows.front().text(1)};
+}
+
+void put_result(Connection& connection, const Result& result) {
+  connection.execute("INSERT INTO platform (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
+                     {result.platform});
+  const bool is_measured = result.source == kReplayed;
+  const std::string on_conflict =
+      is_measured ? "DO NOTHING"
+                  : "DO UPDATE SET median_ms = excluded.median_ms, low_ms = excluded.low_ms, "
+                    "high_ms = excluded.high_ms, date_utc = excluded.date_utc, "
+                    "environment = excluded.environment, classes = excluded.classes, "
+                    "peak_bytes = excluded.peak_bytes";
+  connection.execute(
+      "INSERT INTO result (benchmark_hash, platform, environment, night, date_utc, source, "
+      "median_ms, low_ms, high_ms, coverage, peak_bytes, classes, report) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
+      "ON CONFLICT (benchmark_hash, platform, night, source) " +
+          on_conflict,
+      {result.benchmark_hash, result.platform, result.environment, result.night, result.date_utc,
+       result.source, value_of(result.median_ms), value_of(result.low_ms), value_of(result.high_ms),
+       value_of(result.coverage), result.peak_bytes, nlohmann::json(result.class_ms).dump(),
+       result.report.empty() ? Value() : Value(result.report)});
+}
+
+std::vector<Result> series_of(Connection& connection, const std::string& benchmark_hash,
+                              const std::string& platform, std::size_t most,
+                              const std::string& source) {
+  std::vector<Result> results = results_of(connection.query(
+      fmt::format("SELECT {} FROM result r WHERE r.platform = $1 AND r.benchmark_hash = $2 AND "
+                  "r.source = $3 ORDER BY r.id DESC LIMIT {}",
+                  kColumns, most),
+      {platform, benchmark_hash, source}));
+  std::ranges::reverse(results);
+  return results;
+}
+
+std::vector<Result> newest_results(Connection& connection) {
+  // By index: one step a benchmark, platform and source, however long their series are.
+  return results_of(connection.query(fmt::format(
+      "SELECT {} FROM (SELECT DISTINCT b.benchmark_hash AS hash FROM benchmark b JOIN job j ON "
+      "j.benchmark = b.id) AS c CROSS JOIN platform p "
+      "JOIN result r ON r.id = (SELECT MAX(x.id) FROM result x WHERE x.platform = p.name AND "
+      "x.benchmark_hash = c.hash AND x.source = COALESCE((SELECT y.source FROM result y WHERE "
+      "y.platform = p.name AND y.benchmark_hash = c.hash AND y.source = 'replay' LIMIT 1), "
+      "'prediction')) ORDER BY r.platform, r.benchmark_hash",
+      kColumns)));
+}
+
+std::vector<SeriesName> series_with_results(Connection& connection, std::int64_t since_night) {
+  std::vector<SeriesName> names;
+  for (const Row& row : connection.query(
+           "SELECT DISTINCT benchmark_hash, platform FROM result WHERE night >= $1 AND source = "
+           "'replay' ORDER BY platform, benchmark_hash",
+           {since_night})) {
+    names.push_back({row.text(0), row.text(1)});
+  }
+  return names;
+}
+
+std::vector<SeriesName> series_of_benchmark(Connection& connection,
+                                            const std::string& benchmark_hash) {
+  std::vector<SeriesName> names;
+  for (const Row& row : connection.query(
+           "SELECT p.name FROM platform p WHERE EXISTS (SELECT 1 FROM result r WHERE r.platform = "
+           "p.name AND r.benchmark_hash = $1 AND r.source = 'replay') ORDER BY p.name",
+           {benchmark_hash})) {
+    names.push_back({benchmark_hash, row.text(0)});
+  }
+  return names;
+}
+
+std::int64_t count_results(Connection& connection) {
+  return connection.query("SELECT COUNT(*) FROM result").front().integer(0);
+}
+
+std::uint64_t forget_reports(Connection& connection, std::int64_t before_night) {
+  return connection.execute(
+      "UPDATE result SET report = NULL WHERE report IS NOT NULL AND night < $1", {before_night});
+}
+
+std::vector<std::string> report_objects(Connection& connection) {
+  std::vector<std::string> objects;
+  for (const Row& row :
+       connection.query("SELECT DISTINCT report FROM result WHERE report IS NOT NULL")) {
+    objects.push_back(row.text(0));
+  }
+  return objects;
+}
+
+}  // namespace understudy::fleet

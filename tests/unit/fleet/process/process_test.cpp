@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "et_schema/support/error.h"
+#include "fleet/process/node.h"
+#include "fleet/process/node_lock.h"
+#include "fleet/process/owner.h"
+#include "fleet/process/run_program.h"
+#include "testing/temporary_folder.h"
+
+namespace understudy::fleet {
+namespace {
+
+TEST(Programs, EndAsTheyEnd) {
+  const ProgramEnd end =
+      run_program({.words = {"sh", "-c", "echo out; echo err >&2; echo $WORD; exit 7"},
+                   .variables = {"WORD=w"}});
+  EXPECT_EQ(end.status, 7);
+  EXPECT_EQ(end.output, "out\nw\n");
+  EXPECT_EQ(end.errors, "err\n");
+  EXPECT_FALSE(end.timed_out);
+}
+
+TEST(Programs, ReadNothing) {
+  EXPECT_EQ(run_program({.words = {"cat"}}).status, 0);
+}
+
+TEST(Programs, ASignalIsAStatus) {
+  EXPECT_EQ(run_program({.words = {"sh", "-c", "kill -9 $$"}}).status, 128 + 9);
+}
+
+TEST(Programs, LongOutputIsCutAndDoesNotBlock) {
+  const ProgramEnd end = run_program(
+      {.words = {"sh", "-c",
+                 "head -c 3000000 /dev/zero; head -c 100000 /dev/zero >&2; echo end >&2"}});
+  EXPECT_EQ(end.status, 0);
+  EXPECT_EQ(end.output.size(), std::size_t{1} << 20U);
+  EXPECT_EQ(end.errors.size(), std::size_t{16} << 10U);
+  EXPECT_TRUE(end.errors.ends_with("end\n"));
+}
+
+TEST(Programs, TimeEndsThemWithWhatTheyStarted) {
+  const ProgramEnd end =
+      run_program({.words = {"sh", "-c", "sleep 1000 & wait"}, .timeout_s = 0.2});
+  EXPECT_TRUE(end.timed_out);
+  EXPECT_EQ(end.status, 128 + SIGTERM);
+}
+
+TEST(Programs, OneThatIsMissingIsNamed) {
+  try {
+    static_cast<void>(run_program({.words = {"/nowhere/program"}}));
+    FAIL() << "it ran";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.summary(), "a program cannot be started");
+    EXPECT_EQ(error.context().file, "/nowhere/program");
+  }
+}
+
+TEST(Owners, LiveAsLongAsTheirProcess) {
+  EXPECT_FALSE(is_certainly_gone(this_owner("1")));
+  EXPECT_NE(this_owner("1"), this_owner("2"));
+  EXPECT_FALSE(is_certainly_gone("elsewhere|boot|ns|1|1|1"));
+  EXPECT_FALSE(is_certainly_gone(""));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string owner = this_owner("1");
+    std::ignore = ::write(ends[1], owner.data(), owner.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string owner(4096, '\0');
+  owner.resize(static_cast<std::size_t>(::read(ends[0], owner.data(), owner.size())));
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_certainly_gone(owner));
+}
+
+TEST(Owners, AnotherProcessOfTheSameNumberIsAnother) {
+  std::string owner = this_owner("1");
+  const std::size_t part = owner.rfind('|');
+  const std::size_t start = owner.rfind('|', part - 1);
+  owner.replace(start + 1, part - start - 1, "1");  // began at boot
+  EXPECT_TRUE(is_certainly_gone(owner));
+}
+
+TEST(NodeLocks, ManyMayCompute) {
+  const testing_files::TemporaryFolder folder;
+  const NodeLock a(NodeUse::kComputing, folder.path() + "/lock");
+  const NodeLock b(NodeUse::kComputing, folder.path() + "/lock");
+}
+
+TEST(NodeLocks, WhoTimesIsAlone) {
+  const testing_files::TemporaryFolder folder;
+  const std::string path = folder.path() + "/lock";
+  std::atomic<int> inside = 0;
+  std::atomic<bool> was_alone = true;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 50; ++k) {
+        const bool times = i == 0;
+        const NodeLock lock(times ? NodeUse::kTiming : NodeUse::kComputing, path);
+        ++inside;
+        std::this_thread::yield();
+        was_alone = was_alone && (!times || inside == 1);
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_TRUE(was_alone);
+}
+
+TEST(NodeLocks, AProgramThatOutlivesItsWorkerHoldsTheNode) {
+  const testing_files::TemporaryFolder folder;
+  const std::string path = folder.path() + "/lock";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  pid_t child = 0;
+  {
+    const NodeLock lock(NodeUse::kTiming, path);
+    child = ::fork();
+    if (child == 0) {
+      ::close(ends[1]);
+      char end = 0;
+      std::ignore = ::read(ends[0], &end, 1);  // until the parent closes its end
+      ::_exit(0);
+    }
+  }
+  ::close(ends[0]);
+  auto other =
+      std::async(std::launch::async, [&path] { const NodeLock lock(NodeUse::kComputing, path); });
+  EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
+  other.get();
+}
+
+TEST(Nodes, HaveANameOfTheirKind) {
+  const std::string name = default_platform();
+  EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos);
+  EXPECT_TRUE(name.ends_with("-" + std::to_string(core_count()) + "c"));
+  EXPECT_EQ(now_utc().size(), std::string("2026-11-21T02:00:00Z").size());
+}
+
+}  // namespace
+}  // namespace understudy::fleet
