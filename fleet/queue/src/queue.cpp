@@ -137,22 +137,11 @@ WorkCounts count_work(Connection& connection, std::int64_t night,
   return counts;
 }
 
-std::vector<std::string> platforms_with_ready_work(Connection& connection, std::int64_t night) {
-  std::vector<std::string> platforms;
-  for (const Row& row : connection.query(
-           "SELECT DISTINCT platform FROM work WHERE night = $1 AND state = 'ready' AND "
-           "platform <> '' ORDER BY platform",
-           {night})) {
-    platforms.push_back(row.text(0));
-  }
-  return platforms;
-}
-
 void give_up_work(Connection& connection, std::int64_t night, const std::string& platform,
                   const std::string& outcome, const std::string& detail) {
   connection.execute(
       "UPDATE work SET state = 'done', outcome = $3, detail = $4 WHERE night = $1 AND "
-      "platform = $2 AND state = 'ready'",
+      "platform = $2 AND state <> 'done'",
       {night, platform, outcome, detail});
 }
 

@@ -84,10 +84,7 @@ struct WorkCounts {
                                     const std::vector<std::string>& kinds,
                                     const std::string& platform);
 
-/// Platforms with work that nobody has begun.
-[[nodiscard]] std::vector<std::string> platforms_with_ready_work(Connection& connection,
-                                                                 std::int64_t night);
-/// Ends what nobody has begun on a platform.
+/// Ends what is left on a platform, begun or not: who comes back with it finds it ended.
 void give_up_work(Connection& connection, std::int64_t night, const std::string& platform,
                   const std::string& outcome, const std::string& detail);
 

@@ -1,0 +1,40 @@
+#include "fleet/analysis/least_squares.h"
+
+#include <gtest/gtest.h>
+
+#include "fleet/analysis/medoids.h"
+
+namespace understudy::fleet {
+namespace {
+
+TEST(LeastSquares, FindWhatIsExact) {
+  const Columns columns = {{1, 0, 2}, {0, 3, 1}};
+  const std::vector<double> weights = non_negative_least_squares(columns, {2, 1.5, 4.5});
+  EXPECT_NEAR(weights[0], 2, 1e-8);
+  EXPECT_NEAR(weights[1], 0.5, 1e-8);
+  EXPECT_NEAR(residual_of(columns, weights, {2, 1.5, 4.5}), 0, 1e-8);
+}
+
+TEST(LeastSquares, NoWeightIsNegative) {
+  const std::vector<double> weights = non_negative_least_squares({{1, 0}, {1, 1}}, {1, -1});
+  EXPECT_NEAR(weights[0], 1, 1e-8);
+  EXPECT_EQ(weights[1], 0);
+  EXPECT_EQ(non_negative_least_squares({{0, 0}}, {1, 1}).front(), 0);
+}
+
+TEST(Medoids, AreTheMiddlesOfTheirClusters) {
+  const Columns columns = {{0.0}, {1.0}, {2.0}, {100.0}, {101.0}, {102.0}};
+  EXPECT_EQ(medoids_of(columns, std::vector<double>(6, 1.0), 2), (std::vector<std::size_t>{1, 4}));
+}
+
+TEST(Medoids, WeightPulls) {
+  const Columns columns = {{0.0}, {1.0}, {2.0}};
+  EXPECT_EQ(medoids_of(columns, {1, 1, 10}, 1), std::vector<std::size_t>{2});
+}
+
+TEST(Medoids, MoreThanThereAreAreAll) {
+  EXPECT_EQ(medoids_of({{0.0}, {1.0}}, {1, 1}, 5).size(), 2U);
+}
+
+}  // namespace
+}  // namespace understudy::fleet

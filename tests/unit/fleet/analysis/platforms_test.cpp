@@ -1,0 +1,89 @@
+#include "fleet/analysis/platforms.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::fleet {
+namespace {
+
+PlatformTime time_of(double ms, double error = 0.01) {
+  return {ms,
+          ms * (1 - error),
+          ms * (1 + error),
+          false,
+          {{"matmul", ms * 0.6}, {"elementwise", ms * 0.3}}};
+}
+
+TEST(Platforms, RatiosAreWeighted) {
+  const std::vector<PlatformRow> rows = {
+      {"a", "h1", 3, {{"old", time_of(10)}, {"new", time_of(5)}}},
+      {"b", "h2", 1, {{"old", time_of(10)}, {"new", time_of(10)}}},
+      {"c", "h3", 4, {{"old", time_of(10)}}}};
+  const PlatformComparison comparison = compare_platforms(rows, "old");
+  ASSERT_EQ(comparison.platforms.size(), 2U);
+  const PlatformSummary& first = comparison.platforms.front();
+  EXPECT_EQ(first.platform, "new");
+  EXPECT_EQ(first.benchmarks, 2U);
+  EXPECT_DOUBLE_EQ(first.weight_covered, 0.5);
+  EXPECT_DOUBLE_EQ(first.ratio.value, (3 * 0.5 + 1 * 1.0) / 4);
+  EXPECT_LE(first.ratio.low, first.ratio.value);
+  EXPECT_GE(first.ratio.high, first.ratio.value);
+  EXPECT_EQ(comparison.common, 2U);
+}
+
+TEST(Platforms, ClassesAddUpToTheRatio) {
+  std::vector<PlatformRow> rows = {{"a", "h", 1, {{"old", time_of(10)}, {"new", time_of(10)}}}};
+  rows[0].times["new"].median_ms = 8;
+  rows[0].times["new"].class_ms = {{"matmul", 4.5}, {"elementwise", 3}};
+  const PlatformSummary summary = compare_platforms(rows, "old").platforms.front();
+  double sum = 0;
+  for (const ClassPart& part : summary.classes) {
+    sum += part.part;
+  }
+  EXPECT_NEAR(sum, summary.ratio.value - 1, 1e-12);
+  EXPECT_EQ(summary.classes.front().name, "matmul");
+  EXPECT_NEAR(summary.classes.front().part, -0.15, 1e-12);
+}
+
+TEST(Platforms, RankingKnowsHowSureItIs) {
+  std::vector<PlatformRow> rows;
+  for (int i = 0; i < 10; ++i) {
+    rows.push_back({"job" + std::to_string(i),
+                    "h" + std::to_string(i),
+                    1,
+                    {{"slow", time_of(10)}, {"fast", time_of(5)}, {"fast too", time_of(5)}}});
+  }
+  const PlatformComparison comparison = compare_platforms(rows, "slow");
+  ASSERT_EQ(comparison.platforms.size(), 3U);
+  EXPECT_EQ(comparison.platforms.back().platform, "slow");
+  EXPECT_DOUBLE_EQ(comparison.faster_than_next[1], 1);
+  EXPECT_GT(comparison.faster_than_next[0], 0.2);
+  EXPECT_LT(comparison.faster_than_next[0], 0.8);
+  EXPECT_DOUBLE_EQ(comparison.platforms.back().first_probability, 0);
+}
+
+TEST(Platforms, PredictionsAreCounted) {
+  std::vector<PlatformRow> rows = {{"a", "h", 1, {{"old", time_of(10)}, {"new", time_of(5)}}}};
+  rows[0].times["new"].is_predicted = true;
+  EXPECT_EQ(compare_platforms(rows, "old").platforms.front().predicted, 1U);
+}
+
+TEST(Platforms, ABaselineWithoutResultsIsRefused) {
+  try {
+    static_cast<void>(compare_platforms({{"a", "h", 1, {{"old", time_of(10)}}}}, "gone"));
+    FAIL() << "it was taken";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "the baseline has no results of the jobs' benchmarks\n"
+              "  field: --baseline\n"
+              "  expected: old\n"
+              "  got: gone\n"
+              "  hint: fleet nightly on that platform, or another baseline");
+  }
+}
+
+}  // namespace
+}  // namespace understudy::fleet

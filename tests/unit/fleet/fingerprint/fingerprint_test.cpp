@@ -1,0 +1,134 @@
+#include "fleet/fingerprint/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+#include "fleet/fingerprint/drift.h"
+
+namespace understudy::fleet {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+
+class BenchMaker {
+ public:
+  SlotId slot(std::vector<std::int64_t> sizes, bool external) {
+    std::int64_t elements = 1;
+    for (const std::int64_t size : sizes) {
+      elements *= size;
+    }
+    program_.storages.push_back({.device = {}, .bytes = 4 * elements, .external = external});
+    et_schema::Slot slot;
+    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size() - 1);
+    slot.dtype = et_schema::DType::kFloat32;
+    slot.sizes = std::move(sizes);
+    slot.external = external;
+    program_.slots.push_back(std::move(slot));
+    return static_cast<SlotId>(program_.slots.size() - 1);
+  }
+
+  void call(const std::string& name, SlotId in, SlotId out, std::int64_t host_ns) {
+    Instruction instruction;
+    instruction.name = name;
+    instruction.args = {Argument{Argument::SlotRef{in}}};
+    instruction.results = {Argument{Argument::SlotRef{out}}};
+    if (host_ns > 0) {
+      instruction.timing = et_schema::Timing{.host_ns = host_ns};
+    }
+    program_.instructions.push_back(std::move(instruction));
+  }
+
+  Bench bench() {
+    Bench made;
+    made.programs = {program_};
+    return made;
+  }
+
+ private:
+  Program program_;
+};
+
+Fingerprint print_of(std::int64_t rows, std::int64_t mm_ns, std::int64_t relu_ns) {
+  BenchMaker maker;
+  const SlotId in = maker.slot({rows, 8}, true);
+  const SlotId middle = maker.slot({rows, 4}, false);
+  const SlotId out = maker.slot({rows, 4}, false);
+  maker.call("aten::mm", in, middle, mm_ns);
+  maker.call("aten::relu", middle, out, relu_ns);
+  return fingerprint_of(maker.bench());
+}
+
+TEST(Fingerprints, TellSharesCallsShapesAndMemory) {
+  const Fingerprint print = print_of(16, 300, 100);
+  EXPECT_TRUE(print.is_timed);
+  EXPECT_DOUBLE_EQ(print.class_share.at("matmul"), 0.75);
+  EXPECT_DOUBLE_EQ(print.class_share.at("elementwise"), 0.25);
+  EXPECT_EQ(print.operators.at("aten::mm").calls, 1U);
+  EXPECT_EQ(print.operators.at("aten::mm").shapes, "16×8");
+  EXPECT_EQ(print.external_bytes, 16U * 8 * 4);
+  EXPECT_EQ(print.live_peak_bytes, 2U * 16 * 4 * 4);
+}
+
+TEST(Fingerprints, WithoutRecordedTimesSharesAreOfCalls) {
+  const Fingerprint print = print_of(16, 0, 0);
+  EXPECT_FALSE(print.is_timed);
+  EXPECT_DOUBLE_EQ(print.class_share.at("matmul"), 0.5);
+}
+
+TEST(Fingerprints, ComeBackFromTheirText) {
+  Fingerprint print = print_of(16, 300, 100);
+  print.collectives["allreduce"] = {3, 4096};
+  print.step_ms = 1.5;
+  const std::string text = to_json(print);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(to_json(parse_fingerprint(text, "f")), text);
+}
+
+TEST(Fingerprints, OtherTextsAreRefused) {
+  try {
+    static_cast<void>(
+        parse_fingerprint(R"({"format":"understudy-fingerprint","version":1})", "job"));
+    FAIL() << "it was read";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "the fingerprint cannot be read\n"
+              "  file: job\n"
+              "  field: world_size\n"
+              "  expected: a field\n"
+              "  got: nothing\n"
+              "  hint: fleet nightly --regenerate makes it anew");
+  }
+}
+
+TEST(Drifts, TheSameWorkHasNone) {
+  const Drift drift = drift_between(print_of(16, 300, 100), print_of(16, 300, 100));
+  EXPECT_EQ(drift.distance, 0);
+  EXPECT_EQ(sentence_of(drift), "nothing moved");
+}
+
+TEST(Drifts, SayWhatMoved) {
+  const Drift drift = drift_between(print_of(16, 300, 100), print_of(64, 300, 300));
+  EXPECT_DOUBLE_EQ(drift.moves.front().distance, drift.distance);
+  EXPECT_EQ(sentence_of(drift),
+            "aten::mm 16×8 → 64×8, memory 0.0 → 0.0 MiB, matmul 75 → 50 % of the time");
+}
+
+TEST(Drifts, ASmallStepIsASmallDistance) {
+  EXPECT_LT(drift_between(print_of(1000, 300, 100), print_of(1010, 300, 101)).distance, 0.02);
+}
+
+TEST(Drifts, NothingInCommonIsOne) {
+  BenchMaker other;
+  const SlotId in = other.slot({4}, true);
+  other.call("aten::sort", in, other.slot({4}, false), 10);
+  EXPECT_DOUBLE_EQ(drift_between(print_of(16, 300, 100), fingerprint_of(other.bench())).distance,
+                   1);
+}
+
+}  // namespace
+}  // namespace understudy::fleet
