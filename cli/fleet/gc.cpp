@@ -98,6 +98,9 @@ bool is_old(const std::filesystem::path& path, double age_s) {
   return !error && std::chrono::duration<double>(age).count() >= age_s;
 }
 
+/// Ends a transaction that was only to count.
+class TakenBack {};
+
 struct Freed {
   std::size_t benchmarks = 0;
   std::size_t reports = 0;
@@ -124,12 +127,12 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
     freed.benchmarks = unused.size();
     referred = referred_objects(connection);
     if (arguments.dry_run) {
-      throw Finished{};  // takes the transaction back
+      throw TakenBack{};
     }
   };
   try {
     fleet::in_transaction(connection, forget);
-  } catch (const Finished&) {
+  } catch (const TakenBack&) {
     // Counted, not done.
   }
   for (const fleet::StoredObject& object : store.list()) {

@@ -20,8 +20,8 @@ std::string quoted(const std::string& word) {
 std::string worker_line(const fleet::NightOptions& options, const std::string& program,
                         const std::string& kind) {
   std::string line = quoted(program);
-  std::vector<std::string> words = {"worker", options.url, "--store", options.store,
-                                    "--only", kind,        "--quiet"};
+  std::vector<std::string> words = {"worker", options.url, "--store", options.store, "--only",
+                                    kind,     "--jobs",    "1",       "--quiet"};
   if (!options.platform.empty()) {
     words.insert(words.end(), {"--platform", options.platform});
   }

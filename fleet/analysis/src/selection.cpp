@@ -275,7 +275,8 @@ class Selector {
   }
 
   [[nodiscard]] double error_of(const Subset& subset) const {
-    double error = fleet_.mix_distance(subset.places, subset.weights);
+    // The bound of a ratio that follows from classes: docs/metrics.md, "Fleet".
+    double error = 2 * fleet_.mix_distance(subset.places, subset.weights);
     for (std::size_t i = 1; i < options_.choose_on.size(); ++i) {
       error = std::fmax(error, ratio_error(subset, options_.choose_on[i], options_.choose_on[0]));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace understudy::fleet {
@@ -44,6 +45,20 @@ struct Farthest {
     }
   }
 };
+
+/// "1.0 → 4.0 KiB", in the unit of the larger.
+std::string bytes_text(double a, double b) {
+  constexpr double kStep = 1024;
+  std::string_view unit = "KiB";
+  double scale = kStep;
+  for (const std::string_view larger : {"MiB", "GiB"}) {
+    if (std::max(a, b) >= scale * kStep) {
+      scale *= kStep;
+      unit = larger;
+    }
+  }
+  return fmt::format("{:.1f} → {:.1f} {}", a / scale, b / scale, unit);
+}
 
 /// Half of the sum of what shares differ by: the total variation of two distributions.
 Move classes_move(const Fingerprint& a, const Fingerprint& b) {
@@ -101,7 +116,6 @@ Move shapes_move(const Fingerprint& a, const Fingerprint& b) {
 }
 
 Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
-  constexpr double kMiB = 1024.0 * 1024.0;
   Farthest farthest;
   double larger = 0;
   for (const std::string& name : names_of(a.collectives, b.collectives)) {
@@ -111,9 +125,9 @@ Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
     larger += std::max(in_a, in_b);
   }
   return {"collectives", larger > 0 ? farthest.sum / larger : 0,
-          fmt::format("{} {:.1f} → {:.1f} MiB", farthest.name,
-                      static_cast<double>(value_in(a.collectives, farthest.name).bytes) / kMiB,
-                      static_cast<double>(value_in(b.collectives, farthest.name).bytes) / kMiB)};
+          farthest.name + " " +
+              bytes_text(static_cast<double>(value_in(a.collectives, farthest.name).bytes),
+                         static_cast<double>(value_in(b.collectives, farthest.name).bytes))};
 }
 
 double one_minus_ratio(double a, double b) {
@@ -122,12 +136,11 @@ double one_minus_ratio(double a, double b) {
 }
 
 Move memory_move(const Fingerprint& a, const Fingerprint& b) {
-  constexpr double kMiB = 1024.0 * 1024.0;
   const auto bytes = [](const Fingerprint& print) {
     return static_cast<double>(print.live_peak_bytes + print.external_bytes);
   };
   return {"memory", one_minus_ratio(bytes(a), bytes(b)),
-          fmt::format("memory {:.1f} → {:.1f} MiB", bytes(a) / kMiB, bytes(b) / kMiB)};
+          "memory " + bytes_text(bytes(a), bytes(b))};
 }
 
 Move ranks_move(const Fingerprint& a, const Fingerprint& b) {

@@ -1,5 +1,6 @@
 #include "fleet/nightly/plan.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -79,6 +80,13 @@ class DueFinder {
   std::map<std::int64_t, Benchmark> benchmarks_;
 };
 
+/// As the first one on the platform said.
+bool is_generate_only(Connection& connection, std::int64_t night, const std::string& platform) {
+  const std::vector<NightPlatform> rows = platforms_of_night(connection, night);
+  const auto row = std::ranges::find(rows, platform, &NightPlatform::platform);
+  return row != rows.end() && parse_replay_options(row->options).generate_only;
+}
+
 }  // namespace
 
 std::int64_t plan_night(Connection& connection, const ObjectStore& store,
@@ -102,7 +110,7 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
       }
     }
     join_night(connection, id, options.platform, to_json(options.replay));
-    if (options.replay.generate_only) {
+    if (is_generate_only(connection, id, options.platform)) {
       return;
     }
     // Of a night that was open: what is made in it is replayed once it is made; the rest is here.

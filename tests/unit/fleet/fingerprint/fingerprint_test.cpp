@@ -115,7 +115,7 @@ TEST(Drifts, SayWhatMoved) {
   const Drift drift = drift_between(print_of(16, 300, 100), print_of(64, 300, 300));
   EXPECT_DOUBLE_EQ(drift.moves.front().distance, drift.distance);
   EXPECT_EQ(sentence_of(drift),
-            "aten::mm 16×8 → 64×8, memory 0.0 → 0.0 MiB, matmul 75 → 50 % of the time");
+            "aten::mm 16×8 → 64×8, memory 1.0 → 4.0 KiB, elementwise 25 → 50 % of the time");
 }
 
 TEST(Drifts, ASmallStepIsASmallDistance) {

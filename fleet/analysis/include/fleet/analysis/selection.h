@@ -56,7 +56,7 @@ struct Selection {
   double other_mix_distance = 0;   ///< of the other method
   double random_mix_distance = 0;  ///< median of random subsets
   double cost_s = 0;
-  double error = 0;  ///< the largest of mix distance and errors on platforms that were looked at
+  double error = 0;  ///< the largest of twice the mix distance and errors on `choose_on`
   bool met_max_error = true;
   std::vector<RatioCheck> checks;
 };

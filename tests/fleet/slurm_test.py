@@ -1,0 +1,115 @@
+"""A night on a real Slurm: munged, slurmctld and slurmd of this test's own, on loopback, in a temporary folder."""
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from small_fleet import SmallFleet, expected_objects, faults_of  # noqa: E402
+
+BIN = "build/release/bin"
+JOBS = 20
+CONF = """ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={node}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} State=UNKNOWN
+PartitionName=night Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Slurm:
+    """The three daemons, in the foreground, as children of ours."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir(parents=True)
+        os.chmod(self.folder, 0o755)
+        key = self.folder / "munge.key"
+        key.write_bytes(secrets.token_bytes(1024))
+        key.chmod(0o400)
+        conf = self.folder / "slurm.conf"
+        conf.write_text(CONF.format(host=socket.gethostname(), folder=self.folder, controller=free_port(), node=free_port(), cores=len(os.sched_getaffinity(0))))
+        os.environ["SLURM_CONF"] = str(conf)
+        self.children = [
+            self.start("munged", "--foreground", "--force", f"--key-file={key}", f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munged.pid", f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/seed"),
+        ]
+        self.wait_for(lambda: (self.folder / "munge.socket").exists())
+        self.children.append(self.start("slurmctld", "-D", "-f", conf))
+        self.children.append(self.start("slurmd", "-D", "-f", conf, "-N", socket.gethostname()))
+        self.wait_for(lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False).stdout)
+
+    def start(self, *words):
+        log = open(self.folder / f"{words[0]}.out", "w", encoding="utf-8")  # noqa: SIM115: the child's
+        return subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def wait_for(self, is_there):
+        end = time.monotonic() + 120
+        while not is_there():
+            if time.monotonic() > end:
+                raise AssertionError("Slurm did not come up: " + "".join(path.read_text(errors="replace")[-2000:] for path in self.folder.glob("*.log")))
+            time.sleep(0.2)
+
+    def stop(self):
+        for child in reversed(self.children):
+            child.terminate()
+        for child in self.children:
+            child.wait()
+
+
+class SlurmNight(unittest.TestCase):
+    def test_a_night_of_twenty_jobs(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            slurm = Slurm(Path(scratch) / "slurm")
+            try:
+                self.run_night(Path(scratch))
+            finally:
+                slurm.stop()
+
+    def run_night(self, scratch):
+        expected = expected_objects(scratch / "undisturbed", BIN)
+        folder = scratch / "fleet"
+        folder.mkdir()
+        fleet = SmallFleet(folder, BIN, JOBS)
+        night = json.loads(fleet.run("nightly", "--engine", "slurm", "--jobs", "2", "--generate-only", "--format", "json"))
+        self.assertEqual((night["made"], night["broken"]), (JOBS, []))
+        self.assertEqual(faults_of(fleet, expected, []), [])
+        submitted = fleet.rows("SELECT COUNT(DISTINCT owner) FROM work")[0][0]
+        self.assertLessEqual(submitted, 2)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    if os.geteuid() != 0 or not all(shutil.which(name) for name in ("munged", "slurmctld", "slurmd")):
+        sys.exit("it takes root and Debian's slurm-wlm and munge")
+    unittest.main()
