@@ -134,7 +134,8 @@ int fleet_import(int argc, char** argv) {
       fleet::put_result(*connection, result);
     }
   });
-  print_output(fmt::format("{} predictions for {}\n", results.size(), arguments.platform));
+  print_output(fmt::format("{} prediction{} for {}\n", results.size(),
+                           results.size() == 1 ? "" : "s", arguments.platform));
   return kStatusOk;
 }
 

@@ -60,12 +60,12 @@ std::string night_text(const std::string& summary) {
   const Json night = Json::parse(summary);
   const Json& unchanged = night.at("unchanged");
   std::string text = fmt::format(
-      "Night {}: {}\n{} jobs: {} unchanged by their files' times, {} by content, {} made anew; {} "
+      "Night {}: {}\n{} job{}: {} unchanged by their files' times, {} by content, {} made anew; {} "
       "replayed\n",
       night.at("night").get<std::int64_t>(), verdict_of(night),
-      night.at("jobs").get<std::int64_t>(), unchanged.at("by_time").get<std::int64_t>(),
-      unchanged.at("by_content").get<std::int64_t>(), night.at("made").get<std::int64_t>(),
-      night.at("replayed").get<std::int64_t>());
+      night.at("jobs").get<std::int64_t>(), night.at("jobs") == 1 ? "" : "s",
+      unchanged.at("by_time").get<std::int64_t>(), unchanged.at("by_content").get<std::int64_t>(),
+      night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>());
   text += section(night, "broken", "Broken");
   text += section(night, "slower", "Slower");
   text += section(night, "faster", "Faster");

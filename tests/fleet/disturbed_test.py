@@ -46,7 +46,7 @@ class Disturbed(unittest.TestCase):
         fleet = self.fleet()
         for name in fleet.names:  # as old as traces are in the morning
             os.utime(fleet.folder / "jobs" / name / "et.json.gz", (1e9, 1e9))
-        time.sleep(2.1)  # and not just written, by their change time either
+        time.sleep(3.1)  # and not just written, by their change time either
         self.assertEqual(self.night(fleet)["made"], 6)
         night = self.night(fleet)
         self.assertEqual((night["unchanged"]["by_time"], night["unchanged"]["by_content"], night["made"]), (6, 0, 0))

@@ -199,8 +199,10 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
       }
     }
     const auto first = std::ranges::min_element(sums) - sums.begin();
-    comparison.platforms[static_cast<std::size_t>(first)].first_probability +=
-        1.0 / static_cast<double>(kResamples);
+    comparison.platforms[static_cast<std::size_t>(first)].first_probability += 1;
+  }
+  for (PlatformSummary& summary : comparison.platforms) {
+    summary.first_probability /= static_cast<double>(kResamples);
   }
 }
 

@@ -54,8 +54,8 @@ TEST(ChangePoints, WithoutOtavaItIsSaid) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "Otava could not look for change points\n"
-              "  file: /bin/false\n"
-              "  hint: install it there: pip install apache-otava");
+              "  file:     /bin/false\n"
+              "  hint:     install it there: pip install apache-otava");
   }
 }
 

@@ -78,10 +78,10 @@ TEST(Platforms, ABaselineWithoutResultsIsRefused) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "the baseline has no results of the jobs' benchmarks\n"
-              "  field: --baseline\n"
+              "  field:    --baseline\n"
               "  expected: old\n"
-              "  got: gone\n"
-              "  hint: fleet nightly on that platform, or another baseline");
+              "  got:      gone\n"
+              "  hint:     fleet nightly on that platform, or another baseline");
   }
 }
 

@@ -84,8 +84,8 @@ TEST(Selections, NothingIsRefused) {
     EXPECT_EQ(et_schema::to_text(error),
               "there is nothing to select from\n"
               "  expected: jobs with benchmarks and weights above 0\n"
-              "  got: 0 jobs\n"
-              "  hint: fleet nightly makes the benchmarks");
+              "  got:      0 jobs\n"
+              "  hint:     fleet nightly makes the benchmarks");
   }
 }
 

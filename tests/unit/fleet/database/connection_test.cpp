@@ -85,8 +85,8 @@ TEST_P(Databases, PatienceEnds) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "the fleet's database does not answer\n"
-              "  got: the table is locked\n"
-              "  hint: see what holds it; what was finished is kept, run the command again");
+              "  got:      the table is locked\n"
+              "  hint:     see what holds it; what was finished is kept, run the command again");
   }
 }
 
@@ -100,8 +100,8 @@ TEST_P(Databases, NewerTablesAreRefused) {
     EXPECT_EQ(et_schema::to_text(error),
               "the fleet was made by a newer version\n"
               "  expected: tables of version 1 or older\n"
-              "  got: 99\n"
-              "  hint: update Understudy on this machine");
+              "  got:      99\n"
+              "  hint:     update Understudy on this machine");
   }
 }
 
@@ -178,10 +178,10 @@ TEST(Sqlite, NoFleetIsThere) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "no fleet is there\n"
-              "  file: /nowhere/fleet.db\n"
+              "  file:     /nowhere/fleet.db\n"
               "  expected: a fleet's database\n"
-              "  got: no such file\n"
-              "  hint: make one: fleet init /nowhere/fleet.db");
+              "  got:      no such file\n"
+              "  hint:     make one: fleet init /nowhere/fleet.db");
   }
 }
 

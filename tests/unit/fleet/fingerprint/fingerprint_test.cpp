@@ -97,11 +97,11 @@ TEST(Fingerprints, OtherTextsAreRefused) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "the fingerprint cannot be read\n"
-              "  file: job\n"
-              "  field: world_size\n"
-              "  expected: a field\n"
-              "  got: nothing\n"
-              "  hint: fleet nightly --regenerate makes it anew");
+              "  file:     job\n"
+              "  field:    world_size\n"
+              "  expected: this key\n"
+              "  got:      none\n"
+              "  hint:     fleet nightly --regenerate makes it anew");
   }
 }
 

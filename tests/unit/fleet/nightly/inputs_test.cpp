@@ -49,12 +49,12 @@ TEST(Inputs, NoneAreRefused) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "a job's traces cannot be read\n"
-              "  file: " +
+              "  file:     " +
                   folder.path() +
                   "\n"
                   "  expected: traces of all ranks: a file, an archive or a folder\n"
-                  "  got: an empty folder\n"
-                  "  hint: fleet add with the right path, or fleet remove");
+                  "  got:      an empty folder\n"
+                  "  hint:     fleet add with the right path, or fleet remove");
   }
   EXPECT_THROW(static_cast<void>(input_state(folder.path() + "/none")), et_schema::Error);
 }

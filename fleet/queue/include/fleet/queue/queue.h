@@ -17,8 +17,9 @@ inline constexpr const char* kReplayWork = "replay";      ///< subject: a benchm
 
 /// Seconds in which a worker that lives is heard of.
 inline constexpr double kLeaseSeconds = 30;
-/// So often a piece of work is begun; who ends its worker each time is given up.
-inline constexpr std::int64_t kMostAttempts = 3;
+/// So often a piece of work is begun. Whoever kills workers does not break jobs so; what ends its
+/// worker each time does.
+inline constexpr std::int64_t kMostAttempts = 10;
 
 /// One piece of work of a night, in the hands of a worker.
 struct WorkItem {
