@@ -97,6 +97,7 @@ Arguments read_arguments(int argc, char** argv) {
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   set_budget(arguments);
+  arguments.options.baseline = arguments.time_on;
   return arguments;
 }
 

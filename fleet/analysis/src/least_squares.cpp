@@ -15,7 +15,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 std::vector<double> non_negative_least_squares(const Columns& columns,
                                                const std::vector<double>& target) {
-  constexpr int kMostRounds = 5000;
+  constexpr int kMostRounds = 20000;
   constexpr double kSettled = 1e-10;
   const std::size_t count = columns.size();
   std::vector<std::vector<double>> products(count, std::vector<double>(count));

@@ -19,7 +19,7 @@ namespace {
 using Places = std::vector<std::size_t>;
 
 constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth of the time
-constexpr double kTotalScale = 10;     // that weights add up to one comes before all else
+constexpr double kTotalScale = 1;      // weights add up to one, too
 constexpr std::size_t kResamples = 200;
 
 double quantile(std::vector<double> values, double share) {
@@ -350,7 +350,10 @@ class Selector {
     std::iota(all.begin(), all.end(), std::size_t{0});
     for (const std::string& baseline : names) {
       for (const std::string& platform : names) {
-        if (platform <= baseline) {
+        const bool is_asked_for = options_.baseline.empty()
+                                      ? platform > baseline
+                                      : baseline == options_.baseline && platform != baseline;
+        if (!is_asked_for) {
           continue;
         }
         const auto whole = ratio_of(all, fleet_.weights(), platform, baseline);

@@ -35,7 +35,7 @@ std::vector<Candidate> fleet_of(std::size_t count) {
 
 TEST(Selections, StandForTheFleetOnPlatformsThatWereNotLookedAt) {
   const Selection selection =
-      select_jobs(fleet_of(60), {.most_jobs = 6, .choose_on = {}, .seed = 3});
+      select_jobs(fleet_of(60), {.most_jobs = 6, .baseline = "old", .seed = 3});
   EXPECT_EQ(selection.jobs.size(), 6U);
   double sum = 0;
   for (const SelectedJob& job : selection.jobs) {

@@ -22,13 +22,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Databases, ::testing::ValuesIn(database_kinds())
 TEST_P(Databases, ValuesComeBackAsTheyWere) {
   const auto connection = open();
   connection->execute(
-      "CREATE TABLE thing (number BIGINT, share DOUBLE PRECISION, words TEXT, nothing TEXT)");
+      "CREATE TABLE thing (number BIGINT, share DOUBLE PRECISION, words TEXT, empty TEXT)");
   const double third = 1.0 / 3.0;
   const std::string words = "line\none ' \" $1 é → ☃";
   EXPECT_EQ(connection->execute("INSERT INTO thing VALUES ($1, $2, $3, $4)",
                                 {std::numeric_limits<std::int64_t>::min(), third, words, Value()}),
             1U);
-  const Rows rows = connection->query("SELECT number, share, words, nothing FROM thing");
+  const Rows rows = connection->query("SELECT number, share, words, empty FROM thing");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].integer(0), std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(rows[0].real(1), third);

@@ -1,5 +1,6 @@
 #include "fleet/nightly/inputs.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

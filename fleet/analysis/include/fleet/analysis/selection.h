@@ -22,11 +22,14 @@ struct Candidate {
 };
 
 struct SelectionOptions {
-  std::size_t most_jobs = 0;           ///< 0: no bound
-  double most_seconds = 0;             ///< 0: no bound
-  double max_error = 0;                ///< stop as soon as the error is below; 0: use the budget
-  std::vector<std::string> choose_on;  ///< platforms whose times may be looked at; else none
-  std::size_t random_subsets = 200;    ///< to hold it against
+  std::size_t most_jobs = 0;  ///< 0: no bound
+  double most_seconds = 0;    ///< 0: no bound
+  double max_error = 0;       ///< stop as soon as the error is below; 0: use the budget
+  std::vector<std::string> choose_on = {};  ///< platforms whose times may be looked at; else none
+  /// Ratios are checked against this platform, whose time the shares and weights are of; empty: of
+  /// each two the one that comes first by name.
+  std::string baseline = {};
+  std::size_t random_subsets = 200;  ///< to hold it against
   std::uint64_t seed = 1;
 };
 
