@@ -24,6 +24,7 @@ constexpr const char* kExamples =
     "  predict bench.et --recorded --what-if 'host x0'  what a host that costs nothing would give\n"
     "  predict bench.et --recorded --world-size 64      a data-parallel job on more ranks\n"
     "  predict bench.et --recorded --trace out.json     the timeline, for ui.perfetto.dev\n"
+    "  predict bench.et --recorded --format html > p.html   the prediction as a page\n"
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json --threads 2\n"
     "                                                   by what calibrate measured\n"
@@ -158,10 +159,16 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
        .failure = "the result could not be written"});
   add_options(*app, arguments, overlap, what_if);
   add_table_options(*app, table);
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
   parse_arguments(*app, argc, argv);
   if (!table.table.empty()) {
+    if (arguments.as_page) {
+      throw et_schema::usage_error("there is no page of single operators",
+                                   {.field = "--format html",
+                                    .expected = "a step: a benchmark or traces",
+                                    .got = "--operators"});
+    }
     table.platform = arguments.platform;
     table.card = arguments.card;
     table.threads = arguments.threads;

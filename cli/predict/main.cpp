@@ -10,13 +10,18 @@
 #include "et_schema/support/output_file.h"
 #include "predict/arguments.h"
 #include "predict/operators.h"
+#include "predict/page.h"
 #include "predict/predict_step.h"
 #include "predict/render.h"
 
 namespace understudy::cli {
 namespace {
 
-std::string rendered(const PredictArguments& arguments, const et_schema::Prediction& prediction) {
+std::string rendered(const PredictArguments& arguments, const PredictedStep& step) {
+  const et_schema::Prediction& prediction = step.prediction;
+  if (arguments.as_page) {
+    return pages::to_html(prediction_as_page(prediction, step.trace));
+  }
   switch (arguments.format) {
     case Format::kJson:
       return et_schema::to_json(prediction);
@@ -49,7 +54,7 @@ int predict(const PredictArguments& arguments) {
   }
   progress.clear();
   if (!arguments.quiet || arguments.report.empty()) {
-    print_output(rendered(arguments, step.prediction));
+    print_output(rendered(arguments, step));
   }
   return kStatusOk;
 }

@@ -133,7 +133,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   } else if (arguments.recorded && !arguments.world_size) {
     play_recorded_steps(job, simulation, prediction);
   }
-  if (!arguments.trace.empty()) {
+  if (!arguments.trace.empty() || arguments.as_page) {
     step.trace = predictor::chrome_trace(job, simulation);
   }
   return step;

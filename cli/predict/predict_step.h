@@ -10,7 +10,7 @@ namespace understudy::cli {
 
 struct PredictedStep {
   et_schema::Prediction prediction;
-  std::string trace;  ///< empty unless --trace asks for it
+  std::string trace;  ///< empty unless --trace asks for it, or a page needs it
 };
 
 [[nodiscard]] PredictedStep predict_step(const PredictArguments& arguments, Progress& progress);

@@ -1,4 +1,5 @@
 understudy_golden(predict
+  page page_of_operators
   help no_platform operators operators_card operators_output platform_newer platform_other unknown_device unmodelled)
 understudy_golden(predict
   bad_what_if csv dlrm_world_size explain idle_what_if json no_costs no_such_file overlap platform_step
