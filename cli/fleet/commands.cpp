@@ -18,6 +18,7 @@ const std::vector<FleetCommand>& fleet_commands() {
       {"history", "Nights, and results over them", fleet_history},
       {"drift", "How far jobs have moved, and what moved", fleet_drift},
       {"platforms", "Platforms against each other", fleet_platforms},
+      {"report", "Writes the fleet as a site of static pages", fleet_report},
       {"select", "The few jobs that stand for all", fleet_select},
       {"gc", "Frees what nothing refers to; copies the database", fleet_gc},
       {"verify", "Checks the hash of everything stored", fleet_verify},
@@ -44,6 +45,7 @@ std::string fleet_help() {
       "  fleet nightly fleet.db --jobs 2             safe to kill, to rerun, to start twice\n"
       "  fleet history fleet.db ads                  one job's results, night by night\n"
       "  fleet platforms fleet.db --baseline a100    ratios, ranking, what drives them\n"
+      "  fleet report fleet.db -o site/              pages for a browser: site/index.html\n"
       "  fleet select fleet.db --budget 20 --max-error 0.03 -o subset.yaml\n"
       "\nEXIT STATUS\n"
       "  that of the command; 2 for a command that is not known\n";

@@ -17,6 +17,7 @@ int fleet_init(int argc, char** argv);
 int fleet_jobs(int argc, char** argv);
 int fleet_nightly(int argc, char** argv);
 int fleet_platforms(int argc, char** argv);
+int fleet_report(int argc, char** argv);
 int fleet_remove(int argc, char** argv);
 int fleet_select(int argc, char** argv);
 int fleet_verify(int argc, char** argv);

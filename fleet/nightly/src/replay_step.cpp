@@ -25,7 +25,7 @@
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
-#include "report_object.h"
+#include "fleet/nightly/report_object.h"
 
 namespace understudy::fleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "report_object.h"
+#include "fleet/nightly/report_object.h"
 
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"

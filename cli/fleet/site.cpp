@@ -1,0 +1,65 @@
+#include "fleet/site.h"
+
+#include "et_schema/support/error.h"
+#include "fleet/nightly/report_object.h"
+#include "fleet/site_data.h"
+#include "pages/report/report_page.h"
+
+namespace understudy::cli {
+namespace {
+
+/// The newest replay of each series whose report the store has. One that it lost, or that is not
+/// whole, gets a page that says so: the site has no dead links.
+pages::Page replay_page(const fleet::ObjectStore& store, const fleet::Result& result) {
+  pages::Page page;
+  try {
+    page = pages::report_page(fleet::read_report(store, result.report));
+  } catch (const et_schema::Error& error) {
+    page.title = "Replay of " + result.benchmark_hash;
+    page.tone = pages::Tone::kBad;
+    page.verdict = "Its report cannot be shown: " + error.summary() + ".";
+  }
+  page.above = {{"Fleet", "index.html"}};
+  return page;
+}
+
+}  // namespace
+
+std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
+                      const OnPage& on_page, const OnSiteProgress& on_progress) {
+  const SiteData data = read_site_data(connection, options);
+  const std::size_t platforms = data.platforms.platforms.size();
+  std::size_t total =
+      1 + data.jobs.size() + data.nights.size() + (platforms == 0 ? 0 : 1 + platforms);
+  std::size_t done = 0;
+  const auto add = [&](const std::string& name, const pages::Page& page) {
+    on_page(name, page);
+    ++done;
+    on_progress(done, std::max(done, total));
+  };
+  add("index.html", pages::fleet_page(fleet_data(connection, data)));
+  for (const fleet::Job& job : data.jobs) {
+    add(job_file(job.name), pages::benchmark_page(benchmark_data(connection, data, job)));
+  }
+  if (platforms > 0) {
+    const pages::PlatformsData page = platforms_data(data);
+    add("platforms.html", pages::platforms_page(page));
+    for (std::size_t i = 0; i < platforms; ++i) {
+      add(pages::page_name("platform", page.platforms[i].platform), pages::platform_page(page, i));
+    }
+  }
+  for (std::size_t i = 0; i < data.nights.size(); ++i) {
+    add(night_file(data.nights[i].id), pages::night_page(night_data(connection, data, i)));
+  }
+  if (!options.store.empty()) {
+    const fleet::ObjectStore store(options.store);
+    for (const fleet::Result& result : data.newest) {
+      if (result.source == fleet::kReplayed && !result.report.empty()) {
+        add(replay_file(result), replay_page(store, result));
+      }
+    }
+  }
+  return done;
+}
+
+}  // namespace understudy::cli

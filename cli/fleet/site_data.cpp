@@ -1,0 +1,314 @@
+#include "fleet/site_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "et_schema/model/report.h"
+#include "et_schema/support/version.h"
+#include "fleet/candidates.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The baseline that was asked for, else the platform on which most benchmarks ran; the first by
+/// name of several.
+std::string baseline_of(const SiteOptions& options, const std::vector<fleet::PlatformRow>& rows) {
+  std::map<std::string, std::size_t> counts;
+  for (const fleet::PlatformRow& row : rows) {
+    for (const auto& [platform, time] : row.times) {
+      counts[platform] += time.is_predicted ? 0U : 1U;
+    }
+  }
+  if (!options.baseline.empty() || counts.empty()) {
+    return options.baseline;
+  }
+  return std::ranges::max_element(counts, {}, [](const auto& row) { return row.second; })->first;
+}
+
+/// Kinds of events in the order of their weight.
+std::size_t weight_of(const std::string& kind) {
+  const std::vector<std::string> order = {fleet::kBroken,  fleet::kSlower,  fleet::kChangePoint,
+                                          fleet::kDrifted, fleet::kChanged, fleet::kFaster};
+  return static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
+}
+
+std::vector<pages::FleetEvent> events_of_night(const SiteData& data, std::int64_t night) {
+  std::vector<fleet::Event> events;
+  std::ranges::copy_if(data.events, std::back_inserter(events),
+                       [&](const fleet::Event& event) { return event.night == night; });
+  std::ranges::stable_sort(events, {},
+                           [](const fleet::Event& event) { return weight_of(event.kind); });
+  std::vector<pages::FleetEvent> list;
+  for (const fleet::Event& event : events) {
+    list.push_back(event_of(data, event, false));
+  }
+  return list;
+}
+
+const fleet::Result* newest_of(const SiteData& data, const std::string& hash) {
+  const fleet::Result* newest = nullptr;
+  for (const fleet::Result& result : data.newest) {
+    const bool is_newer = newest == nullptr || result.night > newest->night;
+    if (result.benchmark_hash == hash && is_newer) {
+      newest = &result;
+    }
+  }
+  return newest;
+}
+
+/// The newest replay ÷ the median of up to ten before it.
+double change_of(fleet::Connection& connection, const fleet::Result& newest) {
+  constexpr std::size_t kBefore = 10;
+  const std::vector<fleet::Result> results =
+      fleet::series_of(connection, newest.benchmark_hash, newest.platform, kBefore + 1);
+  std::vector<double> before;
+  for (std::size_t i = 0; i + 1 < results.size(); ++i) {
+    before.push_back(results[i].median_ms);
+  }
+  std::ranges::sort(before);
+  const std::optional<double> median = et_schema::percentile(before, 0.5);
+  return median && *median > 0 ? newest.median_ms / *median
+                               : std::numeric_limits<double>::quiet_NaN();
+}
+
+pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
+                        const fleet::Job& job) {
+  pages::FleetJob row;
+  row.name = job.name;
+  row.href = job_file(job.name);
+  row.state = state_of(data, job);
+  row.weight = job.weight;
+  row.tags = tags_of(job);
+  row.note = job.broken;
+  for (const fleet::Event& event : data.events) {  // the last one stays
+    if (event.job == job.name && row.note.empty()) {
+      row.note = fmt::format("night {}: {}", event.night, event.text);
+    }
+  }
+  const fleet::Benchmark* const benchmark = benchmark_of(data, job);
+  const fleet::Result* const result =
+      benchmark == nullptr ? nullptr : newest_of(data, benchmark->benchmark_hash);
+  if (result != nullptr) {
+    row.platform = result->platform;
+    row.time = {result->median_ms, result->low_ms, result->high_ms};
+    row.coverage = result->coverage;
+    if (result->source == fleet::kReplayed) {
+      row.change = change_of(connection, *result);
+    }
+  }
+  return row;
+}
+
+std::vector<pages::FleetPlatform> platform_rows_of(const SiteData& data) {
+  std::map<std::string, pages::FleetPlatform> rows;
+  for (const fleet::Result& result : data.newest) {
+    pages::FleetPlatform& row = rows[result.platform];
+    row.name = result.platform;
+    row.href = pages::page_name("platform", result.platform);
+    ++row.benchmarks;
+    row.predicted += result.source == fleet::kPredicted ? 1U : 0U;
+    row.newest = std::max(row.newest, result.date_utc);
+  }
+  std::vector<pages::FleetPlatform> list;
+  for (auto& [name, row] : rows) {
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+/// Each job's newest time by class, weighted: Σ weight × class's share of the job's time ÷ Σ
+/// weight.
+std::map<std::string, double> class_shares(const SiteData& data) {
+  std::map<std::string, double> shares;
+  double weights = 0;
+  for (const fleet::Job& job : data.jobs) {
+    const fleet::Benchmark* const benchmark = benchmark_of(data, job);
+    const fleet::Result* const result =
+        benchmark == nullptr ? nullptr : newest_of(data, benchmark->benchmark_hash);
+    double all_ms = 0;
+    if (result != nullptr) {
+      for (const auto& [name, ms] : result->class_ms) {
+        all_ms += ms;
+      }
+    }
+    if (all_ms <= 0) {
+      continue;
+    }
+    weights += job.weight;
+    for (const auto& [name, ms] : result->class_ms) {
+      shares[name] += job.weight * ms / all_ms;
+    }
+  }
+  for (auto& [name, share] : shares) {
+    share /= weights;
+  }
+  return shares;
+}
+
+}  // namespace
+
+SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options) {
+  SiteData data;
+  data.options = options;
+  data.jobs = fleet::all_jobs(connection);
+  for (fleet::Benchmark& benchmark : fleet::current_benchmarks(connection)) {
+    data.benchmarks.emplace(benchmark.id, std::move(benchmark));
+  }
+  data.nights = fleet::last_nights(connection, options.nights);
+  data.events = fleet::events_of_job(connection, "");
+  data.newest = fleet::newest_results(connection);
+  const std::vector<fleet::PlatformRow> rows = platform_rows(connection);
+  const std::string baseline = baseline_of(options, rows);
+  if (!baseline.empty()) {
+    data.platforms = fleet::compare_platforms(rows, baseline);
+  }
+  return data;
+}
+
+std::string job_file(const std::string& job) {
+  return pages::page_name("job", job);
+}
+std::string night_file(std::int64_t night) {
+  return fmt::format("night-{}.html", night);
+}
+std::string replay_file(const fleet::Result& result) {
+  return pages::page_name(
+      "replay", fmt::format("{} {} {}", result.benchmark_hash, result.platform, result.night));
+}
+
+const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job) {
+  const auto found = data.benchmarks.find(job.benchmark);
+  return found == data.benchmarks.end() ? nullptr : &found->second;
+}
+
+std::string state_of(const SiteData& data, const fleet::Job& job) {
+  if (!job.broken.empty()) {
+    return "broken";
+  }
+  std::string state = job.benchmark == 0 ? "new" : "ok";
+  for (const fleet::Event& event : data.events) {
+    const bool is_of_newest = !data.nights.empty() && event.night == data.nights.front().id;
+    const bool is_weightier = state == "ok" || weight_of(event.kind) < weight_of(state);
+    if (is_of_newest && event.job == job.name && is_weightier) {
+      state = event.kind;
+    }
+  }
+  return state;
+}
+
+std::string tags_of(const fleet::Job& job) {
+  std::string text;
+  for (const auto& [name, value] : job.tags) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
+pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event, bool has_night) {
+  pages::FleetEvent row;
+  const bool has_page = std::ranges::any_of(
+      data.nights, [&](const fleet::Night& night) { return night.id == event.night; });
+  if (has_night) {
+    row.night = fmt::format("{}", event.night);
+    row.night_href = has_page ? night_file(event.night) : "";
+  }
+  row.kind = event.kind;
+  row.job = event.job;
+  const bool is_job =
+      std::ranges::any_of(data.jobs, [&](const fleet::Job& job) { return job.name == event.job; });
+  row.job_href = is_job ? job_file(event.job) : "";
+  row.platform = event.platform;
+  row.text = event.text;
+  return row;
+}
+
+pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
+  pages::FleetNight row;
+  row.name = fmt::format("{}", night.id);
+  row.href = night_file(night.id);
+  row.date = night.opened_utc;
+  row.state = night.closed_utc.empty() ? "open" : "done";
+  row.jobs = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.jobs));
+  row.unchanged = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.unchanged));
+  const auto count = [&](const char* kind) {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        data.events,
+        [&](const fleet::Event& event) { return event.night == night.id && event.kind == kind; }));
+  };
+  row.broken = count(fleet::kBroken);
+  row.slower = count(fleet::kSlower);
+  row.faster = count(fleet::kFaster);
+  row.drifted = count(fleet::kDrifted);
+  if (!night.summary.empty()) {
+    const Json summary = Json::parse(night.summary);
+    row.unchanged += summary.at("unchanged").value("by_content", std::uint64_t{0});
+    row.generated = summary.value("made", std::uint64_t{0});
+    row.replayed = summary.value("replayed", std::uint64_t{0});
+  }
+  return row;
+}
+
+pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data) {
+  pages::FleetData page;
+  page.name = data.options.fleet_name;
+  page.tool_version = et_schema::kToolVersion;
+  page.date = data.nights.empty() ? "" : data.nights.front().opened_utc;
+  for (const fleet::Night& night : data.nights) {
+    page.nights.push_back(night_of(data, night));
+  }
+  if (!data.nights.empty()) {
+    page.events = events_of_night(data, data.nights.front().id);
+  }
+  for (const fleet::Job& job : data.jobs) {
+    page.jobs.push_back(job_row(connection, data, job));
+  }
+  std::ranges::stable_sort(page.jobs, {}, [](const pages::FleetJob& job) {
+    return job.state == "ok" ? fleet::kFaster + std::string("z") : job.state;
+  });
+  page.platforms = platform_rows_of(data);
+  page.platforms_href = data.platforms.platforms.empty() ? "" : "platforms.html";
+  page.class_share = class_shares(data);
+  return page;
+}
+
+pages::PlatformsData platforms_data(const SiteData& data) {
+  pages::PlatformsData page;
+  page.fleet_name = data.options.fleet_name;
+  page.fleet_href = "index.html";
+  page.baseline = data.platforms.baseline;
+  page.tool_version = et_schema::kToolVersion;
+  page.date = data.nights.empty() ? "" : data.nights.front().opened_utc;
+  page.common = data.platforms.common;
+  for (std::size_t i = 0; i < data.platforms.platforms.size(); ++i) {
+    const fleet::PlatformSummary& summary = data.platforms.platforms[i];
+    pages::PlatformResult row;
+    row.platform = summary.platform;
+    row.value = summary.ratio.value;
+    row.low = summary.ratio.low;
+    row.high = summary.ratio.high;
+    row.benchmarks = summary.benchmarks;
+    row.predicted = summary.predicted;
+    row.weight_covered = summary.weight_covered;
+    row.first_probability = summary.first_probability;
+    row.faster_than_next = i < data.platforms.faster_than_next.size()
+                               ? data.platforms.faster_than_next[i]
+                               : std::numeric_limits<double>::quiet_NaN();
+    for (const fleet::ClassPart& part : summary.classes) {
+      row.classes.emplace_back(part.name, part.part);
+    }
+    for (const fleet::BenchmarkRatio& ratio : summary.rows) {
+      row.rows.push_back({ratio.job, job_file(ratio.job), ratio.weight, ratio.ratio.value,
+                          ratio.ratio.low, ratio.ratio.high, ratio.is_predicted});
+    }
+    page.platforms.push_back(std::move(row));
+  }
+  return page;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fleet/analysis/platforms.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/events.h"
+#include "fleet/records/jobs.h"
+#include "fleet/records/nights.h"
+#include "fleet/records/results.h"
+#include "fleet/site.h"
+#include "pages/fleet/fleet_pages.h"
+
+namespace understudy::cli {
+
+/// What all pages of a site are made from, read once.
+struct SiteData {
+  SiteOptions options;
+  std::vector<fleet::Job> jobs;
+  std::map<std::int64_t, fleet::Benchmark> benchmarks;  ///< by id; those that jobs have now
+  std::vector<fleet::Night> nights;                     ///< newest first
+  std::vector<fleet::Event> events;                     ///< newest last
+  std::vector<fleet::Result> newest;
+  fleet::PlatformComparison platforms;  ///< empty where nothing was replayed
+};
+[[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
+
+[[nodiscard]] std::string job_file(const std::string& job);
+[[nodiscard]] std::string night_file(std::int64_t night);
+/// The page of a result's own report.
+[[nodiscard]] std::string replay_file(const fleet::Result& result);
+
+[[nodiscard]] pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event,
+                                         bool has_night);
+[[nodiscard]] pages::FleetNight night_of(const SiteData& data, const fleet::Night& night);
+[[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
+/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it.
+[[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);
+/// "team=ads, tier=1".
+[[nodiscard]] std::string tags_of(const fleet::Job& job);
+
+[[nodiscard]] pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data);
+[[nodiscard]] pages::PlatformsData platforms_data(const SiteData& data);
+[[nodiscard]] pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
+                                          std::size_t place);
+[[nodiscard]] pages::BenchmarkData benchmark_data(fleet::Connection& connection,
+                                                  const SiteData& data, const fleet::Job& job);
+
+}  // namespace understudy::cli
