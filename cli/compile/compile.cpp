@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "et_schema/pytorch_et/trace_files.h"
@@ -37,6 +38,17 @@ Compiled compile_traces(const std::vector<std::string>& paths,
     compiled.unlinked_profiles = std::move(set.kineto);
   }
   return compiled;
+}
+
+Compiled load_benchmark(const std::vector<std::string>& paths,
+                        const generator::GenerateOptions& options, const ProfileChoice& profiles,
+                        Progress& progress) {
+  if (paths.size() == 1 && std::filesystem::is_regular_file(paths.front()) &&
+      et_schema::is_bench_file(paths.front())) {
+    progress.show("reading");
+    return {et_schema::read_bench(paths.front()), {}};
+  }
+  return compile_traces(paths, options, profiles, progress);
 }
 
 }  // namespace understudy::cli

@@ -22,4 +22,9 @@ struct Compiled {
                                       const generator::GenerateOptions& options,
                                       const ProfileChoice& profiles, Progress& progress);
 
+/// The same, or a benchmark as it was written where the one path is a bench.et.
+[[nodiscard]] Compiled load_benchmark(const std::vector<std::string>& paths,
+                                      const generator::GenerateOptions& options,
+                                      const ProfileChoice& profiles, Progress& progress);
+
 }  // namespace understudy::cli

@@ -15,6 +15,8 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "generate/chakra.h"
+#include "generate/emit.h"
+#include "generate/reduce.h"
 #include "generate/render.h"
 #include "generator/job/generate.h"
 #include "generator/seal/obfuscate.h"
@@ -39,7 +41,11 @@ constexpr const char* kExamples =
     "                                                    they were stays in vendor.et.names.json\n"
     "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each "
     "rank\n"
-    "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n";
+    "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n"
+    "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
+    "LibTorch\n"
+    "  generate bench.et --emit python out/              the same for Python, of a benchmark\n"
+    "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n";
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -50,6 +56,8 @@ struct Arguments {
   ProfileChoice profiles;
   bool keep_names = false;
   bool obfuscate = false;
+  EmitChoice emit;
+  std::optional<double> reduce;
   std::string names_path;  ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };
@@ -64,7 +72,8 @@ Arguments read_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   app->add_option(
          "TRACE", arguments.paths,
-         "Traces of all ranks: files, archives or folders; with --chakra also one bench.et")
+         "Traces of all ranks: files, archives or folders; with --chakra, --emit or --reduce "
+         "also one bench.et")
       ->required();
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
   app->add_option("--chakra", arguments.chakra_folder,
@@ -125,12 +134,20 @@ Arguments read_arguments(int argc, char** argv) {
          "OUTPUT.names.json)")
       ->type_name("FILE")
       ->needs(obfuscate);
+  app->add_option("--reduce", arguments.reduce,
+                  "Write what repeats once, as loops; recorded times in loops become their means, "
+                  "by which the time of an operator class changes by at most this share")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("SHARE");
+  add_emit_options(*app, arguments.emit);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
-  if (arguments.output.empty() && arguments.chakra_folder.empty()) {
+  if (arguments.output.empty() && arguments.chakra_folder.empty() &&
+      arguments.emit.folder.empty()) {
     throw et_schema::usage_error("nothing to write", {.field = "--output",
-                                                      .expected = "-o BENCH, --chakra DIR, or both",
-                                                      .got = "neither",
+                                                      .expected = "-o BENCH, --chakra DIR or --emit "
+                                                                  "LANGUAGE FOLDER",
+                                                      .got = "none of them",
                                                       .hint = "generate --help has examples"});
   }
   return arguments;
@@ -139,7 +156,7 @@ Arguments read_arguments(int argc, char** argv) {
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const Arguments& arguments) {
   const generator::GenerateOptions& options = arguments.options;
-  const bool chooses = !arguments.output.empty() || options.step || !options.subgraphs.empty() ||
+  const bool chooses = (!arguments.output.empty() && !arguments.reduce) || options.step || !options.subgraphs.empty() ||
                        options.only != generator::Only::kAll || options.include ||
                        options.exclude || !arguments.profiles.files.empty() ||
                        arguments.profiles.none;
@@ -147,15 +164,17 @@ void refuse_choices(const Arguments& arguments) {
     throw et_schema::usage_error(
         "a benchmark cannot be narrowed or made anew",
         {.file = arguments.paths[0],
-         .field = "--chakra",
-         .expected = "--chakra DIR alone",
+         .field = arguments.chakra_folder.empty() ? "--emit" : "--chakra",
+         .expected = "--chakra DIR, --emit LANGUAGE FOLDER or --reduce SHARE alone",
          .got = "options of how to make a benchmark",
          .hint = "give the traces that it was made of, or leave those options out"});
   }
 }
 
 Compiled read_or_compile(const Arguments& arguments, Progress& progress) {
-  const bool is_bench = !arguments.chakra_folder.empty() && arguments.paths.size() == 1 &&
+  const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
+                           arguments.reduce;
+  const bool is_bench = takes_bench && arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
                         et_schema::is_bench_file(arguments.paths[0]);
   if (!is_bench) {
@@ -190,14 +209,38 @@ et_schema::Bench hide_names(et_schema::Bench bench, const std::string& names_pat
   hidden.hidden_operators = obfuscated.hidden_operators;
   hidden.without_body = obfuscated.without_body;
   hidden.rounded_numbers = obfuscated.rounded_numbers;
+  obfuscated.bench.origins.clear();
   return std::move(obfuscated.bench);
+}
+
+/// What a project is called: as its folder, file or archive is.
+std::string name_of(const std::string& path) {
+  const std::filesystem::path place = std::filesystem::absolute(path).lexically_normal();
+  const std::string name = (place.has_filename() ? place : place.parent_path()).filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+void write_bench(const Arguments& arguments, et_schema::Bench& bench, Generated& made) {
+  et_schema::BenchWriting writing(arguments.keep_names ? et_schema::ManifestNames::kClear
+                                                       : et_schema::ManifestNames::kHashed);
+  std::optional<Reduced> reduced;
+  if (arguments.reduce) {
+    reduced = reduce(bench, writing, *arguments.reduce);
+    writing.loops = et_schema::LineLoops::kFolded;
+  }
+  et_schema::write_bench(bench, arguments.output, writing);
+  made.path = arguments.output;
+  made.bytes = std::filesystem::file_size(arguments.output);
+  if (reduced) {
+    made.reduced = reduced_text(*reduced, made.bytes);
+  }
 }
 
 void print_made(const Arguments& arguments, const Generated& made) {
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
-        print_output(generated_text(made));
+        print_output(generated_text(made) + made.reduced);
       }
       break;
     case Format::kJson:
@@ -238,17 +281,19 @@ int generate(const Arguments& arguments) {
   Generated made{.bench = bench, .unlinked = unlinked};
   made.hidden = std::move(hidden);
   if (has_bench) {
-    et_schema::write_bench(bench, arguments.output,
-                           arguments.keep_names ? et_schema::ManifestNames::kClear
-                                                : et_schema::ManifestNames::kHashed);
-    made.path = arguments.output;
-    made.bytes = std::filesystem::file_size(arguments.output);
+    write_bench(arguments, bench, made);
   }
   if (has_chakra) {
     made.chakra = write_chakra(bench, arguments.chakra_folder);
   }
   progress.clear();
-  print_made(arguments, made);
+  if (has_bench || has_chakra) {
+    print_made(arguments, made);
+  }
+  if (!arguments.emit.folder.empty()) {
+    emit(bench, arguments.emit, name_of(arguments.paths.front()), arguments.format,
+         arguments.quiet);
+  }
   return kStatusOk;
 }
 

@@ -28,6 +28,7 @@ struct Generated {
   std::uint64_t bytes = 0;                   ///< of that file
   std::optional<WrittenChakra> chakra = {};
   std::optional<HiddenNames> hidden = {};
+  std::string reduced = {};  ///< lines of what --reduce did
 };
 
 /// What was selected, opened and why, where recorded times come from, and what was lost; then what

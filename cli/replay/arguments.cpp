@@ -236,12 +236,17 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   app->add_option("--operator-times", arguments.operator_times_path,
                   "Write the times of single instructions to this file, a JSON line each")
       ->type_name("FILE");
+  app->add_option("--checksums", arguments.checksums_path,
+                  "Write a checksum of each operator's results in a first iteration to this file; "
+                  "of rank R of several to FILE.R")
+      ->type_name("FILE");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
   add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet,
                    "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);
+  arguments.options.checksums = !arguments.checksums_path.empty();
   arguments.options.operator_times = !arguments.operator_times_path.empty();
   return arguments;
 }

@@ -17,6 +17,7 @@ struct ReplayArguments {
   std::vector<std::string> op_libraries;
   std::string report_path;
   std::string operator_times_path;
+  std::string checksums_path;
   Format format = Format::kText;
   bool as_page = false;  ///< print a page in place of `format`
   bool quiet = false;

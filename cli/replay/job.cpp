@@ -257,6 +257,9 @@ int ReplayJob::run_ranks() {
   if (!arguments_.operator_times_path.empty()) {
     write_operator_times(run, report);
   }
+  if (!arguments_.checksums_path.empty()) {
+    write_checksums(run.checksums);
+  }
   if (!report.total.complete) {
     return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
   }
@@ -344,6 +347,14 @@ void ReplayJob::print(const Report& report) const {
   print_output(printed(report));
   if (!arguments_.report_path.empty()) {
     et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
+  }
+}
+
+void ReplayJob::write_checksums(const std::string& mine) {
+  const std::vector<std::string> all = backend_->all_gather_text(mine);
+  for (std::size_t rank = 0; is_first() && rank < all.size(); ++rank) {
+    const std::string suffix = all.size() == 1 ? "" : fmt::format(".{}", rank);
+    et_schema::write_file_atomically(arguments_.checksums_path + suffix, all[rank]);
   }
 }
 

@@ -42,6 +42,7 @@ class ReplayJob {
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);
   [[nodiscard]] std::string printed(const et_schema::Report& report) const;
   void print(const et_schema::Report& report) const;
+  void write_checksums(const std::string& mine);
   void write_operator_times(const replayer::RankRun& run, const et_schema::Report& report);
   void check_coverage(const et_schema::Report& report) const;
   /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait

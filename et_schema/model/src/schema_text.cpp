@@ -1,5 +1,6 @@
 #include "et_schema/model/schema_text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 
@@ -73,6 +74,28 @@ std::vector<std::string_view> argument_texts(std::string_view schema) {
 
 std::string_view operator_name(std::string_view schema) {
   return schema.substr(0, schema.find('('));
+}
+
+std::vector<SchemaArgument> arguments_of(std::string_view schema) {
+  std::vector<SchemaArgument> arguments;
+  for (std::string_view text : argument_texts(schema)) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    SchemaArgument argument;
+    argument.name = name_of(text);
+    const auto at = static_cast<std::size_t>(argument.name.data() - text.data());
+    argument.type = text.substr(0, at);
+    argument.type = argument.type.substr(0, argument.type.find_last_not_of(' ') + 1);
+    const std::string_view rest = text.substr(at + argument.name.size());
+    argument.default_value = rest.starts_with('=') ? rest.substr(1) : std::string_view();
+    arguments.push_back(argument);
+  }
+  return arguments;
+}
+
+std::string_view returns_of(std::string_view schema) {
+  const std::size_t arrow = schema.rfind("->");
+  const std::string_view text = arrow == std::string_view::npos ? "" : schema.substr(arrow + 2);
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 std::vector<std::string_view> argument_names(std::string_view schema) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 
+#include "et_schema/model/epsilon.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {
@@ -266,26 +267,10 @@ PlannedArgument plan_typed(const Argument& argument, const TypePtr& type,
   }
 }
 
-/// Epsilons by operator; traces print six decimals, in which all of these are zero or lost.
-double usual_epsilon(std::string_view op, const c10::Argument& target) {
-  if (target.default_value() && target.default_value()->isDouble()) {
-    return target.default_value()->toDouble();
-  }
-  constexpr double kNormEpsilon = 1e-5;
-  constexpr double kAdagradEpsilon = 1e-10;
-  constexpr double kAdamEpsilon = 1e-8;
-  if (op.find("norm") != std::string_view::npos) {
-    return kNormEpsilon;
-  }
-  return op.find("fused_adagrad") != std::string_view::npos ? kAdagradEpsilon : kAdamEpsilon;
-}
-
-bool is_epsilon(std::string_view op, const std::string& argument) {
-  if (argument == "eps" || argument == "epsilon") {
-    return true;
-  }
-  // Adam's denominator. Nobody adds an exact zero to a list of tensors.
-  return argument == "scalar" && (op == "aten::_foreach_add_" || op == "aten::_foreach_add");
+/// The text of a default as a schema has it; empty where it is no double.
+std::string default_text(const c10::Argument& target) {
+  const auto& value = target.default_value();
+  return value && value->isDouble() ? fmt::format("{:.17e}", value->toDouble()) : "";
 }
 
 }  // namespace
@@ -293,9 +278,12 @@ bool is_epsilon(std::string_view op, const std::string& argument) {
 PlannedArgument plan_argument(const Argument& recorded, const c10::Argument& target,
                               const BoxContext& context) {
   const auto* real = std::get_if<double>(&recorded.value);
-  if (real != nullptr && *real == 0.0 && is_epsilon(context.op, target.name())) {
-    context.losses->add(Loss::kLostDoubles);
-    return IValue(usual_epsilon(context.op, target));
+  if (real != nullptr) {
+    if (const auto epsilon =
+            et_schema::lost_epsilon(context.op, target.name(), default_text(target), *real)) {
+      context.losses->add(Loss::kLostDoubles);
+      return IValue(*epsilon);
+    }
   }
   // Without an accelerator LibTorch refuses to pin memory; the bytes are the same.
   if (target.name() == "pin_memory" && context.device.is_cpu()) {

@@ -21,6 +21,7 @@
 #include "replayer/device/device.h"
 #include "replayer/device/kernel_settings.h"
 #include "replayer/device/placement.h"
+#include "replayer/measure/checksums.h"
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
 #include "replayer/memory/memory_limit.h"
@@ -212,6 +213,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.losses = losses.nonzero();
   run.report.coverage = decisions.coverage();
 
+  if (options.checksums) {
+    run.checksums = take_checksums(program, first.program, machine, externals, device, options.seed);
+  }
   Measurement measurement(program, first.program, machine, externals, backend,
                           measure_options(program, options, device));
   measurement.run(run.report);

@@ -1,10 +1,13 @@
 # Tests of tensor contents, substitutes and op libraries.
 understudy_test(replayer_values_test
   SOURCES
+    values/emitted_values_test.cpp
     values/values_reuse_test.cpp
     values/values_sparse_test.cpp
     values/values_test.cpp
   LIBS understudy::replayer)
+# Headers that go with emitted projects, which have rules of their own.
+target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/emitter/runtime")
 
 understudy_test(replayer_substitutes_test
   SOURCES

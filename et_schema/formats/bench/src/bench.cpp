@@ -17,6 +17,7 @@
 #include "et_schema/support/quote.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
+#include "line_loops.h"
 #include "program_check.h"
 #include "program_text.h"
 #include "program_timings.h"
@@ -49,14 +50,19 @@ void check_utf8(const std::string& text, const std::string& file) {
 // Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
 class Packer {
  public:
-  Packer(const Bench& bench, const std::string& file, ManifestNames names)
-      : bench_(bench), file_(file), names_(names) {}
+  Packer(const Bench& bench, const std::string& file, BenchWriting writing)
+      : bench_(bench), file_(file), writing_(writing) {}
 
   std::vector<ZipMember> pack() {
-    Manifest manifest{bench_.tool_version, bench_.sources, bench_.groups, {}, bench_.partial};
+    Manifest manifest;
+    manifest.tool_version = bench_.tool_version;
+    manifest.sources = bench_.sources;
+    manifest.groups = bench_.groups;
+    manifest.partial = bench_.partial;
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
       manifest.ranks.push_back(pack_rank(rank));
     }
+    manifest.version = has_loops_ ? kBenchVersion : kBenchVersionWithoutLoops;
     members_.front() = {kManifestName, manifest_to_json(manifest)};
     std::ranges::move(timings_, std::back_inserter(members_));
     for (const ZipMember& member : members_) {
@@ -75,21 +81,33 @@ class Packer {
         program_to_text(program, TextDetail::kBehaviour), Shared{rank, members_.size()});
     if (is_new) {
       const std::string name = "programs/" + std::to_string(members_.size() - 1) + ".jsonl";
-      members_.push_back({name, program_to_text(program)});
+      members_.push_back({name, folded(program_to_text(program))});
     }
     const Shared& where = shared->second;
     Manifest::Rank packed{
         members_[where.member].name,
         differences(bench_.programs[where.first_rank], program),
-        names_ == ManifestNames::kHashed ? hashed_names(program.selection) : program.selection,
+        writing_.names == ManifestNames::kHashed ? hashed_names(program.selection)
+                                                 : program.selection,
         program.losses,
         program.profile,
-        {}};
+        {},
+        rank < bench_.origins.size() ? bench_.origins[rank] : std::vector<Origin>()};
     if (program.profile) {
       packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
-      timings_.push_back({packed.timings, timings_to_text(program)});
+      timings_.push_back({packed.timings, folded(timings_to_text(program))});
     }
     return packed;
+  }
+
+  std::string folded(std::string text) {
+    if (writing_.loops == LineLoops::kUnrolled) {
+      return text;
+    }
+    std::string shorter = fold_lines(text);
+    UNDERSTUDY_ASSERT(unfold_lines(shorter, file_, kMostUnfoldedBytes) == text);
+    has_loops_ = has_loops_ || shorter.size() != text.size();
+    return shorter;
   }
 
   struct Shared {
@@ -98,7 +116,8 @@ class Packer {
   };
   const Bench& bench_;
   const std::string& file_;
-  ManifestNames names_;
+  BenchWriting writing_;
+  bool has_loops_ = false;
   std::map<std::string, Shared> shared_;         // by behaviour
   std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
   std::vector<ZipMember> timings_;               // stand last
@@ -124,7 +143,12 @@ class Unpacker {
       program.losses = rank.losses;
       program.profile = rank.profile;
       if (program.profile) {
-        apply_timings(member(rank.timings), file_ + "/" + rank.timings, program);
+        const std::string name = file_ + "/" + rank.timings;
+        apply_timings(unfold_lines(member(rank.timings), name, kMostUnfoldedBytes), name, program);
+      }
+      if (!rank.origins.empty()) {
+        bench.origins.resize(manifest.ranks.size());
+        bench.origins[bench.programs.size()] = rank.origins;
       }
       check_program(
           program, bench.groups.size(),
@@ -149,7 +173,7 @@ class Unpacker {
   }
 
   const Program& shared_program(const std::string& name) {
-    const std::string& text = member(name);
+    const std::string text = unfold_lines(member(name), file_ + "/" + name, kMostUnfoldedBytes);
     // A small file may name one program for many ranks: each copy counts.
     expanded_bytes_ += text.size();
     if (expanded_bytes_ > limits_.max_total_bytes) {
@@ -188,14 +212,18 @@ int Bench::recorded_world_size() const {
   return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
 }
 
-std::string bench_bytes(const Bench& bench, const std::string& file, ManifestNames names) {
+std::string bench_bytes(const Bench& bench, const std::string& file, BenchWriting writing) {
   UNDERSTUDY_ASSERT(!bench.programs.empty());
   UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
-  return zip_bytes(Packer(bench, file, names).pack());
+  return zip_bytes(Packer(bench, file, writing).pack());
 }
 
-void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
-  write_file_atomically(path, bench_bytes(bench, path, names));
+std::vector<InstructionLoop> find_loops(const Program& program) {
+  return instruction_loops(program_to_text(program));
+}
+
+void write_bench(const Bench& bench, const std::string& path, BenchWriting writing) {
+  write_file_atomically(path, bench_bytes(bench, path, writing));
 }
 
 bool is_bench_file(const std::string& path) {

@@ -22,7 +22,7 @@ class ManifestWriter {
  public:
   std::string write(const Manifest& manifest) {
     out_ = fmt::format("{{\"format\":\"{}\",\n\"version\":{},\n\"tool_version\":", kFormat,
-                       kBenchVersion);
+                       manifest.version);
     append_json_string(out_, manifest.tool_version);
     out_ += fmt::format(",\n\"world_size\":{}", manifest.ranks.size());
     if (manifest.partial) {
@@ -88,7 +88,22 @@ class ManifestWriter {
       out_ += ",\"profile\":";
       append_profile(out_, *rank.profile);
     }
+    write_origins(rank.origins);
     out_ += '}';
+  }
+
+  void write_origins(const std::vector<Origin>& origins) {
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      const Origin& origin = origins[i];
+      out_ += fmt::format(R"({}{{"first":{},"count":{})", i == 0 ? ",\"origins\":[" : ",",
+                          origin.first, origin.count);
+      text(",\"piece\":", origin.piece);
+      text(",\"occurrence\":", origin.occurrence);
+      text(fmt::format(R"(,"repetition":{},"rank":{},"file":)", origin.repetition, origin.rank),
+           origin.file);
+      out_ += fmt::format(R"(,"content_hash":"{:016x}"}})", origin.content_hash);
+    }
+    out_ += origins.empty() ? "" : "]";
   }
 
   void write_selection(const Selection& selection) {
@@ -245,6 +260,19 @@ PartialJob read_partial(const JsonField& field, std::size_t programs) {
   return partial;
 }
 
+Origin read_origin(const JsonField& field) {
+  Origin origin;
+  origin.first = field.at("first").as_uint();
+  origin.count = field.at("count").as_uint();
+  origin.piece = field.at("piece").as_text();
+  origin.occurrence = field.at("occurrence").as_text();
+  origin.repetition = field.at("repetition").as_uint();
+  origin.rank = static_cast<int>(field.at("rank").as_int());
+  origin.file = field.at("file").as_text();
+  origin.content_hash = field.at("content_hash").as_hash();
+  return origin;
+}
+
 Manifest::Rank read_rank(const JsonField& field, std::size_t index) {
   if (field.at("rank").as_uint() != index) {
     field.at("rank").fail(std::to_string(index));
@@ -263,6 +291,11 @@ Manifest::Rank read_rank(const JsonField& field, std::size_t index) {
   if (const auto profile = field.find("profile")) {
     rank.profile = read_profile(*profile);
     rank.timings = field.at("timings").as_text();
+  }
+  if (const auto origins = field.find("origins")) {
+    for (const JsonField& origin : origins->items()) {
+      rank.origins.push_back(read_origin(origin));
+    }
   }
   return rank;
 }

@@ -20,13 +20,15 @@ struct Manifest {
     Selection selection;
     Losses losses;
     std::optional<RecordedProfile> profile;
-    std::string timings;  ///< name of the member that holds them, where there is a profile
+    std::string timings;          ///< name of the member that holds them, where there is a profile
+    std::vector<Origin> origins;  ///< of a composed program
   };
   std::string tool_version;
   std::vector<Source> sources;
   std::vector<ProcessGroup> groups;
   std::vector<Rank> ranks;
   std::optional<PartialJob> partial;
+  int version = kBenchVersion;
 };
 
 /// One source, group and rank a line, so that a person can read it.

@@ -9,6 +9,17 @@ namespace understudy::et_schema {
 /// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
 [[nodiscard]] std::string_view operator_name(std::string_view schema);
 
+/// One argument of a schema: "int[1]? dim=None" → "int[1]?", "dim", "None".
+struct SchemaArgument {
+  std::string_view type;           ///< with its alias mark: "Tensor(a!)"
+  std::string_view name;           ///< empty where the schema names none
+  std::string_view default_value;  ///< its text; empty: none
+};
+/// The arguments in order, read tolerantly from the text; a bare "*" is none.
+[[nodiscard]] std::vector<SchemaArgument> arguments_of(std::string_view schema);
+/// What stands behind the arrow: "Tensor(a!)", "(Tensor output, Tensor total_weight)".
+[[nodiscard]] std::string_view returns_of(std::string_view schema);
+
 /// Names of the schema's arguments in order, read tolerantly from the text:
 /// "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None)" → self, dim, dtype.
 [[nodiscard]] std::vector<std::string_view> argument_names(std::string_view schema);

@@ -22,6 +22,7 @@ struct RankRun {
   std::map<std::string, std::string> settings;
   std::vector<et_schema::InstructionTime>
       instruction_times;  ///< with ReplayOptions::operator_times
+  std::string checksums;  ///< with ReplayOptions::checksums
 };
 
 /// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.

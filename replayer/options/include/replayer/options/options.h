@@ -86,6 +86,7 @@ struct ReplayOptions {
   bool continue_on_error = false;
   bool restores = true;         ///< of the tensors' first content, between iterations
   bool operator_times = false;  ///< keep the times of single instructions
+  bool checksums = false;       ///< of what operators give in a first iteration
   Monitor monitor;
   /// When the program started, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

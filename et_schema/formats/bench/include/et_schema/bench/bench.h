@@ -13,7 +13,9 @@ namespace understudy::et_schema {
 
 /// Version of the file format. Raised when an older reader would misread a newer file; a reader
 /// refuses what is newer.
-inline constexpr int kBenchVersion = 2;
+inline constexpr int kBenchVersion = 3;
+/// What is written where no member has loops: older readers take it.
+inline constexpr int kBenchVersionWithoutLoops = 2;
 
 /// Where a rank's program came from.
 struct Source {
@@ -32,13 +34,34 @@ struct PartialJob {
   bool operator==(const PartialJob&) const = default;
 };
 
+/// Where instructions of a composed program are from.
+struct Origin {
+  std::uint64_t first = 0;  ///< the first of them
+  std::uint64_t count = 0;
+  std::string piece;             ///< "layer of gpt"
+  std::string occurrence;        ///< its name in the plan
+  std::uint64_t repetition = 0;  ///< from 0
+  std::string file;              ///< the source's trace
+  std::uint64_t content_hash = 0;
+  int rank = 0;  ///< of the source's job
+  bool operator==(const Origin&) const = default;
+};
+
+/// Instructions that repeat: `period` of them, `times` times, from `first`.
+struct InstructionLoop {
+  std::size_t first = 0;
+  std::size_t period = 0;
+  std::size_t times = 0;
+};
+
 /// A benchmark: what bench.et holds. `programs[r]` is rank r's.
 struct Bench {
   std::string tool_version;
   std::vector<Source> sources;       ///< one a rank
   std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
   std::vector<Program> programs;     ///< one a rank; equal ones are stored once
-  std::optional<PartialJob> partial = {};  ///< absent: all ranks of the job are there
+  std::optional<PartialJob> partial = {};         ///< absent: all ranks of the job are there
+  std::vector<std::vector<Origin>> origins = {};  ///< by program, of composed ones; else none
   bool operator==(const Bench&) const = default;
   [[nodiscard]] int world_size() const { return static_cast<int>(programs.size()); }
   /// The rank that a program had in the job that was traced, and the size of that job.
@@ -58,16 +81,28 @@ enum class ManifestNames : std::uint8_t {
 /// check it.
 [[nodiscard]] Selection hashed_names(Selection selection);
 
+/// Whether lines that repeat, but for numbers that grow evenly, are written once.
+enum class LineLoops : std::uint8_t { kUnrolled, kFolded };
+
+/// How a benchmark is written.
+struct BenchWriting {
+  BenchWriting(ManifestNames manifest_names = ManifestNames::kClear) : names(manifest_names) {}
+  ManifestNames names = ManifestNames::kClear;
+  LineLoops loops = LineLoops::kUnrolled;
+};
+
+/// The loops that kFolded would write of a program's instructions.
+[[nodiscard]] std::vector<InstructionLoop> find_loops(const Program& program);
+
 /// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
 /// when whole. The same bench gives the same bytes. Ranks whose programs differ only in node ids,
 /// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
 /// (failed) if the file cannot be written.
-void write_bench(const Bench& bench, const std::string& path,
-                 ManifestNames names = ManifestNames::kClear);
+void write_bench(const Bench& bench, const std::string& path, BenchWriting writing = {});
 
 /// The bytes of that file; `file` names it in errors.
 [[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
-                                      ManifestNames names = ManifestNames::kClear);
+                                      BenchWriting writing = {});
 
 /// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
 /// programs. Names of files, recorded times and the tool's version do not enter, so that a trace

@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "compile/compile.h"
+#include "compose/render.h"
+#include "composer/mix/compose.h"
+#include "composer/mix/fit.h"
+#include "composer/plan/plan.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_limit.h"
+#include "et_schema/support/read_file.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  compose plan.yaml -o mix.et                pieces of benchmarks and traces, as the plan "
+    "says\n"
+    "  compose plan.yaml --list                   what its pieces read and make, to write wires\n"
+    "  compose --fit ads.et:0.3 --fit llm.et:0.7 --minutes 2 -o mix.et\n"
+    "                                             the smallest mix with these shares of the time\n"
+    "  compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et\n"
+    "                                             one family of operators, with a job's shapes\n";
+
+struct Arguments {
+  std::string plan;
+  std::string output;
+  std::vector<std::string> fit;
+  double minutes = 2;
+  double tolerance = 0.005;
+  std::string operators;
+  std::string shapes_of;
+  bool lists = false;
+  bool folds = false;
+  Format format = Format::kText;
+  bool quiet = false;
+};
+
+[[noreturn]] void refuse(const std::string& summary, const std::string& hint) {
+  throw et_schema::usage_error(summary, {.hint = hint});
+}
+
+void check(const Arguments& arguments) {
+  const int ways = (arguments.plan.empty() ? 0 : 1) + (arguments.fit.empty() ? 0 : 1) +
+                   (arguments.operators.empty() ? 0 : 1);
+  if (ways != 1) {
+    refuse("a plan, --fit or --operators is required, and one of them alone", "compose --help");
+  }
+  if (arguments.operators.empty() != arguments.shapes_of.empty()) {
+    refuse("--operators and --shapes-of belong together", "compose --help");
+  }
+  if (arguments.lists && arguments.plan.empty()) {
+    refuse("--list is of a plan", "compose --list PLAN");
+  }
+  if (!arguments.lists && arguments.output.empty()) {
+    refuse("--output is required", "compose --help");
+  }
+}
+
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const auto app = make_app({.name = "compose",
+                             .description = "Makes one benchmark of pieces of others: a mix that "
+                                            "stands for many jobs, or the piece that hurts.",
+                             .examples = kExamples,
+                             .failure = "the benchmark could not be written"});
+  app->add_option("PLAN", arguments.plan, "A plan (docs/compose.md)")->type_name("FILE");
+  app->add_option("-o,--output", arguments.output, "The benchmark to write");
+  app->add_option("--fit", arguments.fit,
+                  "A benchmark or traces and its share of the mix's time; give it for each part")
+      ->allow_extra_args(false)
+      ->type_name("PATH:SHARE");
+  app->add_option("--minutes", arguments.minutes,
+                  "With --fit: what a replay of 25 iterations may take")
+      ->check(CLI::Range(0.001, 1e6).description(""))
+      ->type_name("M")
+      ->capture_default_str();
+  app->add_option("--tolerance", arguments.tolerance,
+                  "With --fit: the share of time that may be in other operator classes than asked")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("X")
+      ->capture_default_str();
+  app->add_option("--operators", arguments.operators,
+                  "Only operators whose name matches this regular expression, of --shapes-of");
+  app->add_option("--shapes-of", arguments.shapes_of, "The benchmark or traces that has them")
+      ->type_name("PATH");
+  app->add_flag("--list", arguments.lists,
+                "Show what the plan's pieces read and make; write nothing");
+  app->add_flag("--loops", arguments.folds,
+                "Write what repeats once, as loops (bench.et version 3)");
+  add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  check(arguments);
+  return arguments;
+}
+
+/// "ads.et:0.3".
+composer::FitPart fit_part(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  composer::FitPart part;
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = colon == std::string::npos
+                                 ? std::from_chars_result{end, std::errc::invalid_argument}
+                                 : std::from_chars(text.data() + colon + 1, end, part.share);
+  if (error != std::errc() || read != end || !(part.share > 0 && part.share <= 1) || colon == 0) {
+    throw et_schema::usage_error(
+        "a part of the mix cannot be read",
+        {.field = "--fit", .expected = "PATH:SHARE with a share above 0, up to 1", .got = text});
+  }
+  part.path = text.substr(0, colon);
+  return part;
+}
+
+std::vector<composer::FitPart> fit_parts(const std::vector<std::string>& texts) {
+  std::vector<composer::FitPart> parts;
+  double sum = 0;
+  for (const std::string& text : texts) {
+    parts.push_back(fit_part(text));
+    sum += parts.back().share;
+  }
+  constexpr double kRounding = 1e-6;
+  if (sum < 1 - kRounding || sum > 1 + kRounding) {
+    throw et_schema::usage_error(
+        "the parts' shares are no whole",
+        {.field = "--fit", .expected = "shares that add up to 1", .got = fmt::format("{:g}", sum)});
+  }
+  return parts;
+}
+
+class Composing {
+ public:
+  Composing(const Arguments& arguments, Progress& progress)
+      : arguments_(arguments), progress_(progress) {}
+
+  int run() {
+    if (arguments_.lists) {
+      const composer::Plan plan = read_plan();
+      const std::string text =
+          listed(composer::list_pieces(plan, loader(folder())), arguments_.format);
+      progress_.clear();
+      print_output(text);
+      return kStatusOk;
+    }
+    refuse_output(arguments_.output, inputs(), "--output");
+    const et_schema::Bench bench = compose_bench();
+    progress_.show("writing");
+    et_schema::BenchWriting writing;
+    writing.loops =
+        arguments_.folds ? et_schema::LineLoops::kFolded : et_schema::LineLoops::kUnrolled;
+    et_schema::write_bench(bench, arguments_.output, writing);
+    progress_.clear();
+    if (!arguments_.quiet || arguments_.format != Format::kText) {
+      print_output(composed(bench, arguments_.output, std::filesystem::file_size(arguments_.output),
+                            fit_, arguments_.format));
+    }
+    return kStatusOk;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> inputs() const {
+    std::vector<std::string> paths;
+    for (const std::string& path : {arguments_.plan, arguments_.shapes_of}) {
+      if (!path.empty()) {
+        paths.push_back(path);
+      }
+    }
+    return paths;
+  }
+
+  [[nodiscard]] composer::Plan read_plan() const {
+    return composer::parse_plan(et_schema::read_file(arguments_.plan, et_schema::process_limits()),
+                                arguments_.plan);
+  }
+  [[nodiscard]] std::string folder() const {
+    return std::filesystem::path(arguments_.plan).parent_path().string();
+  }
+
+  composer::Load loader(const std::string& folder) {
+    return [this, folder](const composer::PlanSource& source, const std::string& annotation) {
+      const std::string path = (std::filesystem::path(folder) / source.path).string();
+      generator::GenerateOptions options;
+      if (!source.step.empty()) {
+        options.step = source.step;
+      }
+      if (!annotation.empty()) {
+        options.subgraphs.push_back(annotation);
+      }
+      const bool is_bench =
+          std::filesystem::is_regular_file(path) && et_schema::is_bench_file(path);
+      if (is_bench && (!annotation.empty() || !source.step.empty())) {
+        composer::refuse_plan(arguments_.plan, source.line,
+                              "a benchmark knows no annotations and no other steps",
+                              "traces, for pieces by annotation and for a step", path,
+                              "name the traces that it was made of");
+      }
+      return load_benchmark({path}, options, {}, progress_).bench;
+    };
+  }
+
+  et_schema::Bench compose_bench() {
+    if (!arguments_.plan.empty()) {
+      return composer::compose(read_plan(), loader(folder()));
+    }
+    if (!arguments_.fit.empty()) {
+      fit_ = composer::fit(fit_parts(arguments_.fit), arguments_.minutes, arguments_.tolerance,
+                           loader(""));
+      return composer::compose(fit_->plan, loader(""));
+    }
+    const et_schema::Bench whole = loader("")({"", arguments_.shapes_of, std::nullopt, "", 0}, "");
+    return composer::compose(
+        composer::micro_plan(arguments_.operators, arguments_.shapes_of, whole.world_size()),
+        loader(""));
+  }
+
+  const Arguments& arguments_;
+  Progress& progress_;
+  std::optional<composer::Fit> fit_;
+};
+
+int compose(const Arguments& arguments) {
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  progress.tick();
+  return Composing(arguments, progress).run();
+}
+
+}  // namespace
+}  // namespace understudy::cli
+
+int main(int argc, char** argv) {
+  return understudy::cli::run_main("compose", argc, argv, [&] {
+    return understudy::cli::compose(understudy::cli::read_arguments(argc, argv));
+  });
+}

@@ -1,0 +1,158 @@
+#include "compose/render.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/json_csv.h"
+#include "common/table.h"
+#include "et_schema/model/op_class.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Origin;
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kPercent = 100;
+
+struct PieceSum {
+  std::uint64_t occurrences = 0;
+  std::uint64_t instructions = 0;
+  double ms = 0;
+};
+
+/// By piece, over all ranks.
+std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
+  std::map<std::string, PieceSum> sums;
+  for (std::size_t rank = 0; rank < bench.origins.size(); ++rank) {
+    for (const Origin& origin : bench.origins[rank]) {
+      PieceSum& sum = sums[origin.piece];
+      ++sum.occurrences;
+      sum.instructions += origin.count;
+      for (std::uint64_t i = 0; i < origin.count; ++i) {
+        const auto& timing = bench.programs[rank].instructions[origin.first + i].timing;
+        sum.ms += timing ? static_cast<double>(timing->host_ns) / kNsPerMs : 0;
+      }
+    }
+  }
+  return sums;
+}
+
+std::string fit_text(const composer::Fit& fit) {
+  std::string text = fmt::format(
+      "\nFitted: {:.3f} ms recorded an iteration, {:.3f} % of its time in other classes than "
+      "asked\n",
+      fit.iteration_ms, fit.distance * kPercent);
+  TextTable parts({{"part"}, {"steps", Alignment::kRight}, {"share of time", Alignment::kRight}});
+  for (std::size_t i = 0; i < fit.steps.size(); ++i) {
+    parts.add({fit.plan.sources[i].path, with_commas(fit.steps[i]),
+               fmt::format("{:.2f} %", fit.shares[i] * kPercent)});
+  }
+  text += parts.to_text() + "\n";
+  TextTable classes({{"class"}, {"asked", Alignment::kRight}, {"got", Alignment::kRight}});
+  for (const auto& [name, share] : fit.asked) {
+    const auto got = fit.got.find(name);
+    classes.add({name, fmt::format("{:.2f} %", share * kPercent),
+                 fmt::format("{:.2f} %", (got == fit.got.end() ? 0 : got->second) * kPercent)});
+  }
+  return text + classes.to_text();
+}
+
+nlohmann::ordered_json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                                   const std::optional<composer::Fit>& fit) {
+  nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+  for (const auto& [name, sum] : sum_by_piece(bench)) {
+    pieces.push_back({{"piece", name},
+                      {"occurrences", sum.occurrences},
+                      {"instructions", sum.instructions},
+                      {"recorded_ms", sum.ms}});
+  }
+  nlohmann::ordered_json document = {{"bench", path},
+                                     {"bytes", bytes},
+                                     {"world_size", bench.world_size()},
+                                     {"pieces", std::move(pieces)}};
+  if (fit) {
+    document["fit"] = {{"distance", fit->distance}, {"iteration_ms", fit->iteration_ms},
+                       {"steps", fit->steps},       {"shares", fit->shares},
+                       {"asked", fit->asked},       {"got", fit->got}};
+  }
+  return document;
+}
+
+std::string composed_text(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                          const std::optional<composer::Fit>& fit) {
+  std::string text = fmt::format("{}: a benchmark of {} rank{}, {}\n", path, bench.world_size(),
+                                 bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
+  TextTable ranks({{"rank", Alignment::kRight},
+                   {"operators", Alignment::kRight},
+                   {"instructions", Alignment::kRight},
+                   {"tensors", Alignment::kRight},
+                   {"recorded ms", Alignment::kRight}});
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const et_schema::Program& program = bench.programs[rank];
+    ranks.add({std::to_string(rank), with_commas(program.selection.operators),
+               with_commas(program.instructions.size()), with_commas(program.slots.size()),
+               program.profile
+                   ? fmt::format("{:.3f}", static_cast<double>(program.profile->step_ns) / kNsPerMs)
+                   : "unknown"});
+  }
+  text += ranks.to_text() + "\n";
+  TextTable pieces({{"piece"},
+                    {"occurrences", Alignment::kRight},
+                    {"instructions", Alignment::kRight},
+                    {"recorded ms", Alignment::kRight}});
+  for (const auto& [name, sum] : sum_by_piece(bench)) {
+    pieces.add({name, with_commas(sum.occurrences), with_commas(sum.instructions),
+                fmt::format("{:.3f}", sum.ms)});
+  }
+  return text + pieces.to_text() + (fit ? fit_text(*fit) : "");
+}
+
+}  // namespace
+
+std::string composed(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                     const std::optional<composer::Fit>& fit, Format format) {
+  switch (format) {
+    case Format::kJson:
+      return document_of(bench, path, bytes, fit).dump() + "\n";
+    case Format::kCsv:
+      return json_to_csv(document_of(bench, path, bytes, fit));
+    case Format::kText:
+      break;
+  }
+  return composed_text(bench, path, bytes, fit);
+}
+
+std::string listed(const std::vector<composer::PieceEnds>& pieces, Format format) {
+  if (format != Format::kText) {
+    nlohmann::ordered_json document = nlohmann::ordered_json::array();
+    for (const composer::PieceEnds& piece : pieces) {
+      document.push_back({{"piece", piece.piece},
+                          {"source", piece.source},
+                          {"instructions", piece.instructions},
+                          {"inputs", piece.inputs},
+                          {"outputs", piece.outputs}});
+    }
+    const nlohmann::ordered_json all = {{"pieces", std::move(document)}};
+    return format == Format::kJson ? all.dump() + "\n" : json_to_csv(all);
+  }
+  std::string text;
+  for (const composer::PieceEnds& piece : pieces) {
+    text += fmt::format("{}{} of {}: {} instructions\n", text.empty() ? "" : "\n", piece.piece,
+                        piece.source, with_commas(piece.instructions));
+    TextTable table({{"end"}, {"tensor"}});
+    for (std::size_t i = 0; i < piece.inputs.size(); ++i) {
+      table.add({fmt::format("input {}", i), piece.inputs[i]});
+    }
+    for (std::size_t i = 0; i < piece.outputs.size(); ++i) {
+      table.add({fmt::format("output {}", i), piece.outputs[i]});
+    }
+    text += table.to_text();
+  }
+  return text;
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,153 @@
+#include "generate/emit.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "common/json_csv.h"
+#include "common/output.h"
+#include "common/table.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using emitter::Missing;
+using emitter::Project;
+
+/// A new folder, an empty one, or one that an earlier project lies in.
+void refuse_folder(const fs::path& folder) {
+  const bool is_there = fs::exists(folder);
+  const bool is_ours = fs::exists(folder / "README.md") &&
+                       (fs::exists(folder / "bench") || fs::exists(folder / "bench.py"));
+  if (is_there && (!fs::is_directory(folder) || (!fs::is_empty(folder) && !is_ours))) {
+    throw et_schema::usage_error("the project cannot be written there",
+                                 {.file = folder.string(),
+                                  .field = "--emit",
+                                  .expected = "a folder that is new, empty or of an earlier project",
+                                  .got = fs::is_directory(folder) ? "a folder with other files" : "a file",
+                                  .hint = "choose another folder"});
+  }
+}
+
+void write_files(const Project& project, const fs::path& folder) {
+  for (const auto& [path, content] : project.files) {
+    const fs::path target = folder / path;
+    std::error_code error;
+    fs::create_directories(target.parent_path(), error);
+    if (error) {
+      throw et_schema::run_failed("the project cannot be written",
+                                  {.file = target.parent_path().string(), .got = error.message()});
+    }
+    et_schema::write_file_atomically(target.string(), content);
+  }
+}
+
+std::string share_text(const Missing& missing) {
+  constexpr double kPercent = 100;
+  return missing.time_share ? fmt::format("{:.2f} %", *missing.time_share * kPercent) : "unknown";
+}
+
+std::size_t lines_of(const Project& project) {
+  std::size_t lines = 0;
+  for (const auto& [path, content] : project.files) {
+    if (path.starts_with("step_")) {
+      lines += static_cast<std::size_t>(std::count(content.begin(), content.end(), '\n'));
+    }
+  }
+  return lines;
+}
+
+std::string text_of(const Project& project, const EmitChoice& choice) {
+  std::string text = fmt::format(
+      "{}: {} files, {} lines of steps; {} operators in {} functions with {} calls, {} by name\n",
+      choice.folder, project.files.size(), with_commas(lines_of(project)), with_commas(project.operators),
+      with_commas(project.functions), with_commas(project.calls), with_commas(project.boxed));
+  if (project.missing.empty()) {
+    return text + "Nothing is missing; README.md in it says how to build and run it\n";
+  }
+  text += "\nMissing: what reads their results gets tensors made before the step\n";
+  TextTable table({{"operator"},
+                   {"count", Alignment::kRight},
+                   {"time", Alignment::kRight},
+                   {"reason"}});
+  for (const Missing& missing : project.missing) {
+    table.add({missing.name, with_commas(missing.count), share_text(missing), missing.reason});
+  }
+  return text + table.to_text();
+}
+
+nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice) {
+  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
+  for (const Missing& entry : project.missing) {
+    missing.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
+    missing.back()["time_share"] =
+        entry.time_share ? nlohmann::ordered_json(*entry.time_share) : nlohmann::ordered_json();
+  }
+  return {{"project", choice.folder},      {"language", choice.language},
+          {"files", project.files.size()}, {"step_lines", lines_of(project)},
+          {"operators", project.operators}, {"functions", project.functions},
+          {"calls", project.calls},        {"by_name", project.boxed},
+          {"missing", std::move(missing)}};
+}
+
+}  // namespace
+
+void add_emit_options(CLI::App& app, EmitChoice& choice) {
+  CLI::Option* emit = app.add_option_function<std::vector<std::string>>(
+                             "--emit",
+                             [&choice](const std::vector<std::string>& values) {
+                               choice.language = values.at(0);
+                               choice.folder = values.at(1);
+                               if (choice.language != "cpp" && choice.language != "python") {
+                                 throw CLI::ValidationError(
+                                     "--emit", choice.language + " is none of cpp, python");
+                               }
+                             },
+                             "Write a project of its own that runs the step: cpp (CMake, LibTorch, MPI "
+                             "where it communicates) or python, into this folder")
+                          ->expected(2)
+                          ->type_name("LANGUAGE FOLDER");
+  app.add_flag("--allow-missing", choice.allow_missing,
+               "With --emit: status 0 though operators cannot be shown in source")
+      ->needs(emit);
+}
+
+void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
+          Format format, bool quiet) {
+  refuse_folder(choice.folder);
+  const Project project = emitter::emit_project(
+      bench, choice.language == "cpp" ? emitter::Language::kCpp : emitter::Language::kPython, name);
+  write_files(project, choice.folder);
+  switch (format) {
+    case Format::kText:
+      if (!quiet) {
+        print_output(text_of(project, choice));
+      }
+      break;
+    case Format::kJson:
+      print_output(json_of(project, choice).dump() + "\n");
+      break;
+    case Format::kCsv:
+      print_output(json_to_csv(json_of(project, choice)));
+      break;
+  }
+  if (!project.missing.empty() && !choice.allow_missing) {
+    const Missing& first = project.missing.front();
+    throw et_schema::run_failed(
+        "the project is written, but not all of the benchmark can be shown in source",
+        {.file = choice.folder,
+         .field = "--emit",
+         .expected = "every operator",
+         .got = fmt::format("{} kinds missing, first {} ({} times, {} of the time): {}",
+                            project.missing.size(), first.name, first.count, share_text(first),
+                            first.reason),
+         .hint = "--allow-missing takes it as it is"});
+  }
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "composer/plan/plan.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::composer {
+
+/// A part of a program: instructions in order, what they read that they do not make, and what they
+/// make.
+struct Piece {
+  std::vector<std::size_t> instructions;
+  std::vector<et_schema::SlotId> inputs;   ///< in order of first reading
+  std::vector<et_schema::SlotId> outputs;  ///< in order of last making, still needed or not
+};
+
+/// The instructions that a plan's piece selects; none may fit. Instructions of the generator's own
+/// (aliases) go with those before them.
+[[nodiscard]] Piece select_piece(const et_schema::Program& program, const PlanPiece& asked);
+
+/// Whether a communication is among a piece's instructions.
+[[nodiscard]] bool communicates(const et_schema::Program& program, const Piece& piece);
+
+}  // namespace understudy::composer

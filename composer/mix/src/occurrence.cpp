@@ -1,0 +1,219 @@
+#include "occurrence.h"
+
+#include <algorithm>
+#include <set>
+#include <variant>
+
+namespace understudy::composer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::SchemaId;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::Storage;
+using et_schema::StorageId;
+
+class Placer {
+ public:
+  Placer(const Program& origin, const Piece& piece, const Binding& binding, Program& into)
+      : origin_(origin), piece_(piece), binding_(binding), into_(into) {}
+
+  Occurrence place() {
+    for (const SlotId slot : piece_.inputs) {
+      take_input(slot);
+    }
+    take_parts();
+    for (const std::size_t at : piece_.instructions) {
+      placed_.instructions.push_back(copy(origin_.instructions[at]));
+    }
+    for (const SlotId slot : piece_.inputs) {
+      placed_.inputs.push_back(slots_.at(slot));
+    }
+    for (const SlotId slot : piece_.outputs) {
+      placed_.outputs.push_back(slots_.at(slot));
+    }
+    find_holds();
+    return std::move(placed_);
+  }
+
+ private:
+  /// Wired, shared, or made before the step.
+  void take_input(SlotId slot) {
+    const StorageId storage = origin_.slots[slot].storage;
+    if (const auto wire = binding_.wired.find(slot); wire != binding_.wired.end()) {
+      slots_[slot] = wire->second;
+      storages_.try_emplace(storage, into_.slots[wire->second].storage);
+      return;
+    }
+    if (binding_.shared != nullptr) {
+      const auto known = binding_.shared->slots.find(slot);
+      if (known != binding_.shared->slots.end()) {
+        slots_[slot] = known->second;
+        storages_.try_emplace(storage, into_.slots[known->second].storage);
+        return;
+      }
+    }
+    Slot layout = origin_.slots[slot];
+    layout.external = true;
+    layout.storage = external_storage(storage);
+    slots_[slot] = add(layout);
+    if (binding_.shared != nullptr) {
+      binding_.shared->slots[slot] = slots_[slot];
+    }
+  }
+
+  /// The storage of a tensor that is made before the step.
+  StorageId external_storage(StorageId storage) {
+    if (binding_.shared != nullptr) {
+      const auto known = binding_.shared->storages.find(storage);
+      if (known != binding_.shared->storages.end()) {
+        storages_.try_emplace(storage, known->second);
+        return known->second;
+      }
+    }
+    const auto known = storages_.find(storage);
+    if (known != storages_.end() && into_.storages[known->second].external) {
+      return known->second;
+    }
+    Storage memory = origin_.storages[storage];
+    memory.external = true;
+    memory.held_until.reset();
+    const StorageId made = add(memory);
+    storages_.try_emplace(storage, made);
+    if (binding_.shared != nullptr) {
+      binding_.shared->storages[storage] = made;
+    }
+    return made;
+  }
+
+  /// Parts of tensors from before the step whose content has a rule of its own, though no
+  /// instruction reads them as a tensor.
+  void take_parts() {
+    std::set<StorageId> used;
+    for (const SlotId slot : piece_.inputs) {
+      if (!binding_.wired.contains(slot)) {
+        used.insert(origin_.slots[slot].storage);
+      }
+    }
+    for (SlotId slot = 0; slot < origin_.slots.size(); ++slot) {
+      const Slot& layout = origin_.slots[slot];
+      if (layout.external && layout.value && used.contains(layout.storage) &&
+          !slots_.contains(slot)) {
+        take_input(slot);
+      }
+    }
+  }
+
+  SlotId slot_of(SlotId slot) {
+    const auto known = slots_.find(slot);
+    if (known != slots_.end()) {
+      return known->second;
+    }
+    Slot layout = origin_.slots[slot];
+    layout.storage = storage_of(layout.storage);
+    layout.external = layout.external && into_.storages[layout.storage].external;
+    return slots_[slot] = add(layout);
+  }
+
+  StorageId storage_of(StorageId storage) {
+    const auto known = storages_.find(storage);
+    if (known != storages_.end()) {
+      return known->second;
+    }
+    Storage memory = origin_.storages[storage];
+    memory.held_until.reset();
+    const StorageId made = add(memory);
+    storages_[storage] = made;
+    return made;
+  }
+
+  SlotId add(const Slot& slot) {
+    into_.slots.push_back(slot);
+    return static_cast<SlotId>(into_.slots.size() - 1);
+  }
+  StorageId add(const Storage& storage) {
+    into_.storages.push_back(storage);
+    return static_cast<StorageId>(into_.storages.size() - 1);
+  }
+
+  Instruction copy(const Instruction& from) {
+    Instruction instruction = from;
+    map(instruction.args);
+    map(instruction.results);
+    if (from.schema) {
+      instruction.schema = schema_of(*from.schema);
+    }
+    if (instruction.comm) {
+      instruction.comm->group = binding_.group(instruction.comm->group);
+    }
+    if (instruction.timing) {
+      instruction.timing->blocks.clear();  // places in another process's heap
+      instruction.timing->page_faults.reset();
+    }
+    for (Instruction& inner : instruction.body) {
+      inner = copy(inner);
+    }
+    return instruction;
+  }
+
+  void map(std::vector<Argument>& arguments) {
+    for (Argument& argument : arguments) {
+      if (auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+        slot->id = slot_of(slot->id);
+      } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+        map(*list);
+      }
+    }
+  }
+
+  SchemaId schema_of(SchemaId schema) {
+    const std::string& text = origin_.schemas[schema];
+    const auto known = std::find(into_.schemas.begin(), into_.schemas.end(), text);
+    const auto id = static_cast<SchemaId>(known - into_.schemas.begin());
+    if (known == into_.schemas.end()) {
+      into_.schemas.push_back(text);
+    }
+    return id;
+  }
+
+  /// Of storages made here those that the origin held for longer than their readers.
+  void find_holds() {
+    for (const auto& [from, to] : storages_) {
+      const Storage& memory = origin_.storages[from];
+      if (!memory.held_until || memory.external || into_.storages[to].external) {
+        continue;
+      }
+      const auto until = std::lower_bound(piece_.instructions.begin(), piece_.instructions.end(),
+                                          std::size_t{*memory.held_until});
+      if (until != piece_.instructions.end()) {
+        placed_.holds.emplace_back(to,
+                                   static_cast<std::size_t>(until - piece_.instructions.begin()));
+      }
+    }
+  }
+
+  const Program& origin_;
+  const Piece& piece_;
+  const Binding& binding_;
+  Program& into_;
+  Occurrence placed_;
+  std::map<SlotId, SlotId> slots_;
+  std::map<StorageId, StorageId> storages_;
+};
+
+}  // namespace
+
+Occurrence place_piece(const Program& origin, const Piece& piece, const Binding& binding,
+                       Program& into) {
+  return Placer(origin, piece, binding, into).place();
+}
+
+bool fits(const Slot& from, const Slot& to) {
+  return from.dtype == to.dtype && from.sizes == to.sizes && from.strides == to.strides &&
+         from.sparse == to.sparse;
+}
+
+}  // namespace understudy::composer

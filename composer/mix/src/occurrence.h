@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "composer/mix/piece.h"
+#include "et_schema/model/program.h"
+
+namespace understudy::composer {
+
+/// A piece in its place in a new program: its instructions with the new program's numbers.
+struct Occurrence {
+  std::string name;
+  int line = 0;  ///< of the plan
+  std::size_t source = 0;
+  int source_rank = 0;
+  std::uint64_t thread = 0;  ///< threads of the origin are told apart from others' by it
+  std::vector<et_schema::Instruction> instructions;
+  std::vector<et_schema::SlotId> inputs;   ///< of the piece, in the new program
+  std::vector<et_schema::SlotId> outputs;
+  /// Storages that are held until before an instruction of the occurrence, counted in it.
+  std::vector<std::pair<et_schema::StorageId, std::size_t>> holds;
+};
+
+/// How an occurrence's tensors are made.
+struct Binding {
+  /// By input of the piece: the new program's slot that it takes. Absent: it is made.
+  std::map<et_schema::SlotId, et_schema::SlotId> wired;
+  /// Tensors from before the step that occurrences of one source have in common: slots of the
+  /// origin → slots here, and storages. Null: its own.
+  struct Shared {
+    std::map<et_schema::SlotId, et_schema::SlotId> slots;
+    std::map<et_schema::StorageId, et_schema::StorageId> storages;
+  };
+  Shared* shared = nullptr;
+  std::function<et_schema::GroupId(et_schema::GroupId)> group;  ///< of the origin → here
+};
+
+/// Copies a piece into a program: its slots, storages and schemas. The instructions stay with the
+/// occurrence until their order is known.
+[[nodiscard]] Occurrence place_piece(const et_schema::Program& origin, const Piece& piece,
+                                     const Binding& binding, et_schema::Program& into);
+
+/// Whether a tensor can take another's place: type, sizes and strides.
+[[nodiscard]] bool fits(const et_schema::Slot& from, const et_schema::Slot& to);
+
+}  // namespace understudy::composer

@@ -1,0 +1,98 @@
+#include "composer/mix/piece.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "et_schema/model/op_class.h"
+
+namespace understudy::composer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+
+bool has_shape(const Program& program, const Instruction& instruction,
+               const std::vector<std::int64_t>& shape) {
+  bool found = false;
+  for (const auto* side : {&instruction.args, &instruction.results}) {
+    et_schema::for_each_slot(
+        *side, [&](SlotId slot) { found = found || program.slots[slot].sizes == shape; });
+  }
+  return found;
+}
+
+/// Slots that a communication makes, if nothing made them before: its outputs.
+bool is_made_by(const Instruction& instruction, SlotId slot) {
+  if (!instruction.comm || instruction.args.size() < 2) {
+    return false;
+  }
+  bool reads = false;
+  et_schema::for_each_slot({instruction.args[0]},
+                           [&](SlotId input) { reads = reads || input == slot; });
+  return !reads;
+}
+
+void find_ends(const Program& program, Piece& piece) {
+  std::set<SlotId> known;
+  for (const std::size_t at : piece.instructions) {
+    const Instruction& instruction = program.instructions[at];
+    et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
+      const bool is_new = known.insert(slot).second;
+      if (!is_new) {
+        return;
+      }
+      if (!program.slots[slot].external && is_made_by(instruction, slot)) {
+        piece.outputs.push_back(slot);
+      } else {
+        piece.inputs.push_back(slot);
+      }
+    });
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+      const bool is_input =
+          std::find(piece.inputs.begin(), piece.inputs.end(), slot) != piece.inputs.end();
+      known.insert(slot);
+      if (!is_input && !program.slots[slot].external) {
+        std::erase(piece.outputs, slot);
+        piece.outputs.push_back(slot);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+Piece select_piece(const Program& program, const PlanPiece& asked) {
+  const std::regex operators(asked.operators);
+  Piece piece;
+  bool takes = false;
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    const bool is_own =
+        instruction.kind == InstructionKind::kAlias || instruction.kind == InstructionKind::kMarker;
+    if (!is_own) {
+      takes = (!asked.nodes || (instruction.node_id >= asked.nodes->first &&
+                                instruction.node_id <= asked.nodes->second)) &&
+              (asked.operators.empty() || std::regex_search(instruction.name, operators)) &&
+              (asked.op_class.empty() || et_schema::op_class(instruction.name) == asked.op_class) &&
+              (asked.shape.empty() || has_shape(program, instruction, asked.shape));
+    }
+    if (takes) {
+      piece.instructions.push_back(at);
+    }
+  }
+  find_ends(program, piece);
+  return piece;
+}
+
+bool communicates(const Program& program, const Piece& piece) {
+  return std::any_of(piece.instructions.begin(), piece.instructions.end(), [&](std::size_t at) {
+    const InstructionKind kind = program.instructions[at].kind;
+    return kind == InstructionKind::kCollective || kind == InstructionKind::kP2p;
+  });
+}
+
+}  // namespace understudy::composer

@@ -1,0 +1,139 @@
+#include "timeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace understudy::composer {
+namespace {
+
+using et_schema::Instruction;
+
+void shift(const Timeline& timeline, std::int64_t by_ns, std::vector<Occurrence>& all) {
+  const std::set<std::size_t> occurrences(timeline.order.begin(), timeline.order.end());
+  for (const std::size_t occurrence : occurrences) {
+    for (Instruction& instruction : all[occurrence].instructions) {
+      if (instruction.timing) {
+        instruction.timing->start_ns += by_ns;
+      }
+    }
+  }
+}
+
+/// The next instruction of each part, as parts are walked through in their order.
+class Walk {
+ public:
+  Walk(const std::vector<Timeline>& parts, const std::vector<Occurrence>& all)
+      : parts_(parts), all_(all), next_(parts.size()) {}
+
+  [[nodiscard]] bool ended(std::size_t part) const {
+    return next_[part] == parts_[part].order.size();
+  }
+  void take(std::size_t part, Timeline& into) {
+    const std::size_t occurrence = parts_[part].order[next_[part]++];
+    into.order.push_back(occurrence);
+    ++done_[occurrence];
+  }
+  /// When the next one was issued; without times its number.
+  [[nodiscard]] std::int64_t start(std::size_t part) {
+    const std::size_t occurrence = parts_[part].order[next_[part]];
+    const Instruction& instruction = all_[occurrence].instructions[done_[occurrence]];
+    return instruction.timing ? instruction.timing->start_ns
+                              : static_cast<std::int64_t>(next_[part]);
+  }
+
+ private:
+  const std::vector<Timeline>& parts_;
+  const std::vector<Occurrence>& all_;
+  std::vector<std::size_t> next_;
+  std::map<std::size_t, std::size_t> done_;
+};
+
+}  // namespace
+
+Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all) {
+  Timeline timeline;
+  std::vector<Instruction>& instructions = all[occurrence].instructions;
+  timeline.order.assign(instructions.size(), occurrence);
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end = 0;
+  for (const Instruction& instruction : instructions) {
+    if (instruction.timing) {
+      begin = std::min(begin, instruction.timing->start_ns);
+      end = std::max(end, instruction.timing->start_ns + instruction.timing->host_ns);
+    }
+  }
+  if (begin <= end) {
+    shift(timeline, -begin, all);
+    timeline.length_ns = end - begin;
+  }
+  return timeline;
+}
+
+Timeline in_sequence(std::vector<Timeline> parts, std::vector<Occurrence>& all) {
+  Timeline timeline;
+  for (const Timeline& part : parts) {
+    shift(part, timeline.length_ns, all);
+    timeline.length_ns += part.length_ns;
+    timeline.order.insert(timeline.order.end(), part.order.begin(), part.order.end());
+  }
+  return timeline;
+}
+
+Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
+                     std::vector<Occurrence>& all) {
+  Timeline timeline;
+  Walk walk(parts, all);
+  bool any = true;
+  while (any) {
+    any = false;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (std::size_t i = 0; i < stride && !walk.ended(part); ++i) {
+        walk.take(part, timeline);
+        any = true;
+      }
+    }
+  }
+  // One thread issues them one after the other: each when those before it are done.
+  std::map<std::size_t, std::size_t> done;
+  for (const std::size_t occurrence : timeline.order) {
+    Instruction& instruction = all[occurrence].instructions[done[occurrence]++];
+    if (instruction.timing) {
+      instruction.timing->start_ns = timeline.length_ns + instruction.timing->gap_ns;
+      timeline.length_ns = instruction.timing->start_ns + instruction.timing->host_ns;
+    }
+  }
+  return timeline;
+}
+
+Timeline side_by_side(const std::vector<Timeline>& parts, std::vector<Occurrence>& all) {
+  Timeline timeline;
+  std::uint64_t thread = 0;
+  for (const Timeline& part : parts) {
+    constexpr std::uint64_t kApart = 1'000'000;
+    thread += kApart;
+    for (const std::size_t occurrence :
+         std::set<std::size_t>(part.order.begin(), part.order.end())) {
+      for (Instruction& instruction : all[occurrence].instructions) {
+        instruction.thread += thread;
+      }
+    }
+    timeline.length_ns = std::max(timeline.length_ns, part.length_ns);
+  }
+  Walk walk(parts, all);
+  while (true) {
+    std::size_t first = parts.size();
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      if (!walk.ended(part) && (first == parts.size() || walk.start(part) < walk.start(first))) {
+        first = part;
+      }
+    }
+    if (first == parts.size()) {
+      return timeline;
+    }
+    walk.take(first, timeline);
+  }
+}
+
+}  // namespace understudy::composer

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "occurrence.h"
+
+namespace understudy::composer {
+
+/// Where an occurrence's instructions come from in the new program: for each instruction its
+/// occurrence, in order.
+struct Timeline {
+  std::vector<std::size_t> order;  ///< occurrence of each instruction
+  std::int64_t length_ns = 0;      ///< recorded
+};
+
+/// One behind the other.
+[[nodiscard]] Timeline in_sequence(std::vector<Timeline> parts, std::vector<Occurrence>& all);
+/// In turns of `stride` instructions; a part that ends leaves its turns to the others.
+[[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
+                                   std::vector<Occurrence>& all);
+/// All starting together, on threads of their own; issued in order of their recorded start, or in
+/// turns where nothing was recorded.
+[[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts,
+                                    std::vector<Occurrence>& all);
+/// An occurrence alone, its recorded times from 0.
+[[nodiscard]] Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all);
+
+}  // namespace understudy::composer

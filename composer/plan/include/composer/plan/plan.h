@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace understudy::composer {
+
+/// Where pieces come from: a benchmark, or traces that are compiled first.
+struct PlanSource {
+  std::string name;
+  std::string path;         ///< relative to the plan's folder, or absolute
+  std::optional<int> rank;  ///< this one of its ranks, on each rank of the new job
+  std::string step;         ///< of traces: K of ProfilerStep#K
+  int line = 0;
+};
+
+/// A part of a source. What is left empty selects everything; what is given must hold together.
+struct PlanPiece {
+  std::string name;
+  std::string source;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< ids, both included
+  std::string operators;             ///< regular expression on the whole name
+  std::string op_class;              ///< docs/metrics.md, "Operator classes"
+  std::vector<std::int64_t> shape;   ///< one of its tensors has it
+  std::string annotation;            ///< of traces: what runs below labels whose name holds it
+  int line = 0;
+};
+
+/// One thing that the new step does.
+struct PlanItem {
+  enum class Kind : std::uint8_t {
+    kPiece,
+    kInterleave,  ///< parts in turns of `stride` instructions, on one thread
+    kSideBySide   ///< parts on threads of their own, all starting together
+  };
+  Kind kind = Kind::kPiece;
+  std::string piece;
+  std::string as;           ///< the name of this occurrence, for wires; empty: the piece's
+  int repeat = 1;
+  bool own_tensors = false;  ///< each repetition has weights of its own
+  bool chained = false;      ///< inputs that fit take the last outputs of what ran before
+  std::vector<int> ranks;    ///< of the new job; empty: all
+  int stride = 1;
+  std::vector<PlanItem> parts;
+  int line = 0;
+};
+
+/// An input of an occurrence takes an output of an earlier one. Numbers count as --list shows.
+struct PlanWire {
+  std::string from;
+  std::size_t output = 0;
+  std::string to;
+  std::size_t input = 0;
+  int line = 0;
+};
+
+struct Plan {
+  std::string file;
+  std::string name = "mix";
+  int ranks = 1;
+  std::vector<PlanSource> sources;
+  std::vector<PlanPiece> pieces;
+  std::vector<PlanItem> run;
+  std::vector<PlanWire> wires;
+};
+
+/// Throws Error (bad input) that names the plan's line: text that is no YAML, a key that is not
+/// known, a name that nothing has or two have, ranks outside of the job, wires in a circle.
+[[nodiscard]] Plan parse_plan(std::string_view text, const std::string& file);
+
+/// The error of a place in a plan.
+[[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
+                              const std::string& expected, const std::string& got,
+                              const std::string& hint = "");
+
+}  // namespace understudy::composer

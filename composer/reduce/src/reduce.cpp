@@ -1,0 +1,123 @@
+#include "composer/reduce/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "et_schema/model/op_class.h"
+
+namespace understudy::composer {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::InstructionLoop;
+using et_schema::Program;
+using et_schema::Timing;
+
+std::map<std::string, double> times_by_class(const Bench& bench) {
+  std::map<std::string, double> times;
+  for (const Program& program : bench.programs) {
+    for (const Instruction& instruction : program.instructions) {
+      if (instruction.timing) {
+        times[std::string(et_schema::op_class(instruction.name))] +=
+            static_cast<double>(instruction.timing->host_ns + instruction.timing->device_ns);
+      }
+    }
+  }
+  return times;
+}
+
+/// The same place in each repetition.
+std::vector<Timing*> place_in(Program& program, const InstructionLoop& loop, std::size_t place) {
+  std::vector<Timing*> timings;
+  for (std::size_t i = 0; i < loop.times; ++i) {
+    auto& timing = program.instructions[loop.first + i * loop.period + place].timing;
+    if (!timing) {
+      return {};
+    }
+    timings.push_back(&*timing);
+  }
+  return timings;
+}
+
+std::int64_t mean(const std::vector<Timing*>& timings, std::int64_t Timing::*field) {
+  double sum = 0;
+  for (const Timing* timing : timings) {
+    sum += static_cast<double>(timing->*field);
+  }
+  return std::llround(sum / static_cast<double>(timings.size()));
+}
+
+void even_place(const std::vector<Timing*>& timings, std::int64_t begin_ns,
+                std::int64_t length_ns) {
+  const std::int64_t host_ns = mean(timings, &Timing::host_ns);
+  const std::int64_t gap_ns = mean(timings, &Timing::gap_ns);
+  const std::int64_t device_ns = mean(timings, &Timing::device_ns);
+  const bool same_blocks = std::all_of(timings.begin(), timings.end(), [&](const Timing* timing) {
+    return timing->blocks == timings.front()->blocks &&
+           timing->page_faults == timings.front()->page_faults;
+  });
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    Timing& timing = *timings[i];
+    timing.host_ns = host_ns;
+    timing.gap_ns = gap_ns;
+    timing.device_ns = device_ns;
+    timing.start_ns = begin_ns + static_cast<std::int64_t>(i) * length_ns;
+    if (!same_blocks) {
+      timing.blocks.clear();
+      timing.page_faults.reset();
+    }
+  }
+}
+
+void even_loop(Program& program, const InstructionLoop& loop) {
+  std::vector<std::vector<Timing*>> places;
+  for (std::size_t place = 0; place < loop.period; ++place) {
+    places.push_back(place_in(program, loop, place));
+    if (places.back().empty()) {
+      return;
+    }
+  }
+  const std::int64_t begin_ns = places.front().front()->start_ns;
+  const std::int64_t last_ns = places.front().back()->start_ns;
+  const std::int64_t length_ns = (last_ns - begin_ns) / static_cast<std::int64_t>(loop.times - 1);
+  for (const std::vector<Timing*>& timings : places) {
+    // Where it stands in a repetition, on the mean.
+    double offset_ns = 0;
+    for (std::size_t i = 0; i < timings.size(); ++i) {
+      offset_ns += static_cast<double>(timings[i]->start_ns - begin_ns) -
+                   static_cast<double>(i) * static_cast<double>(length_ns);
+    }
+    even_place(timings, begin_ns + std::llround(offset_ns / static_cast<double>(timings.size())),
+               length_ns);
+  }
+}
+
+}  // namespace
+
+Reduction even_loops(Bench& bench) {
+  Reduction reduction;
+  const std::map<std::string, double> before = times_by_class(bench);
+  for (Program& program : bench.programs) {
+    reduction.instructions += program.instructions.size();
+    for (const InstructionLoop& loop : et_schema::find_loops(program)) {
+      ++reduction.loops;
+      reduction.in_loops += loop.period * loop.times;
+      reduction.written += loop.period;
+      even_loop(program, loop);
+    }
+  }
+  for (const auto& [name, ns] : times_by_class(bench)) {
+    const double recorded = before.at(name);
+    const double change = recorded > 0 ? std::abs(ns - recorded) / recorded : 0;
+    if (change > reduction.largest_change) {
+      reduction.largest_change = change;
+      reduction.of_class = name;
+    }
+  }
+  return reduction;
+}
+
+}  // namespace understudy::composer

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::emitter {
+
+/// Where an instruction's result goes.
+enum class ResultKind : std::uint8_t {
+  kNone,     ///< undefined, or no tensor
+  kInPlace,  ///< it is a tensor that was there before
+  kGiven,    ///< a tensor that was made before the step takes its place
+  kNew       ///< a new tensor
+};
+
+/// Who makes, reads and frees which tensors of a program, if each instruction runs as recorded.
+class DataFlow {
+ public:
+  /// `replaced`, by instruction: its results are made before the step, as those of pinned ones
+  /// are. Empty: of none.
+  explicit DataFlow(const et_schema::Program& program, std::vector<bool> replaced = {});
+
+  [[nodiscard]] const et_schema::Program& program() const { return program_; }
+  /// Slots among an instruction's arguments, in order, each as often as it stands there.
+  [[nodiscard]] const std::vector<et_schema::SlotId>& reads(std::size_t at) const {
+    return reads_[at];
+  }
+  /// Made before the step though it is no external: nothing makes it before it is read, or its
+  /// maker's results are replaced.
+  [[nodiscard]] bool is_given(et_schema::SlotId slot) const { return given_[slot]; }
+  /// Whether results of an instruction are made before the step.
+  [[nodiscard]] bool is_replaced(std::size_t at) const;
+  [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
+  /// Whether a slot's tensor of instruction `at` is read behind `end`, before another takes its
+  /// place.
+  [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
+  /// The instruction behind which nothing needs a storage any more. None: it is older than the
+  /// step, or goes in the next one.
+  [[nodiscard]] std::optional<std::size_t> death_of(et_schema::StorageId storage) const {
+    return deaths_[storage];
+  }
+  /// The instruction of the next step behind which a storage goes that outlives its own.
+  [[nodiscard]] std::optional<std::size_t> late_death_of(et_schema::StorageId storage) const {
+    return late_deaths_[storage];
+  }
+  /// Whether this slot keeps its storage alive where no reader does any more.
+  [[nodiscard]] bool is_holder(et_schema::SlotId slot) const { return holder_[slot]; }
+  /// Slots of intermediates that are needed on both sides of the place before an instruction.
+  [[nodiscard]] std::size_t crossing(std::size_t at) const { return crossing_[at]; }
+
+ private:
+  struct Event {
+    std::size_t at = 0;
+    bool makes = false;
+  };
+  void read_program();
+  void find_deaths();
+  void count_crossings();
+
+  const et_schema::Program& program_;
+  std::vector<bool> replaced_;
+  std::vector<std::vector<et_schema::SlotId>> reads_;
+  std::vector<std::vector<Event>> events_;  ///< by slot, in order
+  std::vector<bool> given_;
+  std::vector<bool> holder_;
+  std::vector<std::optional<std::size_t>> deaths_;       ///< by storage
+  std::vector<std::optional<std::size_t>> late_deaths_;  ///< by storage
+  std::vector<std::size_t> crossing_;
+};
+
+}  // namespace understudy::emitter

@@ -1,0 +1,112 @@
+#pragma once
+
+// Looks at what operators give: checksums to compare runs by, and whether numbers stay healthy.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "random.h"
+
+namespace bench {
+
+/// 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
+inline std::string checksum(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "-";
+  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) return "opaque";
+  const at::Tensor flat = tensor.cpu().contiguous();
+  const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
+  const std::size_t count = flat.nbytes();
+  std::uint64_t sum = mix(count + kGolden);
+  for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, std::min(sizeof(word), count - at));
+    sum = mix(sum ^ word) + kGolden;
+  }
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(sum));
+  return text;
+}
+
+/// Whether fresh memory, which holds anything, is what an operator gives.
+inline bool gives_fresh_memory(const std::string& name) {
+  return name.find("empty") != std::string::npos || name.find("resize") != std::string::npos;
+}
+
+/// Shows each operator's results to a function while it lives; operators below operators are
+/// passed over.
+template <typename Look>
+class Observer {
+ public:
+  explicit Observer(Look look) : look_(std::move(look)) {
+    current() = this;
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(
+            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+              ++current()->depth_;
+              return nullptr;
+            },
+            [](const at::RecordFunction& function, at::ObserverContext*) {
+              if (--current()->depth_ == 0) current()->see(function);
+            })
+            .needsOutputs(true)
+            .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~Observer() {
+    at::removeCallback(handle_);
+    current() = nullptr;
+  }
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+
+ private:
+  static Observer*& current() {
+    static thread_local Observer* observer = nullptr;
+    return observer;
+  }
+  void see(const at::RecordFunction& function) {
+    const at::RecordFunctionGuard unobserved(false);
+    const auto name = function.operator_name();
+    std::string text = name ? name->name : function.name();
+    if (name && !name->overload_name.empty()) text += "." + name->overload_name;
+    std::vector<at::Tensor> results;
+    for (const c10::IValue& value : function.outputs()) {
+      if (value.isTensor()) {
+        results.push_back(value.toTensor());
+      } else if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) results.push_back(tensor);
+      }
+    }
+    look_(text, results);
+  }
+
+  Look look_;
+  int depth_ = 0;
+  at::CallbackHandle handle_ = 0;
+};
+
+/// One line an operator: its name and a checksum of each result.
+inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results) {
+  std::string line = name;
+  for (const at::Tensor& result : results) {
+    line += gives_fresh_memory(name) ? " fresh" : " " + checksum(result);
+  }
+  return line + "\n";
+}
+
+inline bool is_healthy(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || tensor.is_meta() ||
+      !(tensor.is_floating_point() || tensor.is_complex())) {
+    return true;
+  }
+  return at::isfinite(tensor).all().item<bool>();
+}
+
+}  // namespace bench

@@ -1,0 +1,82 @@
+#pragma once
+
+// Operators that are called by name: those of libraries beside LibTorch, and those whose schema may
+// have changed since the trace was taken.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// What an operator gave, by position. Taking hands it over.
+class Results {
+ public:
+  explicit Results(torch::jit::Stack stack) : stack_(std::move(stack)) {}
+  [[nodiscard]] at::Tensor take(std::size_t i = 0) { return std::move(stack_.at(i)).toTensor(); }
+  [[nodiscard]] std::vector<at::Tensor> take_list(std::size_t i = 0) {
+    return std::move(stack_.at(i)).toTensorVector();
+  }
+
+ private:
+  torch::jit::Stack stack_;
+};
+
+using List = c10::List<at::Tensor>;
+using OptionalList = c10::List<std::optional<at::Tensor>>;
+inline c10::IValue none() { return {}; }
+
+/// An operator by the schema that the trace recorded. Today's may have more arguments, which get
+/// their defaults, or the same ones in another order.
+class Operator {
+ public:
+  explicit Operator(const char* recorded) : recorded_(recorded) {}
+
+  template <typename... Arguments>
+  Results operator()(Arguments&&... arguments) {
+    if (!handle_) resolve();
+    std::vector<c10::IValue> given;
+    given.reserve(sizeof...(arguments));
+    (given.emplace_back(std::forward<Arguments>(arguments)), ...);
+    torch::jit::Stack stack;
+    stack.reserve(sources_.size());
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      stack.push_back(sources_[i] ? std::move(given.at(*sources_[i])) : defaults_[i]);
+    }
+    handle_->callBoxed(stack);
+    return Results(std::move(stack));
+  }
+
+ private:
+  void resolve() {
+    const c10::FunctionSchema recorded = torch::jit::parseSchema(recorded_);
+    const auto found = c10::Dispatcher::singleton().findSchema(recorded.operator_name());
+    TORCH_CHECK(found, "this LibTorch has no operator ", recorded.operator_name(),
+                ": load its library with --op-library");
+    const auto& today = found->schema().arguments();
+    for (const c10::Argument& argument : today) {
+      std::optional<std::size_t> source;
+      for (std::size_t i = 0; i < recorded.arguments().size(); ++i) {
+        if (recorded.arguments()[i].name() == argument.name()) source = i;
+      }
+      TORCH_CHECK(source || argument.default_value(), recorded.operator_name(), " needs '",
+                  argument.name(), "' today, which was not recorded");
+      sources_.push_back(source);
+      defaults_.push_back(source ? c10::IValue() : *argument.default_value());
+    }
+    handle_ = found;
+  }
+
+  const char* recorded_;
+  std::optional<c10::OperatorHandle> handle_;
+  std::vector<std::optional<std::size_t>> sources_;
+  std::vector<c10::IValue> defaults_;
+};
+
+}  // namespace bench

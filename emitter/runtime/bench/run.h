@@ -1,0 +1,345 @@
+#pragma once
+
+// Flags, warm-up, timing, report.
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comms.h"
+#include "observe.h"
+#include "tensors.h"
+
+namespace bench {
+
+/// One rank's training step.
+class Step {
+ public:
+  virtual ~Step() = default;
+  /// The tensors that are there before it.
+  virtual void make(Maker& make) = 0;
+  virtual void run() = 0;
+};
+
+struct Job {
+  std::string name;                                         ///< what the benchmark is of
+  std::vector<std::function<std::unique_ptr<Step>()>> ranks;  ///< by rank
+  std::vector<std::vector<int>> groups;                     ///< ranks by process group; empty: all
+};
+
+struct Flags {
+  int iterations = 0;  ///< 0: 20, or as many as `seconds` hold
+  double seconds = 0;  ///< 0: 30, unless iterations are given
+  int warmup = 2;
+  int threads = 0;     ///< 0: the cores of this host, shared by its ranks
+  std::uint64_t seed = 0;
+  int rank = -1;       ///< of a job of several ranks, this one alone
+  bool restores = true;
+  std::string device = "cpu";
+  std::string report;
+  std::string checksums;
+};
+
+inline void print_help(const Job& job) {
+  std::printf(
+      "%s, a training step of %zu rank%s\n\n"
+      "Usage: bench [flags]%s\n\n"
+      "  --iterations N    measured iterations, at most (20)\n"
+      "  --seconds S       seconds of measured iterations, at most (30)\n"
+      "  --warmup N        iterations before the measured ones (2)\n"
+      "  --threads N       threads of an operator; 0: this host's cores, shared by its ranks (0)\n"
+      "  --seed N          seed of the tensors' content (0)\n"
+      "  --rank K          rank K alone, its communication within itself\n"
+      "  --device D        cpu, cuda or cuda:N (cpu)\n"
+      "  --op-library LIB  a shared library with custom operators; may be given again\n"
+      "  --report FILE     write the result to this file, as JSON\n"
+      "  --checksums FILE  write a checksum of each operator's results in a first iteration\n"
+      "  --no-restore      never give tensors their first content back between iterations\n\n"
+      "Exit status: 0 ok, 1 the run failed, 2 a flag or the number of ranks is wrong\n",
+      job.name.c_str(), job.ranks.size(), job.ranks.size() == 1 ? "" : "s",
+      job.ranks.size() == 1 ? "" : "    (all ranks: mpirun -np N bench)");
+}
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline Flags read_flags(int argc, char** argv, const Job& job) {
+  Flags flags;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) throw UsageError(flag + " needs a value");
+      return argv[++i];
+    };
+    const auto number = [&](double least) {
+      const std::string text = value();
+      std::size_t read = 0;
+      double result = 0;
+      try {
+        result = std::stod(text, &read);
+      } catch (const std::exception&) {
+        read = 0;
+      }
+      if (read == 0 || read != text.size() || !(result >= least)) {
+        throw UsageError(flag + ": '" + text + "' is no number from " + std::to_string(least));
+      }
+      return result;
+    };
+    if (flag == "--help" || flag == "-h") {
+      print_help(job);
+      std::exit(0);
+    } else if (flag == "--iterations") {
+      flags.iterations = static_cast<int>(number(1));
+    } else if (flag == "--seconds") {
+      flags.seconds = number(0.001);
+    } else if (flag == "--warmup") {
+      flags.warmup = static_cast<int>(number(0));
+    } else if (flag == "--threads") {
+      flags.threads = static_cast<int>(number(0));
+    } else if (flag == "--seed") {
+      flags.seed = static_cast<std::uint64_t>(number(0));
+    } else if (flag == "--rank") {
+      flags.rank = static_cast<int>(number(0));
+    } else if (flag == "--device") {
+      flags.device = value();
+    } else if (flag == "--report") {
+      flags.report = value();
+    } else if (flag == "--checksums") {
+      flags.checksums = value();
+    } else if (flag == "--no-restore") {
+      flags.restores = false;
+    } else if (flag == "--op-library") {
+      const std::string library = value();
+      if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+        throw UsageError(std::string("--op-library: ") + dlerror());
+      }
+    } else {
+      throw UsageError(flag + " is not known; see --help");
+    }
+  }
+  if (flags.iterations == 0 && flags.seconds == 0) {
+    flags.iterations = 20;
+    flags.seconds = 30;
+  }
+  return flags;
+}
+
+inline void synchronize() {
+  if (!device().is_cpu()) {
+    c10::impl::VirtualGuardImpl(device().type()).synchronizeDevice(device().index());
+  }
+}
+
+inline void seed_generators(std::uint64_t seed) {
+  std::vector<at::Device> devices = {at::Device(at::kCPU)};
+  if (!device().is_cpu()) devices.push_back(device());
+  for (const at::Device& each : devices) {
+    at::Generator generator = at::globalContext().defaultGenerator(each);
+    const std::scoped_lock lock(generator.mutex());
+    generator.set_current_seed(seed);
+  }
+}
+
+inline void write_file(const std::string& path, const std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) throw std::runtime_error("cannot write " + path);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((std::fclose(file) != 0) || !whole) throw std::runtime_error("cannot write " + path);
+}
+
+/// Runs one rank's step and measures it.
+class Runner {
+ public:
+  Runner(const Job& job, const Flags& flags, Comms& comms)
+      : job_(job), flags_(flags), comms_(comms), maker_(flags.seed) {
+    step_ = job.ranks[static_cast<std::size_t>(comms.recorded_rank())]();
+  }
+
+  void run() {
+    step_->make(maker_);
+    maker_.fill_all();
+    seed_generators(flags_.seed);
+    const double first_ms = iterate([] {});
+    maker_.fill_all();
+    maker_.remember();
+    if (!flags_.checksums.empty()) write_checksums();
+    find_restore_interval();
+    for (int i = 0; i < flags_.warmup; ++i) timed();
+    std::vector<double> samples;
+    double spent_s = 0;
+    while (goes_on(samples.size(), spent_s)) {
+      samples.push_back(timed());
+      spent_s += samples.back() / 1000;
+    }
+    comms_.max_of_ranks(samples);
+    if (comms_.is_first()) report(samples, first_ms);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  template <typename Before>
+  double iterate(Before before) {
+    before();
+    comms_.barrier();
+    const Clock::time_point begin = Clock::now();
+    step_->run();
+    synchronize();
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
+
+  double timed() {
+    return iterate([this] {
+      if (restore_every_ != 0 && since_restore_ == restore_every_) {
+        maker_.restore();
+        since_restore_ = 0;
+      }
+      ++since_restore_;
+      maker_.vary(iteration_++);
+    });
+  }
+
+  bool goes_on(std::size_t done, double spent_s) {
+    const bool enough = (flags_.iterations > 0 && done >= static_cast<std::size_t>(flags_.iterations)) ||
+                        (flags_.seconds > 0 && spent_s >= flags_.seconds);
+    return done == 0 || !comms_.any_rank(enough);
+  }
+
+  void write_checksums() {
+    std::string lines;
+    seed_generators(flags_.seed);
+    {
+      const auto look = [&lines](const std::string& name, const std::vector<Tensor>& results) {
+        lines += checksum_line(name, results);
+      };
+      const Observer<decltype(look)> observer(look);
+      step_->run();
+    }
+    for (const Tensor& tensor : maker_.changed()) lines += "after: " + checksum(tensor) + "\n";
+    write_file(comms_.size() == 1 ? flags_.checksums
+                                  : flags_.checksums + "." + std::to_string(comms_.rank()),
+               lines);
+    maker_.restore();
+  }
+
+  /// Steps that learn from the same batch for ever drift to zeros or infinities: after how many is
+  /// the first content given back?
+  void find_restore_interval() {
+    if (!flags_.restores) return;
+    const Clock::time_point begin = Clock::now();
+    restore_every_ = 1;
+    for (std::size_t n = 1; n <= 16; ++n) {
+      bool healthy = true;
+      {
+        const auto look = [&healthy](const std::string& name, const std::vector<Tensor>& results) {
+          for (const Tensor& result : results) {
+            healthy = healthy && (gives_fresh_memory(name) || is_healthy(result));
+          }
+        };
+        const Observer<decltype(look)> observer(look);
+        step_->run();
+      }
+      if (comms_.any_rank(!healthy)) break;
+      restore_every_ = n;
+      if (comms_.any_rank(std::chrono::duration<double>(Clock::now() - begin).count() > 1)) break;
+    }
+    maker_.restore();
+  }
+
+  static double quantile(const std::vector<double>& sorted, double share) {
+    const double place = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  }
+
+  void report(const std::vector<double>& samples, double first_ms) const {
+    std::vector<double> sorted = samples;
+    std::sort(sorted.begin(), sorted.end());
+    const double median = quantile(sorted, 0.5);
+    std::printf("%s: %.3f ms an iteration (median of %zu; %.3f to %.3f), %d thread%s, %d rank%s\n",
+                job_.name.c_str(), median, sorted.size(), sorted.front(), sorted.back(),
+                at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s", comms_.size(),
+                comms_.size() == 1 ? "" : "s");
+    if (flags_.report.empty()) return;
+    std::string text = "{\"format\":\"emitted-benchmark-report\",\"version\":1,\"name\":\"" + job_.name + "\"";
+    const auto add = [&text](const char* key, double value) {
+      char number[64];
+      std::snprintf(number, sizeof(number), ",\"%s\":%.6g", key, value);
+      text += number;
+    };
+    add("ranks", comms_.size());
+    add("threads", at::get_num_threads());
+    add("seed", static_cast<double>(flags_.seed));
+    add("warmup", flags_.warmup);
+    add("restore_every", static_cast<double>(restore_every_));
+    add("first_iteration_ms", first_ms);
+    text += ",\"device\":\"" + device().str() + "\",\"torch\":\"" TORCH_VERSION "\",\"iteration_ms\":{";
+    text += "\"count\":" + std::to_string(sorted.size());
+    add("min", sorted.front());
+    add("p10", quantile(sorted, 0.1));
+    add("median", median);
+    add("p90", quantile(sorted, 0.9));
+    add("max", sorted.back());
+    text += ",\"samples\":[";
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(samples[i]);
+    }
+    write_file(flags_.report, text + "]}}\n");
+  }
+
+  const Job& job_;
+  const Flags& flags_;
+  Comms& comms_;
+  Maker maker_;
+  std::unique_ptr<Step> step_;
+  std::size_t restore_every_ = 0;
+  std::size_t since_restore_ = 0;
+  std::size_t iteration_ = 0;
+};
+
+/// The whole program.
+inline int run(int argc, char** argv, const Job& job) {
+  try {
+    const Flags flags = read_flags(argc, argv, job);
+    Comms comms(job.groups, static_cast<int>(job.ranks.size()), flags.rank);
+    if (comms.problem()) throw UsageError(*comms.problem());
+    Comms::current() = &comms;
+    try {
+      device() = at::Device(flags.device);
+      at::set_num_threads(flags.threads > 0 ? flags.threads : comms.cores());
+      // The backward operators are in the step.
+      const at::AutoGradMode grad_mode(true);
+      const at::AutoDispatchBelowADInplaceOrView below_autograd;
+      Runner(job, flags, comms).run();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench: %s\n", error.what());
+      Comms::abort();
+      return 1;
+    }
+    return 0;
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 2;
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,372 @@
+#include "argument_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Argument;
+using et_schema::DType;
+
+bool is_none(const Argument& argument) {
+  return std::holds_alternative<Argument::None>(argument.value) ||
+         std::holds_alternative<Argument::Undefined>(argument.value);
+}
+
+std::optional<double> as_number(const Argument& argument) {
+  if (const auto* flag = std::get_if<bool>(&argument.value)) {
+    return *flag ? 1 : 0;
+  }
+  if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* real = std::get_if<double>(&argument.value)) {
+    return *real;
+  }
+  return std::nullopt;
+}
+
+/// "int[1]?" without "?" and, of an alias mark, "(a!)": what is in a list or optional.
+std::string plain_type(std::string_view type) {
+  std::string text;
+  int depth = 0;
+  for (const char c : type) {
+    depth += c == '(' ? 1 : 0;
+    if (depth == 0) {
+      text += c;
+    }
+    depth -= c == ')' ? 1 : 0;
+  }
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(const ArgumentStyle& style, const NextTensor& next) : style_(style), next_(next) {}
+
+  std::string write(const Argument& argument, std::string type) {
+    const bool optional = type.ends_with('?');
+    if (optional) {
+      type.pop_back();
+    }
+    if (std::holds_alternative<Argument::SlotRef>(argument.value)) {
+      return next_();
+    }
+    if (is_none(argument) && (optional || type == "Generator")) {
+      return nothing(type);
+    }
+    if (type.ends_with(']')) {
+      const std::size_t open = type.rfind('[');
+      return write_list(argument, type.substr(0, open), type.substr(open + 1));
+    }
+    return write_plain(argument, type);
+  }
+
+ private:
+  [[nodiscard]] bool is_python() const { return style_.dialect == Dialect::kPython; }
+  [[nodiscard]] bool is_boxed() const { return style_.dialect == Dialect::kBoxed; }
+
+  [[noreturn]] static void refuse(const std::string& type) {
+    throw CannotShow{
+        fmt::format("an argument of type {}, of which the trace tells too little", type)};
+  }
+
+  [[nodiscard]] std::string nothing(const std::string& type) const {
+    if (is_python()) {
+      return "None";
+    }
+    if (is_boxed()) {
+      return "bench::none()";
+    }
+    return type == "Tensor" ? "{}" : "std::nullopt";
+  }
+
+  std::string write_plain(const Argument& argument, const std::string& type) {
+    const std::optional<double> number = as_number(argument);
+    if (type == "Tensor") {
+      if (is_none(argument)) {
+        return is_python() ? "None" : "at::Tensor()";
+      }
+      return number ? fmt::format("bench{}number({})", is_python() ? "." : "::", scalar(argument))
+                    : (refuse(type), "");
+    }
+    if (type == "str") {
+      const auto* text = std::get_if<std::string>(&argument.value);
+      return text == nullptr ? (refuse(type), "")
+                             : (is_boxed() ? "std::string(" + quoted(*text) + ")" : quoted(*text));
+    }
+    if (type == "Device") {
+      const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
+      return device == nullptr ? (refuse(type), "") : device_text(*device);
+    }
+    if (type == "Generator") {
+      return nothing(type);  // the device's default generator
+    }
+    if (!number) {
+      refuse(type);
+    }
+    return write_number(argument, *number, type);
+  }
+
+  [[nodiscard]] std::string device_text(const Argument::DeviceRef& device) const {
+    const std::string text = style_.devices.of(device.device);
+    if (!is_python()) {
+      return text;
+    }
+    return text == "at::kCPU" ? "\"cpu\"" : "bench.device()";
+  }
+
+  [[nodiscard]] std::string write_number(const Argument& argument, double number,
+                                         const std::string& type) const {
+    if (type == "int" || type == "SymInt") {
+      const auto* integer = std::get_if<std::int64_t>(&argument.value);
+      const std::int64_t value = integer != nullptr ? *integer : static_cast<std::int64_t>(number);
+      return is_boxed() ? fmt::format("std::int64_t{{{}}}", value) : integer_text(value);
+    }
+    if (type == "float") {
+      return real_text(number, style_.dialect);
+    }
+    if (type == "bool") {
+      return is_python() ? (number != 0 ? "True" : "False") : (number != 0 ? "true" : "false");
+    }
+    if (type == "Scalar") {
+      return is_boxed() ? fmt::format("at::Scalar({})", scalar(argument)) : scalar(argument);
+    }
+    if (type == "ScalarType") {
+      return dtype_text(static_cast<DType>(static_cast<int>(number)), style_.dialect);
+    }
+    if (type == "Layout") {
+      if (number != 0) {
+        refuse("Layout that is not strided");
+      }
+      return is_python() ? "torch.strided" : "at::kStrided";
+    }
+    if (type == "MemoryFormat") {
+      return memory_format(static_cast<std::size_t>(number));
+    }
+    refuse(type);
+  }
+
+  /// The smallest 64-bit integer has no literal of its own.
+  [[nodiscard]] std::string integer_text(std::int64_t value) const {
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    return value == kLeast && !is_python() ? "std::numeric_limits<std::int64_t>::min()"
+                                           : fmt::format("{}", value);
+  }
+
+  [[nodiscard]] std::string memory_format(std::size_t value) const {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
+        {{"Contiguous", "contiguous_format"},
+         {"Preserve", "preserve_format"},
+         {"ChannelsLast", "channels_last"},
+         {"ChannelsLast3d", "channels_last_3d"}}};
+    if (value >= kNames.size()) {
+      refuse("MemoryFormat");
+    }
+    return is_python() ? fmt::format("torch.{}", kNames[value].second)
+                       : fmt::format("at::MemoryFormat::{}", kNames[value].first);
+  }
+
+  [[nodiscard]] std::string scalar(const Argument& argument) const {
+    if (const auto* flag = std::get_if<bool>(&argument.value)) {
+      return is_python() ? (*flag ? "True" : "False") : (*flag ? "true" : "false");
+    }
+    if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
+      return integer_text(*integer);
+    }
+    return real_text(std::get<double>(argument.value), style_.dialect);
+  }
+
+  std::string write_list(const Argument& argument, const std::string& element,
+                         std::string_view length) {
+    Argument::List items;
+    if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      items = *list;
+    } else if (as_number(argument)) {
+      // One number stands for as many as the schema says.
+      std::size_t count = 1;
+      std::from_chars(length.data(), length.data() + length.size(), count);
+      items.assign(count, argument);
+    } else {
+      refuse(element + "[]");
+    }
+    std::vector<std::string> texts;
+    texts.reserve(items.size());
+    for (const Argument& item : items) {
+      texts.push_back(write_item(item, element));
+    }
+    const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
+    if (is_python()) {
+      return "[" + joined + "]";
+    }
+    return list_text(element, joined, items.size());
+  }
+
+  std::string write_item(const Argument& item, const std::string& element) {
+    if (element == "Tensor?" && is_none(item)) {
+      return is_python() ? "None" : "std::nullopt";
+    }
+    if (is_boxed() && element != "Tensor" && element != "Tensor?") {
+      ArgumentStyle plain = style_;
+      plain.dialect = Dialect::kTyped;
+      return Writer(plain, next_).write(item, element);
+    }
+    return write(item, element);
+  }
+
+  [[nodiscard]] std::string list_text(const std::string& element, const std::string& joined,
+                                      std::size_t count) const {
+    const bool is_int = element == "int" || element == "SymInt";
+    if (element == "Tensor?") {
+      return fmt::format("bench::OptionalList({{{}}})", joined);
+    }
+    if (is_boxed()) {
+      const std::string type = element == "Tensor"   ? "bench::List"
+                               : is_int              ? "c10::List<std::int64_t>"
+                               : element == "float"  ? "c10::List<double>"
+                               : element == "bool"   ? "c10::List<bool>"
+                               : element == "Scalar" ? "c10::List<at::Scalar>"
+                                                     : (refuse(element + "[]"), "");
+      return fmt::format("{}({{{}}})", type, joined);
+    }
+    if (element == "Tensor") {
+      return style_.explicit_lists || count < 2 ? fmt::format("at::TensorList({{{}}})", joined)
+                                                : fmt::format("{{{}}}", joined);
+    }
+    if (is_int) {
+      return count < 2 ? fmt::format("at::IntArrayRef({{{}}})", joined)
+                       : fmt::format("{{{}}}", joined);
+    }
+    if (element == "float") {
+      return fmt::format("at::ArrayRef<double>({{{}}})", joined);
+    }
+    if (element == "Scalar") {
+      return fmt::format("at::ArrayRef<at::Scalar>({{{}}})", joined);
+    }
+    return element == "bool" ? fmt::format("{{{}}}", joined) : (refuse(element + "[]"), "");
+  }
+
+  const ArgumentStyle& style_;
+  const NextTensor& next_;
+};
+
+}  // namespace
+
+std::string DeviceText::of(et_schema::Device device) const {
+  const bool on_accelerator =
+      device.type == et_schema::DeviceType::kCuda || device.type == et_schema::DeviceType::kOther;
+  if (device.type == et_schema::DeviceType::kMeta) {
+    return "at::kMeta";
+  }
+  return on_accelerator || !has_accelerator ? "bench::device()" : "at::kCPU";
+}
+
+std::string argument_text(const Argument& argument, std::string_view type,
+                          const ArgumentStyle& style, const NextTensor& next) {
+  return Writer(style, next).write(argument, plain_type(type));
+}
+
+bool is_default(const Argument& argument, std::string_view default_value) {
+  if (default_value.empty()) {
+    return false;
+  }
+  if (is_none(argument)) {
+    return default_value == "None";
+  }
+  if (const auto* flag = std::get_if<bool>(&argument.value)) {
+    return default_value == (*flag ? "True" : "False");
+  }
+  if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
+    return default_value == fmt::format("{}", *integer);
+  }
+  if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+    return list->empty() && default_value == "[]";
+  }
+  const auto* real = std::get_if<double>(&argument.value);
+  double value = 0;
+  const char* const end = default_value.data() + default_value.size();
+  const auto [read, error] = std::from_chars(default_value.data(), end, value);
+  return real != nullptr && error == std::errc() && read == end &&
+         default_value.find_first_of(".e") != std::string_view::npos && value == *real;
+}
+
+std::string dtype_text(DType dtype, Dialect dialect) {
+  struct Row {
+    DType dtype;
+    std::string_view cpp;
+    std::string_view python;
+  };
+  constexpr std::array<Row, 21> kRows = {{{DType::kUInt8, "kByte", "uint8"},
+                                          {DType::kInt8, "kChar", "int8"},
+                                          {DType::kInt16, "kShort", "int16"},
+                                          {DType::kInt32, "kInt", "int32"},
+                                          {DType::kInt64, "kLong", "int64"},
+                                          {DType::kFloat16, "kHalf", "float16"},
+                                          {DType::kFloat32, "kFloat", "float32"},
+                                          {DType::kFloat64, "kDouble", "float64"},
+                                          {DType::kComplexFloat16, "kComplexHalf", "complex32"},
+                                          {DType::kComplexFloat32, "kComplexFloat", "complex64"},
+                                          {DType::kComplexFloat64, "kComplexDouble", "complex128"},
+                                          {DType::kBool, "kBool", "bool"},
+                                          {DType::kBFloat16, "kBFloat16", "bfloat16"},
+                                          {DType::kFloat8E5M2, "kFloat8_e5m2", "float8_e5m2"},
+                                          {DType::kFloat8E4M3Fn, "kFloat8_e4m3fn", "float8_e4m3fn"},
+                                          {DType::kUInt16, "kUInt16", "uint16"},
+                                          {DType::kUInt32, "kUInt32", "uint32"},
+                                          {DType::kUInt64, "kUInt64", "uint64"},
+                                          {DType::kQInt8, "kQInt8", "qint8"},
+                                          {DType::kQUInt8, "kQUInt8", "quint8"},
+                                          {DType::kQInt32, "kQInt32", "qint32"}}};
+  for (const Row& row : kRows) {
+    if (row.dtype == dtype) {
+      return dialect == Dialect::kPython ? fmt::format("torch.{}", row.python)
+                                         : fmt::format("at::{}", row.cpp);
+    }
+  }
+  throw CannotShow{"an element type that has no name here"};
+}
+
+std::string real_text(double value, Dialect dialect) {
+  if (std::isfinite(value)) {
+    const std::string text = fmt::format("{}", value);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+  }
+  const std::string_view sign = value < 0 ? "-" : "";
+  if (dialect == Dialect::kPython) {
+    return std::isnan(value) ? "float(\"nan\")" : fmt::format("float(\"{}inf\")", sign);
+  }
+  return std::isnan(value) ? "std::numeric_limits<double>::quiet_NaN()"
+                           : fmt::format("{}std::numeric_limits<double>::infinity()", sign);
+}
+
+std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect) {
+  return dialect == Dialect::kPython ? fmt::format("[{}]", fmt::join(sizes, ", "))
+                                     : fmt::format("{{{}}}", fmt::join(sizes, ", "));
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\{:03o}", static_cast<int>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+}  // namespace understudy::emitter

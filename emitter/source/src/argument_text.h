@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::emitter {
+
+/// An argument that the source cannot show.
+struct CannotShow {
+  std::string reason;
+};
+
+/// Where recorded devices go: all of a program that never left the CPU to the chosen device, else
+/// what was on an accelerator.
+struct DeviceText {
+  bool has_accelerator = false;
+  /// "bench::device()" or "at::kCPU".
+  [[nodiscard]] std::string of(et_schema::Device device) const;
+};
+
+/// What stands for the next slot that an argument reads.
+using NextTensor = std::function<std::string()>;
+
+/// How arguments are written: for a typed function of LibTorch, boxed for a call by name, or in
+/// Python.
+enum class Dialect : std::uint8_t { kTyped, kBoxed, kPython };
+
+struct ArgumentStyle {
+  Dialect dialect = Dialect::kTyped;
+  DeviceText devices;
+  bool explicit_lists = false;  ///< at::TensorList({…}), where braces alone would fit several types
+};
+
+/// The C++ (or Python) text of a recorded argument, by its type in the schema ("int[1]?"). Throws
+/// CannotShow.
+[[nodiscard]] std::string argument_text(const et_schema::Argument& argument, std::string_view type,
+                                        const ArgumentStyle& style, const NextTensor& next);
+
+/// Whether an argument is what the schema's default text says.
+[[nodiscard]] bool is_default(const et_schema::Argument& argument, std::string_view default_value);
+
+/// "at::kFloat", "torch.float32".
+[[nodiscard]] std::string dtype_text(et_schema::DType dtype, Dialect dialect);
+/// A double that reads back as the same.
+[[nodiscard]] std::string real_text(double value, Dialect dialect);
+/// {1, 2} or [1, 2].
+[[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
+/// A string literal.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace understudy::emitter

@@ -1,0 +1,140 @@
+#include "comm_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::CommInfo;
+using et_schema::CommKind;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::SlotId;
+
+std::string_view kind_name(CommKind kind) {
+  switch (kind) {
+    case CommKind::kAllReduce:
+      return "AllReduce";
+    case CommKind::kBroadcast:
+      return "Broadcast";
+    case CommKind::kReduce:
+      return "Reduce";
+    case CommKind::kAllGather:
+      return "AllGather";
+    case CommKind::kAllGatherBase:
+      return "AllGatherBase";
+    case CommKind::kReduceScatter:
+      return "ReduceScatter";
+    case CommKind::kReduceScatterBase:
+      return "ReduceScatterBase";
+    case CommKind::kGather:
+      return "Gather";
+    case CommKind::kScatter:
+      return "Scatter";
+    case CommKind::kAllToAll:
+      return "AllToAll";
+    case CommKind::kAllToAllV:
+      return "AllToAllV";
+    case CommKind::kSend:
+      return "Send";
+    case CommKind::kRecv:
+      return "Recv";
+    case CommKind::kBarrier:
+      return "Barrier";
+    case CommKind::kWait:
+    case CommKind::kInit:
+      break;
+  }
+  throw CannotShow{"a communication that sends nothing"};
+}
+
+std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
+  std::vector<SlotId> slots;
+  if (argument < instruction.args.size()) {
+    et_schema::for_each_slot({instruction.args[argument]},
+                             [&](SlotId slot) { slots.push_back(slot); });
+  }
+  return slots;
+}
+
+/// Splits in elements; recorded are rows of dimension 0, or elements.
+std::vector<std::int64_t> in_elements(const Program& program,
+                                      const std::vector<std::int64_t>& splits,
+                                      const std::vector<SlotId>& slots) {
+  if (splits.empty() || slots.size() != 1) {
+    return {};
+  }
+  const auto& sizes = program.slots[slots.front()].sizes;
+  const std::int64_t all =
+      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t rows = sizes.empty() ? 1 : sizes.front();
+  const std::int64_t sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
+  if (sum == all) {
+    return splits;
+  }
+  if (sum != rows || rows == 0) {
+    throw CannotShow{"splits that do not add up to the tensor they split"};
+  }
+  std::vector<std::int64_t> elements = splits;
+  for (std::int64_t& split : elements) {
+    split *= all / rows;
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::string communicate_text(const Program& program, const Instruction& instruction,
+                             Dialect dialect, const std::function<std::string(SlotId)>& tensor) {
+  const CommInfo& info = *instruction.comm;
+  const bool is_python = dialect == Dialect::kPython;
+  const std::string_view open = is_python ? "[" : "{";
+  const std::string_view close = is_python ? "]" : "}";
+  std::vector<std::string> parts;
+  const auto add = [&](const char* field, const std::string& value) {
+    parts.push_back(fmt::format("{}{} = {}", is_python ? "" : ".", field, value));
+  };
+  const auto tensors = [&](const std::vector<SlotId>& slots) {
+    std::vector<std::string> names;
+    names.reserve(slots.size());
+    for (const SlotId slot : slots) {
+      names.push_back(tensor(slot));
+    }
+    return fmt::format("{}{}{}", open, fmt::join(names, ", "), close);
+  };
+  const std::vector<SlotId> inputs = slots_of(instruction, 0);
+  const std::vector<SlotId> outputs = slots_of(instruction, 1);
+  add("kind", is_python ? fmt::format("\"{}\"", kind_name(info.kind))
+                        : fmt::format("bench::Kind::k{}", kind_name(info.kind)));
+  add("group", fmt::format("{}", info.group));
+  if (!inputs.empty()) {
+    add("inputs", tensors(inputs));
+  }
+  if (!outputs.empty()) {
+    add("outputs", tensors(outputs));
+  }
+  if (info.root_or_peer != 0) {
+    add("root_or_peer", fmt::format("{}", info.root_or_peer));
+  }
+  if (info.kind == CommKind::kAllToAllV) {
+    add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs), dialect));
+    add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), dialect));
+  }
+  if (info.reduce_op != "sum") {
+    add("reduce", quoted(info.reduce_op));
+  }
+  return is_python ? fmt::format("bench.communicate({})", fmt::join(parts, ", "))
+                   : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));
+}
+
+bool is_joined_later(const Instruction& instruction) {
+  return instruction.comm->kind != CommKind::kBarrier && instruction.comm->is_async.value_or(true);
+}
+
+}  // namespace understudy::emitter

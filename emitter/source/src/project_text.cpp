@@ -1,0 +1,156 @@
+#include "project_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "argument_text.h"
+#include "et_schema/support/version.h"
+#include "runtime_files.h"
+
+namespace understudy::emitter {
+namespace {
+
+std::set<std::string> distinct(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+std::string cmake_text(const ProjectParts& parts) {
+  std::string sources = "main.cpp";
+  for (const std::string& step : distinct(parts.step_of)) {
+    sources += " " + step + ".cpp";
+  }
+  std::string text = fmt::format(R"cmake(cmake_minimum_required(VERSION 3.18)
+project(bench LANGUAGES CXX)
+
+# LibTorch: an unpacked libtorch, or the folder of an installed torch wheel. Without it the torch of the
+# python3 on the path is taken.
+set(TORCH_ROOT "" CACHE PATH "Folder that holds include/ and lib/libtorch.so")
+if(NOT TORCH_ROOT)
+  execute_process(COMMAND python3 -c "import torch, os; print(os.path.dirname(torch.__file__), end='')"
+                  OUTPUT_VARIABLE TORCH_ROOT ERROR_QUIET)
+endif()
+if(NOT EXISTS "${{TORCH_ROOT}}/lib/libtorch.so")
+  message(FATAL_ERROR "No LibTorch: give its folder with -DTORCH_ROOT=")
+endif()
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_executable(bench {})
+target_compile_features(bench PRIVATE cxx_std_20)
+target_compile_options(bench PRIVATE -Wall -Wextra -Werror)
+# The steps call LibTorch and compute nothing themselves.
+set_source_files_properties({} PROPERTIES COMPILE_OPTIONS -O1)
+target_include_directories(bench SYSTEM PRIVATE
+  "${{TORCH_ROOT}}/include" "${{TORCH_ROOT}}/include/torch/csrc/api/include")
+target_link_directories(bench PRIVATE "${{TORCH_ROOT}}/lib")
+target_link_libraries(bench PRIVATE torch torch_cpu c10 ${{CMAKE_DL_LIBS}})
+if(EXISTS "${{TORCH_ROOT}}/lib/libtorch_cuda.so")
+  # Nothing here calls it by name: its operators register themselves.
+  target_link_libraries(bench PRIVATE -Wl,--no-as-needed torch_cuda c10_cuda)
+  target_link_options(bench PRIVATE -Wl,--allow-shlib-undefined)
+endif()
+set_target_properties(bench PROPERTIES BUILD_RPATH "${{TORCH_ROOT}}/lib")
+)cmake",
+                                 sources, sources.substr(9));
+  if (parts.communicates) {
+    text += R"cmake(
+option(BENCH_MPI "Ranks that communicate by MPI; OFF: one rank alone" ON)
+if(BENCH_MPI)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  target_link_libraries(bench PRIVATE MPI::MPI_CXX)
+  target_compile_definitions(bench PRIVATE BENCH_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+endif()
+)cmake";
+  }
+  return text;
+}
+
+std::string main_text(const ProjectParts& parts) {
+  std::string text = "#include \"bench/run.h\"\n\n";
+  for (const std::string& step : distinct(parts.step_of)) {
+    text += fmt::format("std::unique_ptr<bench::Step> make_{}();\n", step);
+  }
+  std::vector<std::string> ranks;
+  for (const std::string& step : parts.step_of) {
+    ranks.push_back("make_" + step);
+  }
+  std::vector<std::string> groups;
+  for (const std::string& group : parts.groups) {
+    groups.push_back(fmt::format("{{{}}}", group));
+  }
+  text += "\nint main(int argc, char** argv) {\n  const bench::Job job = {\n";
+  text += fmt::format("      .name = {},\n      .ranks = {{{}}},\n      .groups = {{{}}},\n  }};\n",
+                      quoted(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+  return text + "  return bench::run(argc, argv, job);\n}\n";
+}
+
+std::string readme_text(const ProjectParts& parts, bool is_python) {
+  const std::size_t ranks = parts.step_of.size();
+  const std::string launcher = ranks == 1 ? "" : fmt::format("mpirun -np {} ", ranks);
+  const std::string build =
+      is_python ? "" : "    cmake -B build -DTORCH_ROOT=/path/to/libtorch && cmake --build build\n";
+  const std::string run =
+      is_python ? (ranks == 1 ? "python3 main.py"
+                              : fmt::format("torchrun --nproc-per-node {} main.py", ranks))
+                : launcher + "build/bench";
+  std::string text = fmt::format(
+      "# {}\n\n"
+      "A training step of {} rank{}, replayed without its model and its data: the operators that "
+      "were\n"
+      "recorded, in their order, on tensors of their shapes. Needs {}.\n\n"
+      "{}    {}\n    {} --help\n\n",
+      parts.name, ranks, ranks == 1 ? "" : "s",
+      is_python ? "PyTorch" : (parts.communicates ? "LibTorch and MPI" : "LibTorch"), build, run,
+      run);
+  text += is_python
+              ? "`main.py` starts it, `step_rank*.py` hold the step, `bench.py` measures it.\n"
+              : "`main.cpp` starts it, `step_rank*.cpp` hold the step, `bench/` makes tensors and "
+                "measures.\n";
+  text += fmt::format("\nMade by understudy {} from {}.\n", et_schema::kToolVersion,
+                      fmt::join(distinct(parts.source_of), ", "));
+  return text;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
+  std::map<std::string, std::string> files;
+  files["CMakeLists.txt"] = cmake_text(parts);
+  files["main.cpp"] = main_text(parts);
+  files["README.md"] = readme_text(parts, false);
+  for (const auto& [path, text] : runtime_files()) {
+    const bool is_mpi = path.find("comms_mpi") != std::string::npos ||
+                        path.find("communicate") != std::string::npos;
+    if (path.ends_with(".h") && (parts.communicates || !is_mpi)) {
+      files[path] = std::string(text);
+    }
+  }
+  return files;
+}
+
+std::map<std::string, std::string> python_project(const ProjectParts& parts) {
+  std::map<std::string, std::string> files;
+  files["README.md"] = readme_text(parts, true);
+  files["bench.py"] = std::string(runtime_files().at("bench.py"));
+  std::string text = "import bench\n";
+  for (const std::string& step : distinct(parts.step_of)) {
+    text += fmt::format("import {}\n", step);
+  }
+  std::vector<std::string> ranks;
+  for (const std::string& step : parts.step_of) {
+    ranks.push_back(step + ".Step");
+  }
+  std::vector<std::string> groups;
+  for (const std::string& group : parts.groups) {
+    groups.push_back(fmt::format("[{}]", group));
+  }
+  text += fmt::format("\nif __name__ == \"__main__\":\n    bench.run({}, [{}], [{}])\n",
+                      quoted(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+  files["main.py"] = text;
+  return files;
+}
+
+}  // namespace understudy::emitter

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emitter/source/emit.h"
+#include "et_schema/bench/bench.h"
+
+namespace understudy::emitter {
+
+/// The files of a C++ project around its steps. `step_of`: by rank, the name of its step.
+struct ProjectParts {
+  std::string name;
+  std::vector<std::string> step_of;
+  std::vector<std::string> source_of;  ///< by rank, its trace
+  std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
+  bool communicates = false;
+};
+
+[[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);
+[[nodiscard]] std::map<std::string, std::string> python_project(const ProjectParts& parts);
+
+}  // namespace understudy::emitter

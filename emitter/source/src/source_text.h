@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace understudy::emitter {
+
+/// A line of at most 100 columns, or several: broken behind commas, what follows indented by four
+/// more.
+[[nodiscard]] std::string wrapped(const std::string& line);
+/// Each line wrapped and indented by so many columns.
+[[nodiscard]] std::string block(const std::vector<std::string>& lines, std::size_t indent);
+/// "LinearRelu" of "linear_relu".
+[[nodiscard]] std::string type_name(const std::string& name);
+
+}  // namespace understudy::emitter

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "call_text.h"
+#include "emitter/outline/outline.h"
+#include "names.h"
+
+namespace understudy::emitter {
+
+/// What writes the statements of a scope needs to know of it.
+struct Scope {
+  Dialect dialect = Dialect::kTyped;
+  NameBook& names;
+  NextTensor next;                                       ///< what stands for the next slot read
+  std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable
+  std::vector<std::string>& lines;
+};
+
+/// Writes the statements of one instruction that is no communication. Throws CannotShow.
+void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std::string>& words,
+                     CallWriter& calls, const Scope& scope);
+
+/// "release(a, b);", "del a, b".
+[[nodiscard]] std::string release_text(const std::vector<std::string>& variables, Dialect dialect);
+
+/// Whether it pays to free a storage before its scope ends.
+[[nodiscard]] bool is_worth_freeing(const et_schema::Storage& storage);
+
+}  // namespace understudy::emitter

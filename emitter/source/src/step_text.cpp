@@ -1,0 +1,471 @@
+#include "step_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "call_text.h"
+#include "comm_text.h"
+#include "et_schema/model/open_comms.h"
+#include "function_text.h"
+#include "source_text.h"
+#include "statement_text.h"
+#include "tensors_text.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+using et_schema::StorageId;
+
+/// Operators that mean nothing where tensors are the host's, and hand their tensor on elsewhere.
+bool means_nothing(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kNames = {"aten::record_stream", "aten::pin_memory",
+                                                      "aten::_pin_memory"};
+  return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
+}
+
+DeviceText devices_of(const Program& program) {
+  return {std::any_of(program.storages.begin(), program.storages.end(), [](const auto& storage) {
+    return storage.device.type == et_schema::DeviceType::kCuda ||
+           storage.device.type == et_schema::DeviceType::kOther;
+  })};
+}
+
+/// By instruction: why it cannot be shown.
+std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
+  std::vector<std::string> refused(program.instructions.size());
+  BoxedOperators boxed;
+  CallWriter calls(program, dialect, typed, devices_of(program), boxed);
+  const auto any_tensor = [] { return std::string("x"); };
+  for (std::size_t at = 0; at < refused.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
+      if (program.slots[slot].external && !can_be_made(program.slots[slot])) {
+        refused[at] =
+            "a tensor from before the step that is sparse, quantised or of an unknown type";
+      }
+    });
+    try {
+      if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
+        static_cast<void>(calls.write(instruction, any_tensor));
+      } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
+        static_cast<void>(communicate_text(program, instruction, dialect,
+                                           [](SlotId) { return std::string("x"); }));
+      } else if (instruction.kind == InstructionKind::kKernel) {
+        refused[at] = "a compiled kernel: the trace does not hold its code";
+      } else if (instruction.kind == InstructionKind::kNative) {
+        refused[at] = "a label that did work and shows no operator";
+      }
+    } catch (const CannotShow& cannot) {
+      refused[at] = cannot.reason;
+    }
+  }
+  return refused;
+}
+
+std::vector<bool> replaced_by(const Program& program, const std::vector<std::string>& refused) {
+  std::vector<bool> replaced(refused.size());
+  for (std::size_t at = 0; at < refused.size(); ++at) {
+    replaced[at] = !refused[at].empty() || means_nothing(program.instructions[at].name);
+  }
+  return replaced;
+}
+
+class StepWriter {
+ public:
+  StepWriter(const Program& program, Dialect dialect, bool typed)
+      : program_(program),
+        dialect_(dialect),
+        refused_(find_refused(program, dialect, typed)),
+        flow_(program, replaced_by(program, refused_)),
+        outline_(make_outline(flow_)),
+        words_(slot_words(flow_, outline_.phases)),
+        devices_(devices_of(program)),
+        calls_(program, dialect, typed, devices_, boxed_),
+        open_(program),
+        homes_(program.slots.size()),
+        alive_(program.storages.size()) {}
+
+  StepText write() {
+    find_kept();
+    tensors_ = write_tensors(flow_, words_, kept_, devices_, dialect_);
+    for (const auto& [slot, member] : tensors_.members) {
+      if (!kept_.contains(slot)) {
+        homes_[slot] = "t." + member;
+      }
+    }
+    const std::vector<std::string> names = function_names(flow_, outline_);
+    std::set<std::string> taken(names.begin(), names.end());
+    for (std::size_t i = 0; i < outline_.functions.size(); ++i) {
+      functions_.push_back(write_function(flow_, outline_, i, names[i], words_, calls_, dialect_));
+      taken.insert(type_name(names[i]));
+    }
+    names_ = NameBook(std::move(taken));
+    write_units();
+    StepText text;
+    text.body = assemble();
+    text.communicates = communicates_;
+    text.has_boxed = !boxed_.empty();
+    text.boxed = count_boxed();
+    text.functions = functions_.size();
+    text.calls = calls_made_;
+    text.refused = refused_;
+    return text;
+  }
+
+ private:
+  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
+  void add(const std::string& statement) {
+    lines_.push_back(is_python() ? statement : statement + ";");
+  }
+
+  [[nodiscard]] std::uint64_t count_boxed() {
+    std::uint64_t count = 0;
+    for (std::size_t at = 0; at < refused_.size(); ++at) {
+      const Instruction& instruction = program_.instructions[at];
+      if (instruction.kind == InstructionKind::kOp && refused_[at].empty() &&
+          !means_nothing(instruction.name)) {
+        count += calls_.write(instruction, [] { return std::string("x"); }).is_boxed ? 1U : 0U;
+      }
+    }
+    return count;
+  }
+
+  /// Slots that keep their storage into the next step.
+  void find_kept() {
+    for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
+      if (flow_.is_holder(slot) && flow_.late_death_of(program_.slots[slot].storage)) {
+        kept_.insert(slot);
+      }
+    }
+    for (StorageId storage = 0; storage < program_.storages.size(); ++storage) {
+      if (const auto death = flow_.late_death_of(storage)) {
+        late_[*death].push_back(storage);
+      } else if (const auto at = flow_.death_of(storage)) {
+        dying_[*at].push_back(storage);
+      }
+    }
+  }
+
+  void write_units() {
+    std::string phase;
+    for (const Unit& unit : outline_.units) {
+      const std::string now(phase_name(outline_.phases, unit.begin));
+      if (now != phase) {
+        phase = now;
+        if (!lines_.empty()) {
+          lines_.emplace_back();
+        }
+        lines_.push_back(fmt::format("{} {}", is_python() ? "#" : "//", now));
+      }
+      free_late(unit);
+      join(open_.take_touched(touched(unit)));
+      if (unit.function) {
+        write_call(unit, *unit.function);
+      } else {
+        for (std::size_t at = unit.begin; at < unit.end; ++at) {
+          write_inline(at);
+        }
+      }
+    }
+    join(open_.take_all());
+  }
+
+  [[nodiscard]] std::vector<SlotId> touched(const Unit& unit) const {
+    std::vector<SlotId> slots;
+    for (std::size_t at = unit.begin; at < unit.end; ++at) {
+      const std::vector<SlotId>& reads = flow_.reads(at);
+      slots.insert(slots.end(), reads.begin(), reads.end());
+    }
+    return slots;
+  }
+
+  void join(const std::vector<std::uint32_t>& works) {
+    for (const std::uint32_t work : works) {
+      add(fmt::format("{}.wait()", work_names_[work]));
+    }
+  }
+
+  /// What the step before held until here.
+  void free_late(const Unit& unit) {
+    std::vector<std::string> gone;
+    for (auto entry = late_.lower_bound(unit.begin);
+         entry != late_.end() && entry->first < unit.end; ++entry) {
+      for (const StorageId storage : entry->second) {
+        for (const SlotId slot : kept_) {
+          if (program_.slots[slot].storage == storage) {
+            gone.push_back("t." + tensors_.members.at(slot));
+          }
+        }
+      }
+    }
+    free(gone);
+  }
+
+  void free(const std::vector<std::string>& variables) {
+    if (!variables.empty()) {
+      lines_.push_back(release_text(variables, dialect_));
+    }
+  }
+
+  /// A slot's tensor has a new variable.
+  void set_home(SlotId slot, const std::string& name) {
+    homes_[slot] = name;
+    const StorageId storage = program_.slots[slot].storage;
+    if (kept_.contains(slot)) {
+      const std::string member = "t." + tensors_.members.at(slot);
+      add(fmt::format("{} = {}", member, is_python() ? name : "std::move(" + name + ")"));
+      homes_[slot] = member;
+      return;
+    }
+    if (!program_.storages[storage].external) {
+      alive_[storage].push_back(name);
+    }
+  }
+
+  /// Variables of storages that end in [begin, end), and that `except` does not name.
+  std::vector<std::string> take_dead(std::size_t begin, std::size_t end,
+                                     const std::set<std::string>& except) {
+    std::vector<std::string> dead;
+    for (auto entry = dying_.lower_bound(begin); entry != dying_.end() && entry->first < end;
+         ++entry) {
+      for (const StorageId storage : entry->second) {
+        if (!is_worth_freeing(program_.storages[storage]) || entry->first + 1 == refused_.size()) {
+          continue;
+        }
+        std::erase_if(alive_[storage], [&](const std::string& name) {
+          if (except.contains(name)) {
+            return false;
+          }
+          dead.push_back(name);
+          return true;
+        });
+      }
+    }
+    return dead;
+  }
+
+  void write_call(const Unit& unit, std::size_t index) {
+    const Function& function = outline_.functions[index];
+    const FunctionText& text = functions_[index];
+    const auto place = static_cast<std::size_t>(
+        std::find(function.units.begin(), function.units.end(),
+                  static_cast<std::size_t>(&unit - outline_.units.data())) -
+        function.units.begin());
+    std::vector<std::string> arguments;
+    std::map<std::string, int> times;
+    for (const std::vector<SlotId>& slots : function.parameters) {
+      arguments.push_back(homes_[slots[place]]);
+      ++times[arguments.back()];
+    }
+    free(take_dead(unit.begin, unit.end, {arguments.begin(), arguments.end()}));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      hand_over(unit, function.parameters[i][place], text.by_value[i], times, arguments[i]);
+    }
+    const std::string call = fmt::format("{}({})", text.name, fmt::join(arguments, ", "));
+    ++calls_made_;
+    keep_results(unit, function, text, call);
+    free(take_dead(unit.begin, unit.end, {}));
+  }
+
+  /// A tensor whose memory goes inside is moved there.
+  void hand_over(const Unit& unit, SlotId slot, bool by_value,
+                 const std::map<std::string, int>& times, std::string& argument) {
+    const StorageId storage = program_.slots[slot].storage;
+    const std::optional<std::size_t> death = flow_.death_of(storage);
+    const bool goes = death && *death >= unit.begin && *death < unit.end;
+    if (is_python() || !by_value || !goes || argument.starts_with("t.") || times.at(argument) > 1) {
+      return;
+    }
+    std::erase(alive_[storage], argument);
+    argument = "std::move(" + argument + ")";
+  }
+
+  void keep_results(const Unit& unit, const Function& function, const FunctionText& text,
+                    const std::string& call) {
+    if (function.results.empty()) {
+      add(call);
+      return;
+    }
+    const bool is_single = text.result_names.empty();
+    const auto slot_of = [&](const Function::Result& result) {
+      return new_tensors(flow_, unit.begin + result.instruction)[result.tensor];
+    };
+    const std::string name =
+        names_.take(is_single ? words_[slot_of(function.results.front())]
+                              : fmt::format("{}{}", text.name, ++instances_[text.name]));
+    add(fmt::format("{}{} = {}",
+                    is_python() ? ""
+                    : is_single ? "Tensor "
+                                : type_name(text.name) + " ",
+                    name, call));
+    for (std::size_t i = 0; i < function.results.size(); ++i) {
+      set_home(slot_of(function.results[i]),
+               is_single ? name : fmt::format("{}.{}", name, text.result_names[i]));
+    }
+  }
+
+  void write_inline(std::size_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    if (instruction.comm) {
+      write_communication(at);
+    } else if (!refused_[at].empty()) {
+      lines_.push_back(fmt::format("{} {} is left out: {}", is_python() ? "#" : "//",
+                                   instruction.name, refused_[at]));
+    } else if (means_nothing(instruction.name)) {
+      pass_on(at);
+    } else {
+      write_operator(at);
+    }
+    free(take_dead(at, at + 1, {}));
+  }
+
+  void write_operator(std::size_t at) {
+    std::size_t next = 0;
+    std::vector<std::pair<SlotId, std::string>> made;
+    const Scope scope{dialect_, names_, [&] { return homes_[flow_.reads(at)[next++]]; },
+                      [&](SlotId slot, const std::string& name) { made.emplace_back(slot, name); },
+                      lines_};
+    write_statement(flow_, at, words_, calls_, scope);
+    for (const auto& [slot, name] : made) {
+      set_home(slot, name);
+    }
+  }
+
+  /// Its result is its tensor.
+  void pass_on(std::size_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    const std::vector<SlotId>& from = flow_.reads(at);
+    if (from.size() == 1) {
+      et_schema::for_each_slot(instruction.results,
+                               [&](SlotId slot) { homes_[slot] = homes_[from.front()]; });
+    }
+    lines_.push_back(
+        fmt::format("{} {} means nothing here", is_python() ? "#" : "//", instruction.name));
+  }
+
+  void write_communication(std::size_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    communicates_ = true;
+    if (instruction.kind == InstructionKind::kWait) {
+      join(open_.take_waited(instruction));
+      return;
+    }
+    for (const SlotId slot : flow_.reads(at)) {
+      if (homes_[slot].empty()) {
+        make_output(slot);
+      }
+    }
+    const std::string call = communicate_text(program_, instruction, dialect_,
+                                              [this](SlotId slot) { return homes_[slot]; });
+    if (!is_joined_later(instruction)) {
+      add(call + ".wait()");
+      return;
+    }
+    const std::string name = names_.take(identifier(instruction.name) + "1");
+    add(fmt::format("{}{} = {}", is_python() ? "" : "bench::Work ", name, call));
+    const auto number = static_cast<std::uint32_t>(work_names_.size());
+    work_names_.push_back(name);
+    open_.start(number, instruction);
+  }
+
+  /// An output that nothing made before.
+  void make_output(SlotId slot) {
+    const et_schema::Slot& layout = program_.slots[slot];
+    const std::string name = names_.take(words_[slot]);
+    const std::string sizes = sizes_text(layout.sizes, dialect_);
+    const std::string strides = sizes_text(layout.strides, dialect_);
+    const std::string dtype = dtype_text(layout.dtype, dialect_);
+    add(is_python()
+            ? fmt::format("{} = torch.empty_strided({}, {}, dtype={}, device=bench.device())", name,
+                          sizes, strides, dtype)
+            : fmt::format("Tensor {} = at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
+                          "at::TensorOptions().dtype({}).device(bench::device()))",
+                          name, sizes, strides, dtype));
+    set_home(slot, name);
+  }
+
+  [[nodiscard]] std::string assemble() const {
+    return is_python() ? assemble_python() : assemble_cpp();
+  }
+
+  [[nodiscard]] std::string assemble_cpp() const {
+    std::string text = "namespace {\n\nusing at::Tensor;\n\n";
+    for (const auto& [object, schema] : boxed_) {
+      text += fmt::format("bench::Operator {}(\n    {});\n", object, quoted(schema));
+    }
+    text += boxed_.empty() ? "" : "\n";
+    text += "/// What is there before the step.\nstruct Tensors {\n";
+    for (const std::string& declaration : tensors_.declarations) {
+      text += "  " + declaration + "\n";
+    }
+    text += "};\n\n";
+    for (const FunctionText& function : functions_) {
+      text += function.declaration + function.definition;
+    }
+    text += "class Step : public bench::Step {\n public:\n";
+    text += "  void make(bench::Maker& make) override {\n" + block(tensors_.making, 4) + "  }\n\n";
+    text += "  void run() override {\n" + block(lines_, 4) + "  }\n\n";
+    text += " private:\n  Tensors t;\n};\n\n}  // namespace\n\n";
+    text += "std::unique_ptr<bench::Step> make_@NAME@() {\n  return std::make_unique<Step>();\n}\n";
+    return text;
+  }
+
+  [[nodiscard]] std::string assemble_python() const {
+    std::string text = "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
+    text += "    def __init__(self):\n";
+    for (const std::string& declaration : tensors_.declarations) {
+      text += "        " + declaration + "\n";
+    }
+    text += tensors_.declarations.empty() ? "        pass\n\n\n" : "\n\n";
+    for (const FunctionText& function : functions_) {
+      text += function.declaration + function.definition;
+    }
+    text += "class Step:\n    def __init__(self):\n        self.t = Tensors()\n\n";
+    text += "    def make(self, make):\n        t = self.t\n" + block(tensors_.making, 8) + "\n";
+    text += "    def run(self):\n        t = self.t\n" + block(lines_, 8);
+    return text;
+  }
+
+  const Program& program_;
+  Dialect dialect_;
+  std::vector<std::string> refused_;
+  DataFlow flow_;
+  Outline outline_;
+  std::vector<std::string> words_;
+  DeviceText devices_;
+  BoxedOperators boxed_;
+  CallWriter calls_;
+  et_schema::OpenComms open_;
+  TensorsText tensors_;
+  std::vector<FunctionText> functions_;
+  NameBook names_;
+  std::vector<std::string> homes_;               ///< by slot: the variable that holds it now
+  std::vector<std::vector<std::string>> alive_;  ///< by storage: variables that keep it
+  std::set<SlotId> kept_;
+  std::map<std::size_t, std::vector<StorageId>> dying_;  ///< by instruction
+  std::map<std::size_t, std::vector<StorageId>> late_;   ///< by instruction of the next step
+  std::map<std::string, int> instances_;                 ///< by function: results that have a name
+  std::vector<std::string> work_names_;
+  std::vector<std::string> lines_;
+  bool communicates_ = false;
+  std::uint64_t calls_made_ = 0;
+};
+
+}  // namespace
+
+StepText write_step(const Program& program, Dialect dialect, bool typed) {
+  return StepWriter(program, dialect, typed).write();
+}
+
+}  // namespace understudy::emitter

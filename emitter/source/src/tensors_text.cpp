@@ -1,0 +1,271 @@
+#include "tensors_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "et_schema/model/schema_text.h"
+#include "rule_text.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::StorageId;
+using et_schema::ValueRuleKind;
+
+std::int64_t extent_bytes(const Slot& slot) {
+  std::int64_t extent = 1;
+  for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
+    if (slot.sizes[i] == 0) {
+      return 0;
+    }
+    extent += (slot.sizes[i] - 1) * slot.strides[i];
+  }
+  return (slot.offset + extent) * et_schema::item_size(slot.dtype);
+}
+
+bool is_contiguous(const Slot& slot) {
+  std::int64_t expected = 1;
+  for (std::size_t i = slot.sizes.size(); i-- > 0;) {
+    if (slot.strides[i] != expected) {
+      return false;
+    }
+    expected *= std::max<std::int64_t>(slot.sizes[i], 1);
+  }
+  return true;
+}
+
+bool is_index(const Slot& slot) {
+  return slot.value && (slot.value->kind == ValueRuleKind::kReuse ||
+                        slot.value->kind == ValueRuleKind::kIntegers);
+}
+
+/// By storage: an operator or a communication changes it, of those that are older than the step.
+std::vector<bool> find_changed(const DataFlow& flow) {
+  const Program& program = flow.program();
+  std::vector<bool> changed(program.storages.size());
+  for (const Instruction& instruction : program.instructions) {
+    for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+      const bool is_written =
+          instruction.comm || (instruction.schema && et_schema::argument_is_written(
+                                                         program.schemas[*instruction.schema], i));
+      if (is_written) {
+        et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+          const StorageId storage = program.slots[slot].storage;
+          changed[storage] = program.storages[storage].external;
+        });
+      }
+    }
+  }
+  return changed;
+}
+
+class TensorsWriter {
+ public:
+  TensorsWriter(const DataFlow& flow, const std::vector<std::string>& words,
+                const DeviceText& devices, Dialect dialect)
+      : flow_(flow), words_(words), devices_(devices), dialect_(dialect) {}
+
+  TensorsText write(const std::set<SlotId>& kept) {
+    find_used();
+    std::vector<SlotId> all = used_;
+    all.insert(all.end(), kept.begin(), kept.end());
+    name_all(all);
+    for (const SlotId slot : used_) {
+      declare(slot, "");
+    }
+    for (const SlotId slot : kept) {
+      declare(slot, ", until the next step");
+    }
+    for (const SlotId slot : used_) {
+      make(slot);
+    }
+    write_changes();
+    return std::move(text_);
+  }
+
+ private:
+  [[nodiscard]] const Program& program() const { return flow_.program(); }
+  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
+
+  /// Externals that are read, then parts of them with a rule of their own, then what is given.
+  void find_used() {
+    std::set<SlotId> read;
+    for (std::size_t at = 0; at < program().instructions.size(); ++at) {
+      for (const SlotId slot : flow_.reads(at)) {
+        if (program().slots[slot].external && can_be_made(program().slots[slot])) {
+          read.insert(slot);
+        }
+      }
+    }
+    std::set<StorageId> storages;
+    for (const SlotId slot : read) {
+      storages.insert(program().slots[slot].storage);
+    }
+    used_.assign(read.begin(), read.end());
+    for (SlotId slot = 0; slot < program().slots.size(); ++slot) {
+      const Slot& layout = program().slots[slot];
+      if (layout.external && layout.value && !read.contains(slot) &&
+          storages.contains(layout.storage) && can_be_made(layout)) {
+        used_.push_back(slot);
+      }
+    }
+    for (SlotId slot = 0; slot < program().slots.size(); ++slot) {
+      if (flow_.is_given(slot) && can_be_made(program().slots[slot])) {
+        used_.push_back(slot);
+      }
+    }
+  }
+
+  /// "weight1", "weight2", where there are several.
+  void name_all(const std::vector<SlotId>& slots) {
+    std::map<std::string, int> totals;
+    for (const SlotId slot : slots) {
+      ++totals[words_[slot]];
+    }
+    std::map<std::string, int> given;
+    std::set<std::string> taken;
+    for (const SlotId slot : slots) {
+      const std::string& word = words_[slot];
+      std::string name = totals[word] == 1 ? word : fmt::format("{}{}", word, ++given[word]);
+      while (!taken.insert(name).second) {
+        name += "_";
+      }
+      text_.members[slot] = name;
+    }
+  }
+
+  void declare(SlotId slot, const std::string& more) {
+    const Slot& layout = program().slots[slot];
+    const std::string what =
+        fmt::format("{}[{}]{}", to_string(layout.dtype), fmt::join(layout.sizes, ", "), more);
+    const std::string& name = text_.members[slot];
+    text_.declarations.push_back(is_python() ? fmt::format("self.{} = None  # {}", name, what)
+                                             : fmt::format("Tensor {};  // {}", name, what));
+  }
+
+  [[nodiscard]] std::string layout_text(const Slot& layout) const {
+    const std::string dtype = dtype_text(layout.dtype, dialect_);
+    const std::string sizes = sizes_text(layout.sizes, dialect_);
+    if (is_contiguous(layout) && layout.offset == 0) {
+      return fmt::format("{}, {}", dtype, sizes);
+    }
+    const std::string strides = sizes_text(layout.strides, dialect_);
+    const std::string offset = layout.offset == 0 ? "" : fmt::format(", {}", layout.offset);
+    return is_python()
+               ? fmt::format("{}, {}, strides={}{}", dtype, sizes, strides,
+                             layout.offset == 0 ? "" : fmt::format(", offset={}", layout.offset))
+               : fmt::format("{{{}, {}, {}{}}}", dtype, sizes, strides, offset);
+  }
+
+  void make(SlotId slot) {
+    const Slot& layout = program().slots[slot];
+    const et_schema::Storage& storage = program().storages[layout.storage];
+    const std::string rule =
+        layout.value ? (is_python() ? ", rule=" : ", ") + rule_text(*layout.value, dialect_) : "";
+    const auto first = flow_.is_given(slot) ? first_of_.end() : first_of_.find(layout.storage);
+    std::string call;
+    if (layout.wrapped_number) {
+      call = fmt::format(
+          "number({}, {}{})", slot, dtype_text(layout.dtype, dialect_),
+          rule.empty() ? (is_python() ? ", rule=bench.constant(1.0)" : ", bench::constant(1.0)")
+                       : rule);
+    } else if (first != first_of_.end()) {
+      call =
+          fmt::format("view({}, {}, {}{})", slot, member(first->second), layout_text(layout), rule);
+    } else {
+      const bool is_whole = flow_.is_given(slot) || extent_bytes(layout) == storage.bytes;
+      const std::string place = devices_.of(storage.device);
+      const bool is_plain = is_whole && place == "bench::device()";
+      call = is_plain ? fmt::format("tensor({}, {}{})", slot, layout_text(layout), rule)
+                      : make_elsewhere(slot, place, rule, is_whole ? 0 : storage.bytes);
+    }
+    if (!flow_.is_given(slot)) {
+      first_of_.try_emplace(layout.storage, slot);
+    }
+    text_.making.push_back(
+        fmt::format("{} = make.{}{}", member(slot), call, is_python() ? "" : ";"));
+  }
+
+  [[nodiscard]] std::string make_elsewhere(SlotId slot, const std::string& place,
+                                           const std::string& rule, std::int64_t bytes) const {
+    const Slot& layout = program().slots[slot];
+    const std::string dtype = dtype_text(layout.dtype, dialect_);
+    const std::string sizes = sizes_text(layout.sizes, dialect_);
+    const std::string strides = sizes_text(layout.strides, dialect_);
+    if (is_python()) {
+      return fmt::format("tensor({}, {}, {}{}, strides={}, offset={}, place={}, size_bytes={})",
+                         slot, dtype, sizes, rule, strides, layout.offset,
+                         place == "at::kCPU" ? "\"cpu\"" : "None", bytes);
+    }
+    return fmt::format("tensor_on({}, {}, {{{}, {}, {}, {}}}{}, {})", place, slot, dtype, sizes,
+                       strides, layout.offset, rule.empty() ? ", bench::by_shape()" : rule, bytes);
+  }
+
+  [[nodiscard]] std::string member(SlotId slot) const { return "t." + text_.members.at(slot); }
+
+  void write_changes() {
+    const std::vector<bool> changed = find_changed(flow_);
+    std::vector<std::string> changes;
+    std::vector<std::string> varies;
+    std::map<StorageId, bool> all_index;
+    for (const SlotId slot : used_) {
+      const Slot& layout = program().slots[slot];
+      all_index.try_emplace(layout.storage, true);
+      all_index[layout.storage] = all_index[layout.storage] && is_index(layout);
+    }
+    for (const auto& [storage, first] : first_of_) {
+      if (changed[storage]) {
+        changes.push_back(member(first));
+      } else if (all_index[storage]) {
+        varies.push_back(member(first));
+      }
+    }
+    const auto add = [this](const char* what, const std::vector<std::string>& names) {
+      if (!names.empty()) {
+        text_.making.push_back(is_python()
+                                   ? fmt::format("make.{}([{}])", what, fmt::join(names, ", "))
+                                   : fmt::format("make.{}({{{}}});", what, fmt::join(names, ", ")));
+      }
+    };
+    add("changes", changes);
+    add("varies", varies);
+  }
+
+  const DataFlow& flow_;
+  const std::vector<std::string>& words_;
+  const DeviceText& devices_;
+  Dialect dialect_;
+  std::vector<SlotId> used_;
+  std::map<StorageId, SlotId> first_of_;
+  TensorsText text_;
+};
+
+}  // namespace
+
+bool can_be_made(const Slot& slot) {
+  const bool is_quantised =
+      slot.dtype == DType::kQInt8 || slot.dtype == DType::kQUInt8 || slot.dtype == DType::kQInt32;
+  try {
+    return !slot.sparse && !is_quantised && slot.dtype != DType::kUndefined &&
+           !dtype_text(slot.dtype, Dialect::kTyped).empty();
+  } catch (const CannotShow&) {
+    return false;
+  }
+}
+
+TensorsText write_tensors(const DataFlow& flow, const std::vector<std::string>& words,
+                          const std::set<SlotId>& kept, const DeviceText& devices,
+                          Dialect dialect) {
+  return TensorsWriter(flow, words, devices, dialect).write(kept);
+}
+
+}  // namespace understudy::emitter

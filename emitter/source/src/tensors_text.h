@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "argument_text.h"
+#include "emitter/outline/data_flow.h"
+
+namespace understudy::emitter {
+
+/// The tensors of a step that stand outside of it, as text.
+struct TensorsText {
+  std::map<et_schema::SlotId, std::string> members;  ///< by slot: its name
+  std::vector<std::string> declarations;             ///< with what each is
+  std::vector<std::string> making;                   ///< statements
+};
+
+/// What is made before the step: externals that it reads, and what stands in for results. `kept`:
+/// slots that outlive their step.
+[[nodiscard]] TensorsText write_tensors(const DataFlow& flow, const std::vector<std::string>& words,
+                                        const std::set<et_schema::SlotId>& kept,
+                                        const DeviceText& devices, Dialect dialect);
+
+/// Whether a slot can be made before the step.
+[[nodiscard]] bool can_be_made(const et_schema::Slot& slot);
+
+}  // namespace understudy::emitter

@@ -1,0 +1,236 @@
+#include "composer/mix/compose.h"
+
+#include <gtest/gtest.h>
+
+#include "composer/mix/fit.h"
+#include "composer/reduce/reduce.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::composer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+
+Argument ref(SlotId slot) {
+  Argument argument;
+  argument.value = Argument::SlotRef{slot};
+  return argument;
+}
+
+/// x → relu → mm with a weight → relu, each of `ns`; and an all-reduce of the result on two ranks.
+Program program_of(bool communicates, std::int64_t ns) {
+  Program program;
+  program.schemas = {"aten::relu(Tensor self) -> Tensor",
+                     "aten::mm(Tensor self, Tensor mat2) -> Tensor"};
+  const auto add = [&](bool external) {
+    et_schema::Storage storage;
+    storage.external = external;
+    storage.bytes = 64;
+    et_schema::Slot slot;
+    slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
+    slot.external = external;
+    slot.dtype = et_schema::DType::kFloat32;
+    slot.sizes = {4, 4};
+    slot.strides = {4, 1};
+    program.storages.push_back(storage);
+    program.slots.push_back(slot);
+    return static_cast<SlotId>(program.slots.size() - 1);
+  };
+  std::uint64_t node = 10;
+  std::int64_t start = 100;
+  const auto call = [&](int schema, std::vector<SlotId> reads, SlotId makes) {
+    Instruction instruction;
+    instruction.name = schema == 0 ? "aten::relu" : "aten::mm";
+    instruction.schema = static_cast<et_schema::SchemaId>(schema);
+    instruction.node_id = node++;
+    for (const SlotId slot : reads) {
+      instruction.args.push_back(ref(slot));
+    }
+    instruction.results.push_back(ref(makes));
+    instruction.timing.emplace();
+    instruction.timing->host_ns = ns;
+    instruction.timing->start_ns = start;
+    start += 2 * ns;
+    program.instructions.push_back(std::move(instruction));
+  };
+  const SlotId x = add(true);
+  const SlotId a = add(false);
+  call(0, {x}, a);
+  const SlotId weight = add(true);
+  const SlotId b = add(false);
+  call(1, {a, weight}, b);
+  const SlotId c = add(false);
+  call(0, {b}, c);
+  if (communicates) {
+    Instruction reduce;
+    reduce.kind = InstructionKind::kCollective;
+    reduce.name = "allreduce";
+    reduce.node_id = node++;
+    for (int side = 0; side < 2; ++side) {
+      Argument::List tensors;
+      tensors.push_back(ref(c));
+      Argument argument;
+      argument.value = std::move(tensors);
+      reduce.args.push_back(std::move(argument));
+    }
+    reduce.comm.emplace();
+    reduce.comm->kind = et_schema::CommKind::kAllReduce;
+    reduce.timing.emplace();
+    reduce.timing->start_ns = start;
+    program.instructions.push_back(std::move(reduce));
+  }
+  program.profile.emplace();
+  program.profile->step_ns = start;
+  return program;
+}
+
+Bench bench_of(int ranks, std::int64_t ns = 1000) {
+  Bench bench;
+  et_schema::ProcessGroup world;
+  world.name = "world";
+  world.size = ranks;
+  bench.groups = {world};
+  for (int rank = 0; rank < ranks; ++rank) {
+    bench.programs.push_back(program_of(ranks > 1, ns));
+    bench.sources.push_back({"t.json", 1, 2, "1.1.1-chakra.0.0.4"});
+  }
+  return bench;
+}
+
+Bench load(const PlanSource& source, const std::string& /*annotation*/) {
+  return bench_of(source.path == "two" ? 2 : 1, source.path == "slow" ? 3000 : 1000);
+}
+
+Plan plan_of(const std::string& text) {
+  return parse_plan("sources:\n  a: {path: one}\n  two: {path: two}\n" + text, "plan.yaml");
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(compose(plan_of(text), load));
+  } catch (const et_schema::Error& error) {
+    return to_text(error) + "\n";
+  }
+  return "none";
+}
+
+TEST(Compose, RepeatsShareTensorsFromBeforeTheStep) {
+  const Bench shared =
+      compose(plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3}\n"), load);
+  ASSERT_EQ(shared.programs.size(), 1U);
+  EXPECT_EQ(shared.programs[0].instructions.size(), 9U);
+  EXPECT_EQ(shared.programs[0].slots.size(), 2U + 3U * 3U);
+  const Bench own = compose(
+      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3, tensors: own}\n"), load);
+  EXPECT_EQ(own.programs[0].slots.size(), 3U * 5U);
+  // Each instruction keeps its origin, the recorded times follow each other.
+  ASSERT_EQ(own.origins[0].size(), 3U);
+  EXPECT_EQ(own.origins[0][2].first, 6U);
+  EXPECT_EQ(own.origins[0][2].repetition, 2U);
+  EXPECT_EQ(own.origins[0][2].piece, "p of a");
+  EXPECT_EQ(own.programs[0].instructions[0].timing->start_ns, 0);
+  EXPECT_EQ(own.programs[0].instructions[3].timing->start_ns, 5000);
+  EXPECT_EQ(own.programs[0].profile->step_ns, 15000);
+}
+
+TEST(Compose, WhatAPieceReadsAndDoesNotMakeIsMadeBeforeTheStep) {
+  const Bench bench = compose(plan_of("pieces:\n  p: {of: a, nodes: 11-12}\nrun: [p]\n"), load);
+  const Program& program = bench.programs[0];
+  ASSERT_EQ(program.instructions.size(), 2U);
+  EXPECT_TRUE(program.slots[0].external && program.slots[1].external);
+  EXPECT_TRUE(program.storages[program.slots[0].storage].external);
+  EXPECT_FALSE(program.slots[2].external);
+}
+
+TEST(Compose, WiresAndChainsLeadOutputsToInputs) {
+  const Bench wired =
+      compose(plan_of("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\n"
+                      "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n"),
+              load);
+  EXPECT_EQ(wired.programs[0].instructions[1].args[0],
+            wired.programs[0].instructions[0].results[0]);
+  const Bench chained = compose(plan_of("pieces:\n  q: {of: a, nodes: 11-12}\nrun:\n  - {piece: q, "
+                                        "repeat: 2, inputs: chained}\n"),
+                                load);
+  EXPECT_EQ(chained.programs[0].instructions[2].args[0],
+            chained.programs[0].instructions[1].results[0]);
+}
+
+TEST(Compose, InterleavesAndRunsSideBySide) {
+  const std::string pieces = "pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\n";
+  const Bench turns = compose(plan_of(pieces + "run:\n  - interleave: [p, q]\n"), load);
+  ASSERT_EQ(turns.origins[0].size(), 6U);
+  EXPECT_EQ(turns.origins[0][1].occurrence, "q");
+  const Bench beside = compose(plan_of(pieces + "run:\n  - side_by_side: [p, q]\n"), load);
+  EXPECT_EQ(beside.programs[0].profile->step_ns, 5000);
+  EXPECT_NE(beside.programs[0].instructions[0].thread, beside.programs[0].instructions[1].thread);
+}
+
+TEST(Compose, CollectivesGetGroupsOfTheNewJob) {
+  const Bench bench = compose(plan_of("ranks: 4\npieces:\n  p: {of: two}\n  q: {of: a}\n"
+                                      "run:\n  - {piece: p, ranks: [3, 1]}\n  - q\n"),
+                              load);
+  ASSERT_EQ(bench.programs.size(), 4U);
+  ASSERT_EQ(bench.groups.size(), 2U);
+  EXPECT_EQ(bench.groups[1].ranks, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(bench.programs[1].instructions[3].comm->group, 1U);
+  EXPECT_EQ(bench.programs[0].instructions.size(), 3U);
+}
+
+TEST(Compose, RefusesWhatCannotBe) {
+  EXPECT_EQ(
+      refusal("pieces:\n  p: {of: a, class: convolution}\nrun: [p]\n"),
+      "a piece that selects nothing\n  file:     plan.yaml\n  field:    line 5\n"
+      "  expected: an instruction of a\n  got:      none\n"
+      "  hint:     compose --list PLAN shows what pieces hold; inspect --ops lists operators\n");
+  EXPECT_EQ(refusal("pieces:\n  p: {of: a}\n  q: {of: a, class: matmul}\nrun: [p, q]\n"),
+            "pieces that overlap\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: no instruction of piece p (line 5)\n  got:      node 11 (aten::mm)\n");
+  EXPECT_EQ(
+      refusal("pieces:\n  p: {of: two}\nrun: [p]\n"),
+      "world sizes that do not fit: the piece communicates\n  file:     plan.yaml\n"
+      "  field:    line 6\n  expected: 2 ranks, as its source has\n  got:      1 ranks\n"
+      "  hint:     run it on as many ranks (ranks: [0, 1, …]), or choose operators that do not "
+      "communicate\n");
+  EXPECT_EQ(refusal("ranks: 2\npieces:\n  p: {of: a}\nrun:\n  - {piece: p, ranks: [0]}\n"),
+            "a rank with nothing to do\n  file:     plan.yaml\n  expected: a piece on each rank\n"
+            "  got:      none on rank 1\n");
+  EXPECT_EQ(refusal("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\nrun: [p, q]\n"
+                    "wires:\n  - {from: p.4, to: q.0}\n"),
+            "a wire's end that the piece does not have\n  file:     plan.yaml\n  field:    line 9\n"
+            "  expected: outputs below 1 of p, inputs below 2 of q\n  got:      p.4 to q.0\n"
+            "  hint:     compose --list PLAN shows them\n");
+}
+
+TEST(Fit, FindsTheFewestStepsWithTheShares) {
+  const Fit found = fit({{"one", 0.25}, {"slow", 0.75}}, 1, 0.001, load);
+  EXPECT_EQ(found.steps, (std::vector<std::uint64_t>{1, 1}));  // one takes 3 us, the other 9
+  EXPECT_NEAR(found.shares[1], 0.75, 1e-9);
+  EXPECT_NEAR(found.distance, 0, 1e-9);
+  EXPECT_EQ(compose(found.plan, load).programs[0].instructions.size(), 6U);
+}
+
+TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
+  Bench bench = compose(
+      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
+  bench.programs[0].instructions[4].timing->host_ns = 1800;
+  const Reduction reduction = even_loops(bench);
+  EXPECT_EQ(reduction.instructions, 24U);
+  EXPECT_GE(reduction.in_loops, 21U);
+  EXPECT_LT(reduction.largest_change, 1e-3);
+  EXPECT_EQ(bench.programs[0].instructions[4].timing->host_ns, 1100);
+  et_schema::BenchWriting folded;
+  folded.loops = et_schema::LineLoops::kFolded;
+  const std::string bytes = et_schema::bench_bytes(bench, "b.et", folded);
+  EXPECT_LT(bytes.size(), et_schema::bench_bytes(bench).size());
+  const Bench read = et_schema::read_bench_bytes(bytes, "b.et");
+  EXPECT_EQ(read, bench);
+}
+
+}  // namespace
+}  // namespace understudy::composer

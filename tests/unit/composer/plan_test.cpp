@@ -1,0 +1,96 @@
+#include "composer/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::composer {
+namespace {
+
+constexpr const char* kStart = "sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n";
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(parse_plan(text, "plan.yaml"));
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+    return to_text(error) + "\n";
+  }
+  return "none";
+}
+
+TEST(Plan, IsReadWhole) {
+  const Plan plan = parse_plan(
+      "version: 1\nname: demo\nranks: 2\n"
+      "sources:\n  a: {path: a.et, rank: 1}\n  b: {path: traces, step: 7}\n"
+      "pieces:\n"
+      "  p: {of: a, nodes: 3-9, operators: '^aten::mm$', class: matmul, shape: [2, 3]}\n"
+      "  q: {of: b, annotation: layer}\n"
+      "run:\n"
+      "  - p\n"
+      "  - {piece: q, as: second, repeat: 3, tensors: own, inputs: chained, ranks: [1]}\n"
+      "  - {interleave: [p, q], stride: 4}\n"
+      "  - {side_by_side: [p, q]}\n"
+      "wires:\n  - {from: p.0, to: second.1}\n",
+      "plan.yaml");
+  EXPECT_EQ(plan.ranks, 2);
+  EXPECT_EQ(plan.sources[0].rank, 1);
+  EXPECT_EQ(plan.sources[1].step, "7");
+  EXPECT_EQ(plan.pieces[0].nodes, (std::pair<std::uint64_t, std::uint64_t>{3, 9}));
+  EXPECT_EQ(plan.pieces[0].shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(plan.pieces[1].annotation, "layer");
+  EXPECT_EQ(plan.pieces[1].line, 9);
+  ASSERT_EQ(plan.run.size(), 4U);
+  EXPECT_EQ(plan.run[1].repeat, 3);
+  EXPECT_TRUE(plan.run[1].own_tensors && plan.run[1].chained);
+  EXPECT_EQ(plan.run[2].kind, PlanItem::Kind::kInterleave);
+  EXPECT_EQ(plan.run[2].stride, 4);
+  EXPECT_EQ(plan.run[3].parts.size(), 2U);
+  ASSERT_EQ(plan.wires.size(), 1U);
+  EXPECT_EQ(plan.wires[0].to, "second");
+}
+
+TEST(Plan, RefusalsNameTheLine) {
+  EXPECT_EQ(refusal("a: [1, 2\n"),
+            "the plan is no YAML\n  file:     plan.yaml\n  field:    line 2\n  expected: YAML\n"
+            "  got:      end of sequence flow not found\n");
+  EXPECT_EQ(refusal("- a\n"),
+            "the plan is no map\n  file:     plan.yaml\n  field:    line 1\n"
+            "  expected: sources, pieces and run\n  got:      something else\n");
+  EXPECT_EQ(refusal(std::string(kStart) + "run: []\n"),
+            "a plan that runs nothing\n  file:     plan.yaml\n  field:    line 5\n"
+            "  expected: a piece or more under run\n  got:      none\n");
+  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - q\n"),
+            "a piece that the plan does not have\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: one of p\n  got:      q\n");
+  EXPECT_EQ(
+      refusal(std::string(kStart) + "run:\n  - {piece: p, repaet: 2}\n"),
+      "a key of a run that is not known\n  file:     plan.yaml\n  field:    line 6\n"
+      "  expected: one of piece, interleave, side_by_side, as, repeat, tensors, inputs, ranks, "
+      "stride\n  got:      'repaet'\n");
+  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - {piece: p, repeat: 0}\n"),
+            "a number that does not fit\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: a whole number from 1 to 1000000\n  got:      '0'\n");
+  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - {piece: p, ranks: [1]}\n"),
+            "ranks that the new job does not have\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: ranks from 0 to 0, each once\n  got:      [1]\n");
+  EXPECT_EQ(refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: b}\nrun: [p]\n"),
+            "a source that the plan does not have\n  file:     plan.yaml\n  field:    line 4\n"
+            "  expected: one of a\n  got:      b\n");
+  EXPECT_EQ(
+      refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a, operators: '('}\nrun: [p]\n")
+          .substr(0, 89),
+      "operators are no regular expression\n  file:     plan.yaml\n  field:    line 4\n"
+      "  expected: ");
+}
+
+TEST(Plan, WiresInACircleAreRefused) {
+  EXPECT_EQ(
+      refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"
+              "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n  - {from: q.0, to: p.0}\n"),
+      "a circle: an occurrence waits for one that runs later\n  file:     plan.yaml\n"
+      "  field:    line 9\n  expected: an output of what runs before p\n  got:      one of q\n");
+}
+
+}  // namespace
+}  // namespace understudy::composer

@@ -1,0 +1,159 @@
+#include "argument_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "call_text.h"
+#include "names.h"
+#include "source_text.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+
+std::string cpp(const Argument& argument, std::string_view type) {
+  const NextTensor next = [] { return std::string("x"); };
+  return argument_text(argument, type, {}, next);
+}
+
+std::string boxed(const Argument& argument, std::string_view type) {
+  const NextTensor next = [] { return std::string("x"); };
+  return argument_text(argument, type, {Dialect::kBoxed, {}, false}, next);
+}
+
+std::string python(const Argument& argument, std::string_view type) {
+  const NextTensor next = [] { return std::string("x"); };
+  return argument_text(argument, type, {Dialect::kPython, {}, false}, next);
+}
+
+Argument ints(std::initializer_list<std::int64_t> values) {
+  Argument::List list;
+  for (const std::int64_t value : values) {
+    list.push_back({value});
+  }
+  return {list};
+}
+
+TEST(ArgumentText, FollowsTheTypeInTheSchema) {
+  EXPECT_EQ(cpp({Argument::SlotRef{3}}, "Tensor(a!)"), "x");
+  EXPECT_EQ(cpp({Argument::None{}}, "Tensor?"), "{}");
+  EXPECT_EQ(cpp({Argument::Undefined{}}, "Tensor"), "at::Tensor()");
+  EXPECT_EQ(cpp({0.5}, "Tensor"), "bench::number(0.5)");
+  EXPECT_EQ(cpp({std::int64_t{6}}, "ScalarType?"), "at::kFloat");
+  EXPECT_EQ(cpp({std::int64_t{2}}, "MemoryFormat?"), "at::MemoryFormat::ChannelsLast");
+  EXPECT_EQ(cpp(ints({1, 2}), "SymInt[]"), "{1, 2}");
+  EXPECT_EQ(cpp(ints({1}), "int[1]?"), "at::IntArrayRef({1})");
+  EXPECT_EQ(cpp({std::int64_t{3}}, "int[2]"), "{3, 3}");
+  EXPECT_EQ(cpp({std::int64_t{1}}, "float"), "1.0");
+  EXPECT_EQ(cpp({std::string("a\"b\\")}, "str"), "\"a\\\"b\\\\\"");
+  EXPECT_EQ(boxed(ints({1, 2}), "int[]"), "c10::List<std::int64_t>({1, 2})");
+  EXPECT_EQ(boxed({Argument::None{}}, "int?"), "bench::none()");
+  EXPECT_EQ(python(ints({1}), "int[1]?"), "[1]");
+  EXPECT_EQ(python({true}, "bool"), "True");
+}
+
+TEST(ArgumentText, RealNumbersReadBackAsTheSame) {
+  EXPECT_EQ(real_text(0.1, Dialect::kTyped), "0.1");
+  EXPECT_EQ(real_text(1e-8, Dialect::kTyped), "1e-08");
+  EXPECT_EQ(real_text(-2, Dialect::kTyped), "-2.0");
+  EXPECT_EQ(real_text(-INFINITY, Dialect::kTyped), "-std::numeric_limits<double>::infinity()");
+  EXPECT_EQ(real_text(INFINITY, Dialect::kPython), "float(\"inf\")");
+}
+
+TEST(ArgumentText, RefusesWhatTheTraceDoesNotTell) {
+  try {
+    static_cast<void>(cpp({Argument::Opaque{"Stream"}}, "Stream"));
+    FAIL() << "nothing was refused";
+  } catch (const CannotShow& cannot) {
+    EXPECT_EQ(cannot.reason, "an argument of type Stream, of which the trace tells too little");
+  }
+}
+
+TEST(ArgumentText, KnowsDefaults) {
+  EXPECT_TRUE(is_default({Argument::None{}}, "None"));
+  EXPECT_TRUE(is_default({std::int64_t{1}}, "1"));
+  EXPECT_TRUE(is_default({1e-5}, "1e-05"));
+  EXPECT_TRUE(is_default({false}, "False"));
+  EXPECT_FALSE(is_default({1.0}, "1"));  // an integer there
+  EXPECT_FALSE(is_default({Argument::None{}}, ""));
+}
+
+std::string call(const std::string& schema, std::vector<Argument> args, bool typed = true) {
+  Program program;
+  program.schemas = {schema};
+  Instruction instruction;
+  instruction.name = schema.substr(0, schema.find('('));
+  instruction.schema = 0;
+  instruction.args = std::move(args);
+  BoxedOperators operators;
+  CallWriter writer(program, Dialect::kTyped, typed, {}, operators);
+  int next = 0;
+  return writer.write(instruction, [&] { return std::string(1, static_cast<char>('a' + next++)); })
+      .expression;
+}
+
+const Argument kTensor = {Argument::SlotRef{0}};
+
+TEST(CallText, IsAFunctionAMethodOrACallByName) {
+  EXPECT_EQ(call("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+                 {kTensor, kTensor, {Argument::None{}}}),
+            "at::linear(a, b)");
+  EXPECT_EQ(
+      call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+           {kTensor, kTensor, {-0.01}}),
+      "a.add_(b, -0.01)");
+  EXPECT_EQ(call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {kTensor, ints({2, 3})}),
+            "a.view({2, 3})");
+  EXPECT_EQ(call("mine::op(Tensor x, int n) -> Tensor", {kTensor, {std::int64_t{4}}}),
+            "op_mine_op(a, std::int64_t{4})");
+  EXPECT_EQ(call("aten::mm(Tensor self, Tensor mat2) -> Tensor", {kTensor, kTensor}, false),
+            "op_aten_mm(a, b)");
+}
+
+TEST(CallText, FourArgumentsAreTensorOptions) {
+  EXPECT_EQ(call("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
+                 "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
+                 "memory_format=None) -> Tensor",
+                 {ints({2, 3}),
+                  {std::int64_t{6}},
+                  {std::int64_t{0}},
+                  {Argument::DeviceRef{et_schema::parse_device("cpu")}},
+                  {false},
+                  {Argument::None{}}}),
+            "at::empty({2, 3}, at::TensorOptions().dtype(at::kFloat).layout(at::kStrided).device("
+            "bench::device()))");
+}
+
+TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
+  EXPECT_EQ(call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+                 "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+                 {kTensor, ints({8}), kTensor, kTensor, {0.0}, {true}}),
+            "at::layer_norm(a, at::IntArrayRef({8}), b, c)");
+}
+
+TEST(Names, AreWordsOfTheLanguage) {
+  EXPECT_EQ(identifier("aten::mm.out"), "aten_mm_out");
+  EXPECT_EQ(identifier("2d"), "x2d");
+  EXPECT_EQ(identifier("double"), "double_");
+  EXPECT_EQ(identifier("…"), "x");
+  EXPECT_EQ(operator_word("aten::_log_softmax.int"), "log_softmax");
+  EXPECT_EQ(operator_word("aten::t"), "transposed");
+  NameBook book;
+  EXPECT_EQ(book.take("relu"), "relu");
+  EXPECT_EQ(book.take("relu"), "relu2");
+  EXPECT_EQ(type_name("linear_relu2"), "LinearRelu2");
+}
+
+TEST(SourceText, BreaksBehindCommasOutsideOfTexts) {
+  const std::string text(60, 'x');
+  EXPECT_EQ(wrapped("  f(" + text + ", \"a, b, c, d, e, f, g, h, i, j, k, l, m\", " + text + ");"),
+            "  f(" + text + ",\n      \"a, b, c, d, e, f, g, h, i, j, k, l, m\",\n      " + text +
+                ");\n");
+}
+
+}  // namespace
+}  // namespace understudy::emitter

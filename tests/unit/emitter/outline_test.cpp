@@ -1,0 +1,120 @@
+#include "emitter/outline/outline.h"
+
+#include <gtest/gtest.h>
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+/// Three layers y = relu(linear(x, w)), and what reads the last.
+class Layers {
+ public:
+  Layers() {
+    program_.schemas = {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+                        "aten::relu(Tensor self) -> Tensor"};
+    SlotId x = add(true);
+    for (int layer = 0; layer < 3; ++layer) {
+      const SlotId weight = add(true);
+      const SlotId y = add(false);
+      const SlotId z = add(false);
+      call("aten::linear", 0, {x, weight}, y);
+      call("aten::relu", 1, {y}, z);
+      x = z;
+    }
+    call("aten::relu", 1, {x}, add(false));
+  }
+  Program program_;
+
+ private:
+  SlotId add(bool external) {
+    Slot slot;
+    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size());
+    slot.external = external;
+    slot.sizes = {64, 1024};
+    slot.strides = {1024, 1};
+    slot.dtype = et_schema::DType::kFloat32;
+    et_schema::Storage storage;
+    storage.external = external;
+    storage.bytes = 64 * 1024 * 4;
+    program_.storages.push_back(storage);
+    program_.slots.push_back(slot);
+    return static_cast<SlotId>(program_.slots.size() - 1);
+  }
+  void call(const char* name, et_schema::SchemaId schema, const std::vector<SlotId>& reads,
+            SlotId makes) {
+    Instruction instruction;
+    instruction.name = name;
+    instruction.schema = schema;
+    for (const SlotId slot : reads) {
+      instruction.args.push_back({Argument::SlotRef{slot}});
+    }
+    if (reads.size() == 2) {
+      instruction.args.push_back({Argument::None{}});
+    }
+    instruction.results = {{Argument::SlotRef{makes}}};
+    program_.instructions.push_back(std::move(instruction));
+  }
+};
+
+TEST(Outline, EqualLayersAreOneFunction) {
+  const Layers layers;
+  const DataFlow flow(layers.program_);
+  const Outline outline = make_outline(flow);
+  ASSERT_EQ(outline.functions.size(), 1U);
+  const Function& function = outline.functions.front();
+  EXPECT_EQ(function.units.size(), 3U);
+  ASSERT_EQ(function.parameters.size(), 2U);
+  EXPECT_EQ(function.parameters[0], (std::vector<SlotId>{0, 3, 6}));  // x
+  EXPECT_EQ(function.parameters[1], (std::vector<SlotId>{1, 4, 7}));  // weight
+  ASSERT_EQ(function.results.size(), 1U);
+  EXPECT_EQ(function.results.front(), (Function::Result{1, 0}));
+  ASSERT_EQ(outline.units.size(), 4U);
+  EXPECT_FALSE(outline.units.back().function);
+}
+
+TEST(Outline, MemoryGoesWithItsLastReader) {
+  const Layers layers;
+  const DataFlow flow(layers.program_);
+  EXPECT_EQ(flow.death_of(layers.program_.slots[2].storage), 1U);  // linear's, read by relu
+  EXPECT_EQ(flow.death_of(layers.program_.slots[3].storage), 2U);  // relu's, by the next linear
+  EXPECT_FALSE(flow.death_of(layers.program_.slots[1].storage));   // a weight stays
+}
+
+TEST(Outline, WhatIsReplacedStaysInTheStep) {
+  const Layers layers;
+  const DataFlow flow(layers.program_, {false, true});
+  const Outline outline = make_outline(flow);
+  for (const Unit& unit : outline.units) {
+    EXPECT_TRUE(!unit.function || unit.begin > 1 || unit.end <= 1);
+  }
+  EXPECT_TRUE(flow.is_given(3));
+  EXPECT_TRUE(new_tensors(flow, 1).empty());
+}
+
+TEST(Phases, AreToldByNamesAndByWhatIsWritten) {
+  Layers layers;
+  Program& program = layers.program_;
+  program.schemas.push_back(
+      "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  Instruction backward = program.instructions.back();
+  backward.name = "aten::threshold_backward";
+  Instruction update = program.instructions.front();
+  update.name = "aten::add_.Tensor";
+  update.schema = 2;
+  program.instructions.push_back(backward);
+  program.instructions.push_back(update);
+  const Phases phases = find_phases(program);
+  EXPECT_EQ(phases.backward, 7U);
+  EXPECT_EQ(phases.update, 8U);
+  EXPECT_EQ(phase_name(phases, 0), "forward");
+  EXPECT_EQ(phase_name(phases, 7), "backward");
+  EXPECT_EQ(phase_name(phases, 8), "update");
+}
+
+}  // namespace
+}  // namespace understudy::emitter
