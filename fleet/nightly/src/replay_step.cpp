@@ -16,6 +16,7 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/analysis/judge.h"
+#include "fleet/nightly/report_object.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
 #include "fleet/process/node_lock.h"
@@ -25,7 +26,6 @@
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
-#include "fleet/nightly/report_object.h"
 
 namespace understudy::fleet {
 namespace {
