@@ -25,12 +25,13 @@ void refuse_folder(const fs::path& folder) {
   const bool is_ours = fs::exists(folder / "README.md") &&
                        (fs::exists(folder / "bench") || fs::exists(folder / "bench.py"));
   if (is_there && (!fs::is_directory(folder) || (!fs::is_empty(folder) && !is_ours))) {
-    throw et_schema::usage_error("the project cannot be written there",
-                                 {.file = folder.string(),
-                                  .field = "--emit",
-                                  .expected = "a folder that is new, empty or of an earlier project",
-                                  .got = fs::is_directory(folder) ? "a folder with other files" : "a file",
-                                  .hint = "choose another folder"});
+    throw et_schema::usage_error(
+        "the project cannot be written there",
+        {.file = folder.string(),
+         .field = "--emit",
+         .expected = "a folder that is new, empty or of an earlier project",
+         .got = fs::is_directory(folder) ? "a folder with other files" : "a file",
+         .hint = "choose another folder"});
   }
 }
 
@@ -65,16 +66,15 @@ std::size_t lines_of(const Project& project) {
 std::string text_of(const Project& project, const EmitChoice& choice) {
   std::string text = fmt::format(
       "{}: {} files, {} lines of steps; {} operators in {} functions with {} calls, {} by name\n",
-      choice.folder, project.files.size(), with_commas(lines_of(project)), with_commas(project.operators),
-      with_commas(project.functions), with_commas(project.calls), with_commas(project.boxed));
+      choice.folder, project.files.size(), with_commas(lines_of(project)),
+      with_commas(project.operators), with_commas(project.functions), with_commas(project.calls),
+      with_commas(project.boxed));
   if (project.missing.empty()) {
     return text + "Nothing is missing; README.md in it says how to build and run it\n";
   }
   text += "\nMissing: what reads their results gets tensors made before the step\n";
-  TextTable table({{"operator"},
-                   {"count", Alignment::kRight},
-                   {"time", Alignment::kRight},
-                   {"reason"}});
+  TextTable table(
+      {{"operator"}, {"count", Alignment::kRight}, {"time", Alignment::kRight}, {"reason"}});
   for (const Missing& missing : project.missing) {
     table.add({missing.name, with_commas(missing.count), share_text(missing), missing.reason});
   }
@@ -88,30 +88,30 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
     missing.back()["time_share"] =
         entry.time_share ? nlohmann::ordered_json(*entry.time_share) : nlohmann::ordered_json();
   }
-  return {{"project", choice.folder},      {"language", choice.language},
-          {"files", project.files.size()}, {"step_lines", lines_of(project)},
+  return {{"project", choice.folder},       {"language", choice.language},
+          {"files", project.files.size()},  {"step_lines", lines_of(project)},
           {"operators", project.operators}, {"functions", project.functions},
-          {"calls", project.calls},        {"by_name", project.boxed},
+          {"calls", project.calls},         {"by_name", project.boxed},
           {"missing", std::move(missing)}};
 }
 
 }  // namespace
 
 void add_emit_options(CLI::App& app, EmitChoice& choice) {
-  CLI::Option* emit = app.add_option_function<std::vector<std::string>>(
-                             "--emit",
-                             [&choice](const std::vector<std::string>& values) {
-                               choice.language = values.at(0);
-                               choice.folder = values.at(1);
-                               if (choice.language != "cpp" && choice.language != "python") {
-                                 throw CLI::ValidationError(
-                                     "--emit", choice.language + " is none of cpp, python");
-                               }
-                             },
-                             "Write a project of its own that runs the step: cpp (CMake, LibTorch, MPI "
-                             "where it communicates) or python, into this folder")
-                          ->expected(2)
-                          ->type_name("LANGUAGE FOLDER");
+  CLI::Option* emit =
+      app.add_option_function<std::vector<std::string>>(
+             "--emit",
+             [&choice](const std::vector<std::string>& values) {
+               choice.language = values.at(0);
+               choice.folder = values.at(1);
+               if (choice.language != "cpp" && choice.language != "python") {
+                 throw CLI::ValidationError("--emit", choice.language + " is none of cpp, python");
+               }
+             },
+             "Write a project of its own that runs the step: cpp (CMake, LibTorch, MPI "
+             "where it communicates) or python, into this folder")
+          ->expected(2)
+          ->type_name("LANGUAGE FOLDER");
   app.add_flag("--allow-missing", choice.allow_missing,
                "With --emit: status 0 though operators cannot be shown in source")
       ->needs(emit);

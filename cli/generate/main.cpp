@@ -144,11 +144,12 @@ Arguments read_arguments(int argc, char** argv) {
   parse_arguments(*app, argc, argv);
   if (arguments.output.empty() && arguments.chakra_folder.empty() &&
       arguments.emit.folder.empty()) {
-    throw et_schema::usage_error("nothing to write", {.field = "--output",
-                                                      .expected = "-o BENCH, --chakra DIR or --emit "
-                                                                  "LANGUAGE FOLDER",
-                                                      .got = "none of them",
-                                                      .hint = "generate --help has examples"});
+    throw et_schema::usage_error("nothing to write",
+                                 {.field = "--output",
+                                  .expected = "-o BENCH, --chakra DIR or --emit "
+                                              "LANGUAGE FOLDER",
+                                  .got = "none of them",
+                                  .hint = "generate --help has examples"});
   }
   return arguments;
 }
@@ -156,9 +157,9 @@ Arguments read_arguments(int argc, char** argv) {
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const Arguments& arguments) {
   const generator::GenerateOptions& options = arguments.options;
-  const bool chooses = (!arguments.output.empty() && !arguments.reduce) || options.step || !options.subgraphs.empty() ||
-                       options.only != generator::Only::kAll || options.include ||
-                       options.exclude || !arguments.profiles.files.empty() ||
+  const bool chooses = (!arguments.output.empty() && !arguments.reduce) || options.step ||
+                       !options.subgraphs.empty() || options.only != generator::Only::kAll ||
+                       options.include || options.exclude || !arguments.profiles.files.empty() ||
                        arguments.profiles.none;
   if (chooses) {
     throw et_schema::usage_error(
@@ -172,8 +173,8 @@ void refuse_choices(const Arguments& arguments) {
 }
 
 Compiled read_or_compile(const Arguments& arguments, Progress& progress) {
-  const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
-                           arguments.reduce;
+  const bool takes_bench =
+      !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() || arguments.reduce;
   const bool is_bench = takes_bench && arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
                         et_schema::is_bench_file(arguments.paths[0]);

@@ -19,7 +19,7 @@ struct Occurrence {
   int source_rank = 0;
   std::uint64_t thread = 0;  ///< threads of the origin are told apart from others' by it
   std::vector<et_schema::Instruction> instructions;
-  std::vector<et_schema::SlotId> inputs;   ///< of the piece, in the new program
+  std::vector<et_schema::SlotId> inputs;  ///< of the piece, in the new program
   std::vector<et_schema::SlotId> outputs;
   /// Storages that are held until before an instruction of the occurrence, counted in it.
   std::vector<std::pair<et_schema::StorageId, std::size_t>> holds;

@@ -29,7 +29,8 @@ void refuse_twice(const Plan& plan, const std::vector<Named>& items, const char*
   for (const Named& item : items) {
     const auto [found, added] = lines.emplace(item.name, item.line);
     if (!added) {
-      refuse_plan(plan.file, item.line, fmt::format("two {}s of one name", what), "names of their own",
+      refuse_plan(plan.file, item.line, fmt::format("two {}s of one name", what),
+                  "names of their own",
                   fmt::format("'{}' is also in line {}", item.name, found->second));
     }
   }
@@ -56,7 +57,8 @@ void check_piece(const Plan& plan, const PlanPiece& piece) {
     static_cast<void>(std::regex(piece.operators));
   } catch (const std::regex_error& error) {
     refuse_plan(plan.file, piece.line, "operators are no regular expression",
-                "an expression as '^aten::mm$'", fmt::format("{}: {}", piece.operators, error.what()));
+                "an expression as '^aten::mm$'",
+                fmt::format("{}: {}", piece.operators, error.what()));
   }
 }
 
@@ -72,7 +74,8 @@ void check_ranks(const Plan& plan, const PlanItem& item) {
 }
 
 /// Occurrences in order, by name; two of one name are told apart by `as`.
-void collect(const Plan& plan, const std::vector<PlanItem>& items, std::map<std::string, int>& order) {
+void collect(const Plan& plan, const std::vector<PlanItem>& items,
+             std::map<std::string, int>& order) {
   for (const PlanItem& item : items) {
     check_ranks(plan, item);
     if (item.kind != PlanItem::Kind::kPiece) {
@@ -86,7 +89,8 @@ void collect(const Plan& plan, const std::vector<PlanItem>& items, std::map<std:
     refuse_unknown(plan, item.line, "piece", item.piece, names_of(plan.pieces));
     const bool added = order.emplace(item.as, static_cast<int>(order.size())).second;
     if (!added && item.as != item.piece) {
-      refuse_plan(plan.file, item.line, "two occurrences of one name", "names of their own", item.as);
+      refuse_plan(plan.file, item.line, "two occurrences of one name", "names of their own",
+                  item.as);
     }
   }
 }
@@ -107,8 +111,8 @@ void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
                   fmt::format("one of {}", wire.from));
     }
     if (!wired.emplace(wire.to, wire.input).second) {
-      refuse_plan(plan.file, wire.line, "an input with two wires", "one", fmt::format("{}.{}", wire.to,
-                                                                                     wire.input));
+      refuse_plan(plan.file, wire.line, "an input with two wires", "one",
+                  fmt::format("{}.{}", wire.to, wire.input));
     }
   }
 }

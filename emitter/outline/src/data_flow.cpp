@@ -102,8 +102,8 @@ void DataFlow::find_deaths() {
   }
   for (const SlotId slot : lifetimes.outlive) {
     const StorageId storage = program_.slots[slot].storage;
-    const auto until = std::find_if(
-        lifetimes.deaths.begin(), lifetimes.deaths.end(), [slot](const auto& deaths) {
+    const auto until =
+        std::find_if(lifetimes.deaths.begin(), lifetimes.deaths.end(), [slot](const auto& deaths) {
           return std::find(deaths.let_go.begin(), deaths.let_go.end(), slot) != deaths.let_go.end();
         });
     late_deaths_[storage] = static_cast<std::size_t>(until - lifetimes.deaths.begin());

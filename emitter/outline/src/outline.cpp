@@ -56,7 +56,8 @@ std::string text_of(const Argument& argument) {
 }
 
 std::string layout_text(const et_schema::Slot& from, const et_schema::Slot& to) {
-  std::string text = fmt::format("{}>{}:", static_cast<int>(from.dtype), static_cast<int>(to.dtype));
+  std::string text =
+      fmt::format("{}>{}:", static_cast<int>(from.dtype), static_cast<int>(to.dtype));
   for (std::size_t i = 0; i < to.sizes.size(); ++i) {
     text += fmt::format("{}/{} ", to.sizes[i], to.strides[i]);
   }

@@ -29,15 +29,19 @@ class Comms {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     if (rank >= ranks) {
-      problem_ = "--rank " + std::to_string(rank) + ": the benchmark has " + std::to_string(ranks) + " ranks";
+      problem_ = "--rank " + std::to_string(rank) + ": the benchmark has " + std::to_string(ranks) +
+                 " ranks";
     } else if (!alone_ && size != ranks) {
       problem_ = "this benchmark has " + std::to_string(ranks) + " ranks, " + std::to_string(size) +
-                 " were started: mpirun -np " + std::to_string(ranks) + ", or --rank K for one alone";
+                 " were started: mpirun -np " + std::to_string(ranks) +
+                 ", or --rank K for one alone";
     }
-    if (alone_ || problem_) return;
+    if (alone_ || problem_)
+      return;
     recorded_rank_ = rank_;
     for (const std::vector<int>& members : groups_) {
-      const bool is_member = members.empty() || std::find(members.begin(), members.end(), rank_) != members.end();
+      const bool is_member =
+          members.empty() || std::find(members.begin(), members.end(), rank_) != members.end();
       const auto key = std::find(members.begin(), members.end(), rank_) - members.begin();
       MPI_Comm made = MPI_COMM_NULL;
       MPI_Comm_split(MPI_COMM_WORLD, is_member ? 0 : MPI_UNDEFINED,
@@ -62,15 +66,18 @@ class Comms {
   [[nodiscard]] MPI_Comm communicator(std::size_t group) const { return communicators_.at(group); }
   /// Its rank in a process group, and that one's size.
   [[nodiscard]] std::pair<int, int> place(std::size_t group) const {
-    if (group >= groups_.size() || groups_[group].empty()) return {recorded_rank_, recorded_size_};
+    if (group >= groups_.size() || groups_[group].empty())
+      return {recorded_rank_, recorded_size_};
     const std::vector<int>& ranks = groups_[group];
     const auto self = std::find(ranks.begin(), ranks.end(), recorded_rank_);
-    return {self == ranks.end() ? 0 : static_cast<int>(self - ranks.begin()), static_cast<int>(ranks.size())};
+    return {self == ranks.end() ? 0 : static_cast<int>(self - ranks.begin()),
+            static_cast<int>(ranks.size())};
   }
   /// This rank's share of the host's cores.
   [[nodiscard]] int cores() const {
     const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    if (alone_) return all;
+    if (alone_)
+      return all;
     MPI_Comm host = MPI_COMM_NULL;
     int here = 1;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host);
@@ -79,18 +86,20 @@ class Comms {
     return std::max(1, all / here);
   }
   void barrier() const {
-    if (!alone_) MPI_Barrier(MPI_COMM_WORLD);
+    if (!alone_)
+      MPI_Barrier(MPI_COMM_WORLD);
   }
   [[nodiscard]] bool any_rank(bool here) const {
     int any = here ? 1 : 0;
-    if (!alone_) MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (!alone_)
+      MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return any != 0;
   }
   /// An iteration takes as long as on the slowest rank.
   void max_of_ranks(std::vector<double>& values) const {
     if (!alone_) {
-      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
-                    MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                    MPI_MAX, MPI_COMM_WORLD);
     }
   }
   /// Ends all ranks.
@@ -99,7 +108,8 @@ class Comms {
     int finished = 0;
     MPI_Initialized(&running);
     MPI_Finalized(&finished);
-    if (running != 0 && finished == 0) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (running != 0 && finished == 0)
+      MPI_Abort(MPI_COMM_WORLD, 1);
   }
 
  private:

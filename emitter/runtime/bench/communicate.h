@@ -19,28 +19,45 @@
 namespace bench {
 
 enum class Kind {
-  kAllReduce, kBroadcast, kReduce, kAllGather, kAllGatherBase, kReduceScatter, kReduceScatterBase,
-  kGather, kScatter, kAllToAll, kAllToAllV, kSend, kRecv, kBarrier
+  kAllReduce,
+  kBroadcast,
+  kReduce,
+  kAllGather,
+  kAllGatherBase,
+  kReduceScatter,
+  kReduceScatterBase,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kAllToAllV,
+  kSend,
+  kRecv,
+  kBarrier
 };
 
 struct Call {
   Kind kind = Kind::kBarrier;
-  std::size_t group = 0;               ///< of the job's process groups
+  std::size_t group = 0;  ///< of the job's process groups
   std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};
-  int root_or_peer = 0;                ///< rank in the group
+  int root_or_peer = 0;                       ///< rank in the group
   std::vector<std::int64_t> in_splits = {};   ///< elements to each rank
   std::vector<std::int64_t> out_splits = {};  ///< elements from each rank
   std::string reduce = "sum";
 };
 
-inline char* bytes_of(const Tensor& tensor) { return static_cast<char*>(tensor.data_ptr()); }
-inline std::size_t size_of(const Tensor& tensor) { return tensor.nbytes(); }
+inline char* bytes_of(const Tensor& tensor) {
+  return static_cast<char*>(tensor.data_ptr());
+}
+inline std::size_t size_of(const Tensor& tensor) {
+  return tensor.nbytes();
+}
 
 /// Copies what fits.
 inline void copy_bytes(const char* from, std::size_t from_bytes, char* to, std::size_t to_bytes) {
   const std::size_t bytes = std::min(from_bytes, to_bytes);
-  if (bytes > 0 && from != to) std::memmove(to, from, bytes);
+  if (bytes > 0 && from != to)
+    std::memmove(to, from, bytes);
 }
 inline void copy_bytes(const Tensor& from, const Tensor& to) {
   copy_bytes(bytes_of(from), size_of(from), bytes_of(to), size_of(to));
@@ -66,10 +83,12 @@ inline void move_locally(const Call& call, int rank, int size) {
     case Kind::kAllReduce:
     case Kind::kBroadcast:
     case Kind::kReduce:
-      for (std::size_t i = 0; i < call.inputs.size(); ++i) copy_bytes(call.inputs[i], call.outputs[i]);
+      for (std::size_t i = 0; i < call.inputs.size(); ++i)
+        copy_bytes(call.inputs[i], call.outputs[i]);
       return;
     case Kind::kAllGather:
-      for (std::size_t i = 0; i < call.outputs.size(); ++i) copy_again(call.inputs[i / ranks], call.outputs[i]);
+      for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        copy_again(call.inputs[i / ranks], call.outputs[i]);
       return;
     case Kind::kAllGatherBase:
       for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -80,7 +99,8 @@ inline void move_locally(const Call& call, int rank, int size) {
       }
       return;
     case Kind::kReduceScatter:
-      for (std::size_t i = 0; i < call.outputs.size(); ++i) copy_bytes(call.inputs[i * ranks + self], call.outputs[i]);
+      for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        copy_bytes(call.inputs[i * ranks + self], call.outputs[i]);
       return;
     case Kind::kReduceScatterBase:
       for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -89,7 +109,8 @@ inline void move_locally(const Call& call, int rank, int size) {
       }
       return;
     case Kind::kGather:
-      for (const Tensor& output : call.outputs) copy_again(call.inputs[0], output);
+      for (const Tensor& output : call.outputs)
+        copy_again(call.inputs[0], output);
       return;
     case Kind::kScatter:
       if (call.root_or_peer == rank) {
@@ -100,10 +121,12 @@ inline void move_locally(const Call& call, int rank, int size) {
       return;
     case Kind::kAllToAll:
     case Kind::kAllToAllV:
-      for (std::size_t i = 0; i < call.outputs.size(); ++i) copy_again(call.inputs[i], call.outputs[i]);
+      for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        copy_again(call.inputs[i], call.outputs[i]);
       return;
     case Kind::kRecv:
-      for (const Tensor& output : call.outputs) std::memset(bytes_of(output), 0, size_of(output));
+      for (const Tensor& output : call.outputs)
+        std::memset(bytes_of(output), 0, size_of(output));
       return;
     case Kind::kSend:
     case Kind::kBarrier:
@@ -117,9 +140,11 @@ class Work {
   Work() = default;
   /// After it the outputs hold what was communicated.
   void wait() {
-    if (finish_) finish_();
+    if (finish_)
+      finish_();
     finish_ = nullptr;
-    for (auto& [to, from] : copies_) to.copy_(from);
+    for (auto& [to, from] : copies_)
+      to.copy_(from);
     copies_.clear();
     call_.reset();
   }
@@ -137,14 +162,17 @@ inline Work communicate(Call call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     Tensor& output = call.outputs[i];
     const Tensor flat = output.cpu().contiguous();
-    if (flat.is_same(output)) continue;
+    if (flat.is_same(output))
+      continue;
     for (Tensor& input : call.inputs) {
-      if (input.is_same(output)) input = flat;
+      if (input.is_same(output))
+        input = flat;
     }
     work.copies_.emplace_back(output, flat);
     output = flat;
   }
-  for (Tensor& input : call.inputs) input = input.cpu().contiguous();
+  for (Tensor& input : call.inputs)
+    input = input.cpu().contiguous();
   work.call_ = std::make_shared<Call>(std::move(call));
   const Comms& comms = *Comms::current();
   const auto [rank, size] = comms.place(work.call_->group);

@@ -2,10 +2,9 @@
 
 // The communications of a step by MPI, non-blocking.
 
-#include <mpi.h>
-
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
+#include <mpi.h>
 
 #include <functional>
 #include <limits>
@@ -30,7 +29,8 @@ class MpiCall {
 
   void finish() {
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    for (const auto& step : after_) step();
+    for (const auto& step : after_)
+      step();
   }
 
  private:
@@ -48,28 +48,35 @@ class MpiCall {
     requests_.reserve(2 * (call_.inputs.size() + call_.outputs.size()) + 1);
     switch (call_.kind) {
       case Kind::kAllReduce:
-        for (std::size_t i = 0; i < call_.inputs.size(); ++i) all_reduce(call_.inputs[i], call_.outputs[i]);
+        for (std::size_t i = 0; i < call_.inputs.size(); ++i)
+          all_reduce(call_.inputs[i], call_.outputs[i]);
         return;
       case Kind::kBroadcast:
-        for (std::size_t i = 0; i < call_.inputs.size(); ++i) broadcast(call_.inputs[i], call_.outputs[i]);
+        for (std::size_t i = 0; i < call_.inputs.size(); ++i)
+          broadcast(call_.inputs[i], call_.outputs[i]);
         return;
       case Kind::kReduce:
         // All ranks get it: the root's result is the same.
         for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-          all_reduce(call_.inputs[i], rank_ == call_.root_or_peer ? call_.outputs[i] : call_.outputs[i].clone());
+          all_reduce(call_.inputs[i],
+                     rank_ == call_.root_or_peer ? call_.outputs[i] : call_.outputs[i].clone());
         }
         return;
       case Kind::kAllGather:
-        for (std::size_t i = 0; i < call_.inputs.size(); ++i) all_gather_list(i);
+        for (std::size_t i = 0; i < call_.inputs.size(); ++i)
+          all_gather_list(i);
         return;
       case Kind::kAllGatherBase:
-        for (std::size_t i = 0; i < call_.outputs.size(); ++i) all_gather(call_.inputs[i], call_.outputs[i]);
+        for (std::size_t i = 0; i < call_.outputs.size(); ++i)
+          all_gather(call_.inputs[i], call_.outputs[i]);
         return;
       case Kind::kReduceScatter:
-        for (std::size_t i = 0; i < call_.outputs.size(); ++i) reduce_scatter_list(i);
+        for (std::size_t i = 0; i < call_.outputs.size(); ++i)
+          reduce_scatter_list(i);
         return;
       case Kind::kReduceScatterBase:
-        for (std::size_t i = 0; i < call_.outputs.size(); ++i) reduce_scatter(call_.inputs[i], call_.outputs[i]);
+        for (std::size_t i = 0; i < call_.outputs.size(); ++i)
+          reduce_scatter(call_.inputs[i], call_.outputs[i]);
         return;
       case Kind::kGather:
       case Kind::kScatter:
@@ -80,10 +87,12 @@ class MpiCall {
         all_to_all();
         return;
       case Kind::kSend:
-        for (const Tensor& tensor : call_.inputs) send(bytes_of(tensor), size_of(tensor), call_.root_or_peer);
+        for (const Tensor& tensor : call_.inputs)
+          send(bytes_of(tensor), size_of(tensor), call_.root_or_peer);
         return;
       case Kind::kRecv:
-        for (const Tensor& tensor : call_.outputs) receive(bytes_of(tensor), size_of(tensor), call_.root_or_peer);
+        for (const Tensor& tensor : call_.outputs)
+          receive(bytes_of(tensor), size_of(tensor), call_.root_or_peer);
         return;
       case Kind::kBarrier:
         MPI_Ibarrier(communicator_, add());
@@ -99,12 +108,18 @@ class MpiCall {
   }
 
   [[nodiscard]] MPI_Op op() const {
-    if (call_.reduce == "sum" || call_.reduce == "avg") return MPI_SUM;
-    if (call_.reduce == "product") return MPI_PROD;
-    if (call_.reduce == "min") return MPI_MIN;
-    if (call_.reduce == "max") return MPI_MAX;
-    if (call_.reduce == "band") return MPI_BAND;
-    if (call_.reduce == "bor") return MPI_BOR;
+    if (call_.reduce == "sum" || call_.reduce == "avg")
+      return MPI_SUM;
+    if (call_.reduce == "product")
+      return MPI_PROD;
+    if (call_.reduce == "min")
+      return MPI_MIN;
+    if (call_.reduce == "max")
+      return MPI_MAX;
+    if (call_.reduce == "band")
+      return MPI_BAND;
+    if (call_.reduce == "bor")
+      return MPI_BOR;
     TORCH_CHECK(call_.reduce == "bxor", "no reduction ", call_.reduce);
     return MPI_BXOR;
   }
@@ -114,17 +129,28 @@ class MpiCall {
   }
   static MPI_Datatype type_of(at::ScalarType dtype) {
     switch (dtype) {
-      case at::kFloat: return MPI_FLOAT;
-      case at::kDouble: return MPI_DOUBLE;
-      case at::kLong: return MPI_INT64_T;
-      case at::kInt: return MPI_INT32_T;
-      case at::kShort: return MPI_INT16_T;
-      case at::kChar: return MPI_INT8_T;
-      case at::kByte: return MPI_UINT8_T;
-      case at::kBool: return MPI_UINT8_T;
-      case at::kComplexFloat: return MPI_C_FLOAT_COMPLEX;
-      case at::kComplexDouble: return MPI_C_DOUBLE_COMPLEX;
-      default: TORCH_CHECK(false, "no reduction of ", dtype);
+      case at::kFloat:
+        return MPI_FLOAT;
+      case at::kDouble:
+        return MPI_DOUBLE;
+      case at::kLong:
+        return MPI_INT64_T;
+      case at::kInt:
+        return MPI_INT32_T;
+      case at::kShort:
+        return MPI_INT16_T;
+      case at::kChar:
+        return MPI_INT8_T;
+      case at::kByte:
+        return MPI_UINT8_T;
+      case at::kBool:
+        return MPI_UINT8_T;
+      case at::kComplexFloat:
+        return MPI_C_FLOAT_COMPLEX;
+      case at::kComplexDouble:
+        return MPI_C_DOUBLE_COMPLEX;
+      default:
+        TORCH_CHECK(false, "no reduction of ", dtype);
     }
   }
 
@@ -140,23 +166,28 @@ class MpiCall {
       copy_bytes(input, output);
       after_.emplace_back([this, target] { average(target); });
     }
-    MPI_Iallreduce(MPI_IN_PLACE, target.data_ptr(), count_of(static_cast<std::size_t>(target.numel())),
+    MPI_Iallreduce(MPI_IN_PLACE, target.data_ptr(),
+                   count_of(static_cast<std::size_t>(target.numel())),
                    type_of(target.scalar_type()), op(), communicator_, add());
   }
   void average(const Tensor& tensor) const {
-    if (call_.reduce == "avg") tensor.div_(size_);
+    if (call_.reduce == "avg")
+      tensor.div_(size_);
   }
 
   void broadcast(const Tensor& input, const Tensor& output) {
-    if (rank_ == call_.root_or_peer) copy_bytes(input, output);
-    MPI_Ibcast(output.data_ptr(), count_of(size_of(output)), MPI_BYTE, call_.root_or_peer, communicator_, add());
+    if (rank_ == call_.root_or_peer)
+      copy_bytes(input, output);
+    MPI_Ibcast(output.data_ptr(), count_of(size_of(output)), MPI_BYTE, call_.root_or_peer,
+               communicator_, add());
   }
 
   void all_gather(const Tensor& input, const Tensor& output) {
     const std::size_t bytes = size_of(input);
-    const bool in_place = bytes_of(input) == bytes_of(output) + static_cast<std::size_t>(rank_) * bytes;
-    MPI_Iallgather(in_place ? MPI_IN_PLACE : input.data_ptr(), count_of(bytes), MPI_BYTE, output.data_ptr(),
-                   count_of(bytes), MPI_BYTE, communicator_, add());
+    const bool in_place =
+        bytes_of(input) == bytes_of(output) + static_cast<std::size_t>(rank_) * bytes;
+    MPI_Iallgather(in_place ? MPI_IN_PLACE : input.data_ptr(), count_of(bytes), MPI_BYTE,
+                   output.data_ptr(), count_of(bytes), MPI_BYTE, communicator_, add());
   }
   void all_gather_list(std::size_t i) {
     const auto ranks = static_cast<std::size_t>(size_);
@@ -174,17 +205,20 @@ class MpiCall {
   void reduce_scatter(const Tensor& input, const Tensor& output) {
     const Tensor whole = is_narrow(input) ? input.to(at::kFloat) : input;
     const Tensor part = is_narrow(input) ? output.to(at::kFloat) : output;
-    MPI_Ireduce_scatter_block(whole.data_ptr(), part.data_ptr(), count_of(static_cast<std::size_t>(part.numel())),
+    MPI_Ireduce_scatter_block(whole.data_ptr(), part.data_ptr(),
+                              count_of(static_cast<std::size_t>(part.numel())),
                               type_of(part.scalar_type()), op(), communicator_, add());
     after_.emplace_back([this, whole, part, output] {
       average(part);
-      if (!part.is_same(output)) output.copy_(part);
+      if (!part.is_same(output))
+        output.copy_(part);
     });
   }
   void reduce_scatter_list(std::size_t i) {
     const auto begin = call_.inputs.begin() + static_cast<std::ptrdiff_t>(i) * size_;
     std::vector<Tensor> parts;
-    std::transform(begin, begin + size_, std::back_inserter(parts), [](const Tensor& part) { return part.flatten(); });
+    std::transform(begin, begin + size_, std::back_inserter(parts),
+                   [](const Tensor& part) { return part.flatten(); });
     reduce_scatter(at::cat(parts), call_.outputs[i]);
   }
 
@@ -202,7 +236,8 @@ class MpiCall {
       if (k == rank_) {
         gathers ? copy_bytes(call_.inputs[0], other) : copy_bytes(other, call_.outputs[0]);
       } else {
-        gathers ? receive(bytes_of(other), size_of(other), k) : send(bytes_of(other), size_of(other), k);
+        gathers ? receive(bytes_of(other), size_of(other), k)
+                : send(bytes_of(other), size_of(other), k);
       }
     }
   }
@@ -244,8 +279,9 @@ class MpiCall {
     };
     plan->in_at = places(plan->in);
     plan->out_at = places(plan->out);
-    MPI_Ialltoallv(input.data_ptr(), plan->in.data(), plan->in_at.data(), MPI_BYTE, output.data_ptr(),
-                   plan->out.data(), plan->out_at.data(), MPI_BYTE, communicator_, add());
+    MPI_Ialltoallv(input.data_ptr(), plan->in.data(), plan->in_at.data(), MPI_BYTE,
+                   output.data_ptr(), plan->out.data(), plan->out_at.data(), MPI_BYTE,
+                   communicator_, add());
     after_.emplace_back([plan] {});
   }
 

@@ -19,8 +19,10 @@ namespace bench {
 
 /// 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
 inline std::string checksum(const at::Tensor& tensor) {
-  if (!tensor.defined()) return "-";
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) return "opaque";
+  if (!tensor.defined())
+    return "-";
+  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized())
+    return "opaque";
   const at::Tensor flat = tensor.cpu().contiguous();
   const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
   const std::size_t count = flat.nbytes();
@@ -54,7 +56,8 @@ class Observer {
               return nullptr;
             },
             [](const at::RecordFunction& function, at::ObserverContext*) {
-              if (--current()->depth_ == 0) current()->see(function);
+              if (--current()->depth_ == 0)
+                current()->see(function);
             })
             .needsOutputs(true)
             .scopes({at::RecordScope::FUNCTION}));
@@ -75,13 +78,15 @@ class Observer {
     const at::RecordFunctionGuard unobserved(false);
     const auto name = function.operator_name();
     std::string text = name ? name->name : function.name();
-    if (name && !name->overload_name.empty()) text += "." + name->overload_name;
+    if (name && !name->overload_name.empty())
+      text += "." + name->overload_name;
     std::vector<at::Tensor> results;
     for (const c10::IValue& value : function.outputs()) {
       if (value.isTensor()) {
         results.push_back(value.toTensor());
       } else if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector()) results.push_back(tensor);
+        for (const at::Tensor& tensor : value.toTensorVector())
+          results.push_back(tensor);
       }
     }
     look_(text, results);

@@ -30,7 +30,9 @@ class Results {
 
 using List = c10::List<at::Tensor>;
 using OptionalList = c10::List<std::optional<at::Tensor>>;
-inline c10::IValue none() { return {}; }
+inline c10::IValue none() {
+  return {};
+}
 
 /// An operator by the schema that the trace recorded. Today's may have more arguments, which get
 /// their defaults, or the same ones in another order.
@@ -40,7 +42,8 @@ class Operator {
 
   template <typename... Arguments>
   Results operator()(Arguments&&... arguments) {
-    if (!handle_) resolve();
+    if (!handle_)
+      resolve();
     std::vector<c10::IValue> given;
     given.reserve(sizeof...(arguments));
     (given.emplace_back(std::forward<Arguments>(arguments)), ...);
@@ -63,7 +66,8 @@ class Operator {
     for (const c10::Argument& argument : today) {
       std::optional<std::size_t> source;
       for (std::size_t i = 0; i < recorded.arguments().size(); ++i) {
-        if (recorded.arguments()[i].name() == argument.name()) source = i;
+        if (recorded.arguments()[i].name() == argument.name())
+          source = i;
       }
       TORCH_CHECK(source || argument.default_value(), recorded.operator_name(), " needs '",
                   argument.name(), "' today, which was not recorded");

@@ -39,18 +39,18 @@ class Step {
 };
 
 struct Job {
-  std::string name;                                         ///< what the benchmark is of
+  std::string name;                                           ///< what the benchmark is of
   std::vector<std::function<std::unique_ptr<Step>()>> ranks;  ///< by rank
-  std::vector<std::vector<int>> groups;                     ///< ranks by process group; empty: all
+  std::vector<std::vector<int>> groups;  ///< ranks by process group; empty: all
 };
 
 struct Flags {
   int iterations = 0;  ///< 0: 20, or as many as `seconds` hold
   double seconds = 0;  ///< 0: 30, unless iterations are given
   int warmup = 2;
-  int threads = 0;     ///< 0: the cores of this host, shared by its ranks
+  int threads = 0;  ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
-  int rank = -1;       ///< of a job of several ranks, this one alone
+  int rank = -1;  ///< of a job of several ranks, this one alone
   bool restores = true;
   std::string device = "cpu";
   std::string report;
@@ -86,7 +86,8 @@ inline Flags read_flags(int argc, char** argv, const Job& job) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     const auto value = [&]() -> std::string {
-      if (i + 1 >= argc) throw UsageError(flag + " needs a value");
+      if (i + 1 >= argc)
+        throw UsageError(flag + " needs a value");
       return argv[++i];
     };
     const auto number = [&](double least) {
@@ -150,7 +151,8 @@ inline void synchronize() {
 
 inline void seed_generators(std::uint64_t seed) {
   std::vector<at::Device> devices = {at::Device(at::kCPU)};
-  if (!device().is_cpu()) devices.push_back(device());
+  if (!device().is_cpu())
+    devices.push_back(device());
   for (const at::Device& each : devices) {
     at::Generator generator = at::globalContext().defaultGenerator(each);
     const std::scoped_lock lock(generator.mutex());
@@ -160,9 +162,11 @@ inline void seed_generators(std::uint64_t seed) {
 
 inline void write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) throw std::runtime_error("cannot write " + path);
+  if (file == nullptr)
+    throw std::runtime_error("cannot write " + path);
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if ((std::fclose(file) != 0) || !whole) throw std::runtime_error("cannot write " + path);
+  if ((std::fclose(file) != 0) || !whole)
+    throw std::runtime_error("cannot write " + path);
 }
 
 /// Runs one rank's step and measures it.
@@ -180,9 +184,11 @@ class Runner {
     const double first_ms = iterate([] {});
     maker_.fill_all();
     maker_.remember();
-    if (!flags_.checksums.empty()) write_checksums();
+    if (!flags_.checksums.empty())
+      write_checksums();
     find_restore_interval();
-    for (int i = 0; i < flags_.warmup; ++i) timed();
+    for (int i = 0; i < flags_.warmup; ++i)
+      timed();
     std::vector<double> samples;
     double spent_s = 0;
     while (goes_on(samples.size(), spent_s)) {
@@ -190,7 +196,8 @@ class Runner {
       spent_s += samples.back() / 1000;
     }
     comms_.max_of_ranks(samples);
-    if (comms_.is_first()) report(samples, first_ms);
+    if (comms_.is_first())
+      report(samples, first_ms);
   }
 
  private:
@@ -218,8 +225,9 @@ class Runner {
   }
 
   bool goes_on(std::size_t done, double spent_s) {
-    const bool enough = (flags_.iterations > 0 && done >= static_cast<std::size_t>(flags_.iterations)) ||
-                        (flags_.seconds > 0 && spent_s >= flags_.seconds);
+    const bool enough =
+        (flags_.iterations > 0 && done >= static_cast<std::size_t>(flags_.iterations)) ||
+        (flags_.seconds > 0 && spent_s >= flags_.seconds);
     return done == 0 || !comms_.any_rank(enough);
   }
 
@@ -233,7 +241,8 @@ class Runner {
       const Observer<decltype(look)> observer(look);
       step_->run();
     }
-    for (const Tensor& tensor : maker_.changed()) lines += "after: " + checksum(tensor) + "\n";
+    for (const Tensor& tensor : maker_.changed())
+      lines += "after: " + checksum(tensor) + "\n";
     write_file(comms_.size() == 1 ? flags_.checksums
                                   : flags_.checksums + "." + std::to_string(comms_.rank()),
                lines);
@@ -243,7 +252,8 @@ class Runner {
   /// Steps that learn from the same batch for ever drift to zeros or infinities: after how many is
   /// the first content given back?
   void find_restore_interval() {
-    if (!flags_.restores) return;
+    if (!flags_.restores)
+      return;
     const Clock::time_point begin = Clock::now();
     restore_every_ = 1;
     for (std::size_t n = 1; n <= 16; ++n) {
@@ -257,9 +267,11 @@ class Runner {
         const Observer<decltype(look)> observer(look);
         step_->run();
       }
-      if (comms_.any_rank(!healthy)) break;
+      if (comms_.any_rank(!healthy))
+        break;
       restore_every_ = n;
-      if (comms_.any_rank(std::chrono::duration<double>(Clock::now() - begin).count() > 1)) break;
+      if (comms_.any_rank(std::chrono::duration<double>(Clock::now() - begin).count() > 1))
+        break;
     }
     maker_.restore();
   }
@@ -279,8 +291,10 @@ class Runner {
                 job_.name.c_str(), median, sorted.size(), sorted.front(), sorted.back(),
                 at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s", comms_.size(),
                 comms_.size() == 1 ? "" : "s");
-    if (flags_.report.empty()) return;
-    std::string text = "{\"format\":\"emitted-benchmark-report\",\"version\":1,\"name\":\"" + job_.name + "\"";
+    if (flags_.report.empty())
+      return;
+    std::string text =
+        "{\"format\":\"emitted-benchmark-report\",\"version\":1,\"name\":\"" + job_.name + "\"";
     const auto add = [&text](const char* key, double value) {
       char number[64];
       std::snprintf(number, sizeof(number), ",\"%s\":%.6g", key, value);
@@ -292,7 +306,8 @@ class Runner {
     add("warmup", flags_.warmup);
     add("restore_every", static_cast<double>(restore_every_));
     add("first_iteration_ms", first_ms);
-    text += ",\"device\":\"" + device().str() + "\",\"torch\":\"" TORCH_VERSION "\",\"iteration_ms\":{";
+    text +=
+        ",\"device\":\"" + device().str() + "\",\"torch\":\"" TORCH_VERSION "\",\"iteration_ms\":{";
     text += "\"count\":" + std::to_string(sorted.size());
     add("min", sorted.front());
     add("p10", quantile(sorted, 0.1));
@@ -321,7 +336,8 @@ inline int run(int argc, char** argv, const Job& job) {
   try {
     const Flags flags = read_flags(argc, argv, job);
     Comms comms(job.groups, static_cast<int>(job.ranks.size()), flags.rank);
-    if (comms.problem()) throw UsageError(*comms.problem());
+    if (comms.problem())
+      throw UsageError(*comms.problem());
     Comms::current() = &comms;
     try {
       device() = at::Device(flags.device);

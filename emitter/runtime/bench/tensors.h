@@ -2,10 +2,10 @@
 
 // The tensors that are there before the step, and layouts that no operator makes.
 
+#include <ATen/ScalarOps.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/ScalarOps.h>
 #include <c10/core/Storage.h>
 
 #include <array>
@@ -49,9 +49,10 @@ inline Tensor on_storage(const c10::Storage& storage, at::ScalarType dtype, at::
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
     last += std::max<std::int64_t>(sizes[dim] - 1, 0) * strides[dim];
   }
-  TORCH_CHECK(tensor.numel() == 0 || (last + 1) * static_cast<std::int64_t>(tensor.element_size()) <=
-                                         static_cast<std::int64_t>(storage.nbytes()),
-              "a view of [", sizes, "] at ", offset, " lies outside of its ", storage.nbytes(), " bytes");
+  TORCH_CHECK(
+      tensor.numel() == 0 || (last + 1) * static_cast<std::int64_t>(tensor.element_size()) <=
+                                 static_cast<std::int64_t>(storage.nbytes()),
+      "a view of [", sizes, "] at ", offset, " lies outside of its ", storage.nbytes(), " bytes");
   return tensor;
 }
 
@@ -59,7 +60,8 @@ inline Tensor on_storage(const c10::Storage& storage, at::ScalarType dtype, at::
 /// elements from the tensor's first element to that of the view.
 inline Tensor relayout(const Tensor& base, at::IntArrayRef sizes, at::IntArrayRef strides,
                        std::int64_t shift = 0) {
-  return on_storage(base.storage(), base.scalar_type(), sizes, strides, base.storage_offset() + shift);
+  return on_storage(base.storage(), base.scalar_type(), sizes, strides,
+                    base.storage_offset() + shift);
 }
 /// The same as another type; `offset`: elements of it from the memory's beginning.
 inline Tensor relayout_as(const Tensor& base, at::ScalarType dtype, at::IntArrayRef sizes,
@@ -106,7 +108,8 @@ class Maker {
     std::int64_t extent = 1;
     for (std::size_t dim = 0; dim < layout.sizes.size(); ++dim) {
       extent = layout.sizes[dim] == 0 ? 0 : extent + (layout.sizes[dim] - 1) * strides[dim];
-      if (extent == 0) break;
+      if (extent == 0)
+        break;
     }
     const auto item = static_cast<std::int64_t>(c10::elementSize(layout.dtype));
     bytes = std::max(bytes, extent == 0 ? 0 : (layout.offset + extent) * item);
@@ -116,11 +119,12 @@ class Maker {
   }
   /// Another layout of the memory of a tensor that was made before.
   Tensor view(std::uint64_t id, const Tensor& of, const Layout& layout, Rule rule = by_shape()) {
-    return add(id, on_storage(of.storage(), layout.dtype, layout.sizes, strides_of(layout), layout.offset),
-               std::move(rule));
+    return add(
+        id, on_storage(of.storage(), layout.dtype, layout.sizes, strides_of(layout), layout.offset),
+        std::move(rule));
   }
-  Tensor view(std::uint64_t id, const Tensor& of, at::ScalarType dtype, std::vector<std::int64_t> sizes,
-              Rule rule = by_shape()) {
+  Tensor view(std::uint64_t id, const Tensor& of, at::ScalarType dtype,
+              std::vector<std::int64_t> sizes, Rule rule = by_shape()) {
     return view(id, of, {dtype, std::move(sizes)}, std::move(rule));
   }
   /// A Python number that the original gave where a tensor is expected.
@@ -143,10 +147,12 @@ class Maker {
   void fill_all() {
     // Of layouts on one memory those with a rule have the last word; of the others the first.
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-      if (made->rule.kind == Rule::Kind::kByShape) fill(made->tensor, made->rule, seed_, made->id);
+      if (made->rule.kind == Rule::Kind::kByShape)
+        fill(made->tensor, made->rule, seed_, made->id);
     }
     for (const Made& made : made_) {
-      if (made.rule.kind != Rule::Kind::kByShape) fill(made.tensor, made.rule, seed_, made.id);
+      if (made.rule.kind != Rule::Kind::kByShape)
+        fill(made.tensor, made.rule, seed_, made.id);
     }
   }
   /// Copies of what changes, and variants of the indices.
@@ -157,7 +163,8 @@ class Maker {
     for (Varying& varying : varying_) {
       for (std::size_t i = kVariants; i-- > 0;) {
         fill_variant(varying.tensor, i);
-        if (i > 0) varying.contents.at(i) = bytes_of(varying.tensor).clone();
+        if (i > 0)
+          varying.contents.at(i) = bytes_of(varying.tensor).clone();
       }
     }
   }
@@ -170,14 +177,16 @@ class Maker {
   void vary(std::size_t number) {
     for (Varying& varying : varying_) {
       const std::size_t next = number % kVariants;
-      if (next == varying.present) continue;
+      if (next == varying.present)
+        continue;
       if (varying.tensor.is_cpu()) {
         const c10::Storage& memory = varying.tensor.storage();
         Tensor& waiting = varying.contents.at(next);
         waiting.storage().set_data_ptr(memory.set_data_ptr(waiting.storage().set_data_ptr({})));
         std::swap(varying.contents.at(varying.present), waiting);
       } else {
-        if (!varying.contents[0].defined()) varying.contents[0] = bytes_of(varying.tensor).clone();
+        if (!varying.contents[0].defined())
+          varying.contents[0] = bytes_of(varying.tensor).clone();
         bytes_of(varying.tensor).copy_(varying.contents.at(next));
       }
       varying.present = next;

@@ -37,8 +37,20 @@ struct Segment {
 
 struct Rule {
   enum class Kind {
-    kByShape, kZeros, kConstant, kUniform, kNormal, kIntegers, kOffsets, kLengths, kArange,
-    kBernoulli, kMask, kTargets, kReuse, kDominant
+    kByShape,
+    kZeros,
+    kConstant,
+    kUniform,
+    kNormal,
+    kIntegers,
+    kOffsets,
+    kLengths,
+    kArange,
+    kBernoulli,
+    kMask,
+    kTargets,
+    kReuse,
+    kDominant
   };
   Kind kind = Kind::kByShape;
   double a = 0;
@@ -53,9 +65,15 @@ struct Rule {
 };
 
 /// By dtype and shape: weights by their fan-in, scales in [0.5, 1), integers 0.
-inline Rule by_shape() { return {}; }
-inline Rule zeros() { return {.kind = Rule::Kind::kZeros}; }
-inline Rule constant(double value) { return {.kind = Rule::Kind::kConstant, .a = value}; }
+inline Rule by_shape() {
+  return {};
+}
+inline Rule zeros() {
+  return {.kind = Rule::Kind::kZeros};
+}
+inline Rule constant(double value) {
+  return {.kind = Rule::Kind::kConstant, .a = value};
+}
 /// Floats from [low, high).
 inline Rule uniform(double low, double high) {
   return {.kind = Rule::Kind::kUniform, .a = low, .b = high};
@@ -82,7 +100,9 @@ inline Rule bernoulli(double probability) {
   return {.kind = Rule::Kind::kBernoulli, .a = probability};
 }
 /// Exactly `count` elements true (or 1), spread at random.
-inline Rule mask(std::int64_t count) { return {.kind = Rule::Kind::kMask, .high = count}; }
+inline Rule mask(std::int64_t count) {
+  return {.kind = Rule::Kind::kMask, .high = count};
+}
 /// Class numbers below `classes`, or `ignored` with a probability.
 inline Rule targets(std::int64_t classes, std::int64_t ignored, double probability) {
   return {.kind = Rule::Kind::kTargets, .a = probability, .low = ignored, .high = classes};
@@ -90,8 +110,12 @@ inline Rule targets(std::int64_t classes, std::int64_t ignored, double probabili
 /// Integers from [low, high) that come again as often as in the original.
 inline Rule reuse(std::int64_t low, std::int64_t high, std::vector<ReuseBin> bins,
                   std::int64_t run = 1, bool sorted = false) {
-  return {.kind = Rule::Kind::kReuse, .low = low, .high = high, .bins = std::move(bins),
-          .run = run, .sorted = sorted};
+  return {.kind = Rule::Kind::kReuse,
+          .low = low,
+          .high = high,
+          .bins = std::move(bins),
+          .run = run,
+          .sorted = sorted};
 }
 /// Symmetric, positive definite matrices of `rows` rows with `diagonal` on the diagonal.
 inline Rule dominant(double diagonal, std::int64_t rows) {
@@ -168,8 +192,9 @@ class ReuseDraws {
   }
 
   [[nodiscard]] std::int64_t number(std::int64_t draw) const {
-    const auto next = std::upper_bound(groups_.begin(), groups_.end(), draw,
-                                       [](std::int64_t d, const Group& g) { return d < g.first_draw; });
+    const auto next =
+        std::upper_bound(groups_.begin(), groups_.end(), draw,
+                         [](std::int64_t d, const Group& g) { return d < g.first_draw; });
     const Group& group = *std::prev(next);
     const ReuseBin& bin = rule_.bins[group.bin];
     const std::int64_t ordinal = group.first_ordinal + (draw - group.first_draw) / group.times;
@@ -220,21 +245,24 @@ class Draws {
   [[nodiscard]] std::int64_t integer(std::int64_t element) const {
     switch (rule_.kind) {
       case Rule::Kind::kIntegers:
-        return add(rule_.low, rule_.a > 0 ? one_of_few(element)
-                                          : static_cast<std::uint64_t>(to_range(bits(element), range())));
+        return add(rule_.low, rule_.a > 0
+                                  ? one_of_few(element)
+                                  : static_cast<std::uint64_t>(to_range(bits(element), range())));
       case Rule::Kind::kOffsets:
         return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high);
       case Rule::Kind::kLengths:
         return length(element);
       case Rule::Kind::kArange:
-        return add(rule_.low, static_cast<std::uint64_t>(element) * static_cast<std::uint64_t>(rule_.high));
+        return add(rule_.low,
+                   static_cast<std::uint64_t>(element) * static_cast<std::uint64_t>(rule_.high));
       case Rule::Kind::kBernoulli:
         return happens(element) ? 1 : 0;
       case Rule::Kind::kMask:
         return permuted(element, numel_, key_) < rule_.high ? 1 : 0;
       case Rule::Kind::kTargets:
-        return happens(element) ? rule_.low
-                                : to_range(mix(bits(element) + kGolden), static_cast<std::uint64_t>(rule_.high));
+        return happens(element)
+                   ? rule_.low
+                   : to_range(mix(bits(element) + kGolden), static_cast<std::uint64_t>(rule_.high));
       case Rule::Kind::kReuse:
         return reuse_->at(element);
       default:
@@ -252,12 +280,15 @@ class Draws {
   [[nodiscard]] std::uint64_t bits(std::int64_t element) const {
     return mix(key_ + (static_cast<std::uint64_t>(element) + 1) * kGolden);
   }
-  [[nodiscard]] bool happens(std::int64_t element) const { return to_unit(bits(element)) < rule_.a; }
+  [[nodiscard]] bool happens(std::int64_t element) const {
+    return to_unit(bits(element)) < rule_.a;
+  }
 
   /// One of `a` different numbers below the range, each of which some element has.
   [[nodiscard]] std::uint64_t one_of_few(std::int64_t element) const {
-    const std::uint64_t few = std::min({static_cast<std::uint64_t>(rule_.a), range(),
-                                        static_cast<std::uint64_t>(std::max<std::int64_t>(numel_, 1))});
+    const std::uint64_t few =
+        std::min({static_cast<std::uint64_t>(rule_.a), range(),
+                  static_cast<std::uint64_t>(std::max<std::int64_t>(numel_, 1))});
     const auto place = static_cast<std::uint64_t>(permuted(element, numel_, key_));
     const std::uint64_t chosen =
         place < few ? place : static_cast<std::uint64_t>(to_range(bits(element), few));
@@ -265,8 +296,8 @@ class Draws {
   }
 
   /// Boundary `i` of `count` random pieces of [0, sum].
-  [[nodiscard]] std::int64_t boundary(std::int64_t first_element, std::int64_t i, std::int64_t count,
-                                      std::int64_t sum) const {
+  [[nodiscard]] std::int64_t boundary(std::int64_t first_element, std::int64_t i,
+                                      std::int64_t count, std::int64_t sum) const {
     if (i == 0 || i >= count) {
       return i == 0 ? 0 : sum;
     }
@@ -342,7 +373,8 @@ void store(const Draws& draws, const Rule& rule, T* data, std::int64_t count) {
   if constexpr (std::is_integral_v<T>) {
     for (std::int64_t i = 0; i < count; ++i) {
       const double whole = draws.integral() ? 0 : std::floor(draws.real(i));
-      const std::int64_t number = draws.integral() ? draws.integer(i) : static_cast<std::int64_t>(whole);
+      const std::int64_t number =
+          draws.integral() ? draws.integer(i) : static_cast<std::int64_t>(whole);
       if constexpr (std::is_same_v<T, bool>) {
         data[i] = draws.integral() ? number != 0 : draws.real(i) != 0;
       } else {
@@ -366,25 +398,44 @@ inline void store(const Draws& draws, const Rule& rule, const at::Tensor& tensor
     store(draws, rule, static_cast<T*>(data), count * parts);
   };
   switch (tensor.scalar_type()) {
-    case at::kByte: return as.operator()<std::uint8_t>(1);
-    case at::kChar: return as.operator()<std::int8_t>(1);
-    case at::kShort: return as.operator()<std::int16_t>(1);
-    case at::kInt: return as.operator()<std::int32_t>(1);
-    case at::kLong: return as.operator()<std::int64_t>(1);
-    case at::kUInt16: return as.operator()<std::uint16_t>(1);
-    case at::kUInt32: return as.operator()<std::uint32_t>(1);
-    case at::kUInt64: return as.operator()<std::uint64_t>(1);
-    case at::kBool: return as.operator()<bool>(1);
-    case at::kHalf: return as.operator()<c10::Half>(1);
-    case at::kBFloat16: return as.operator()<c10::BFloat16>(1);
-    case at::kFloat: return as.operator()<float>(1);
-    case at::kDouble: return as.operator()<double>(1);
-    case at::kFloat8_e5m2: return as.operator()<c10::Float8_e5m2>(1);
-    case at::kFloat8_e4m3fn: return as.operator()<c10::Float8_e4m3fn>(1);
-    case at::kComplexHalf: return as.operator()<c10::Half>(2);
-    case at::kComplexFloat: return as.operator()<float>(2);
-    case at::kComplexDouble: return as.operator()<double>(2);
-    default: TORCH_CHECK(false, "no values of type ", tensor.scalar_type());
+    case at::kByte:
+      return as.operator()<std::uint8_t>(1);
+    case at::kChar:
+      return as.operator()<std::int8_t>(1);
+    case at::kShort:
+      return as.operator()<std::int16_t>(1);
+    case at::kInt:
+      return as.operator()<std::int32_t>(1);
+    case at::kLong:
+      return as.operator()<std::int64_t>(1);
+    case at::kUInt16:
+      return as.operator()<std::uint16_t>(1);
+    case at::kUInt32:
+      return as.operator()<std::uint32_t>(1);
+    case at::kUInt64:
+      return as.operator()<std::uint64_t>(1);
+    case at::kBool:
+      return as.operator()<bool>(1);
+    case at::kHalf:
+      return as.operator()<c10::Half>(1);
+    case at::kBFloat16:
+      return as.operator()<c10::BFloat16>(1);
+    case at::kFloat:
+      return as.operator()<float>(1);
+    case at::kDouble:
+      return as.operator()<double>(1);
+    case at::kFloat8_e5m2:
+      return as.operator()<c10::Float8_e5m2>(1);
+    case at::kFloat8_e4m3fn:
+      return as.operator()<c10::Float8_e4m3fn>(1);
+    case at::kComplexHalf:
+      return as.operator()<c10::Half>(2);
+    case at::kComplexFloat:
+      return as.operator()<float>(2);
+    case at::kComplexDouble:
+      return as.operator()<double>(2);
+    default:
+      TORCH_CHECK(false, "no values of type ", tensor.scalar_type());
   }
 }
 
@@ -399,7 +450,8 @@ inline at::Tensor without_repeats(at::Tensor tensor) {
 }
 
 /// Fills a tensor, whatever its strides; element i counts in row-major order.
-inline void fill(const at::Tensor& tensor, const Rule& asked, std::uint64_t seed, std::uint64_t stream) {
+inline void fill(const at::Tensor& tensor, const Rule& asked, std::uint64_t seed,
+                 std::uint64_t stream) {
   if (tensor.numel() == 0 || tensor.is_meta()) {
     return;
   }

@@ -14,7 +14,7 @@ namespace understudy::emitter {
 struct Scope {
   Dialect dialect = Dialect::kTyped;
   NameBook& names;
-  NextTensor next;                                       ///< what stands for the next slot read
+  NextTensor next;  ///< what stands for the next slot read
   std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable
   std::vector<std::string>& lines;
 };

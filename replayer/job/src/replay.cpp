@@ -214,7 +214,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.coverage = decisions.coverage();
 
   if (options.checksums) {
-    run.checksums = take_checksums(program, first.program, machine, externals, device, options.seed);
+    run.checksums =
+        take_checksums(program, first.program, machine, externals, device, options.seed);
   }
   Measurement measurement(program, first.program, machine, externals, backend,
                           measure_options(program, options, device));

@@ -23,10 +23,10 @@ struct PlanPiece {
   std::string name;
   std::string source;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< ids, both included
-  std::string operators;             ///< regular expression on the whole name
-  std::string op_class;              ///< docs/metrics.md, "Operator classes"
-  std::vector<std::int64_t> shape;   ///< one of its tensors has it
-  std::string annotation;            ///< of traces: what runs below labels whose name holds it
+  std::string operators;            ///< regular expression on the whole name
+  std::string op_class;             ///< docs/metrics.md, "Operator classes"
+  std::vector<std::int64_t> shape;  ///< one of its tensors has it
+  std::string annotation;           ///< of traces: what runs below labels whose name holds it
   int line = 0;
 };
 
@@ -39,7 +39,7 @@ struct PlanItem {
   };
   Kind kind = Kind::kPiece;
   std::string piece;
-  std::string as;           ///< the name of this occurrence, for wires; empty: the piece's
+  std::string as;  ///< the name of this occurrence, for wires; empty: the piece's
   int repeat = 1;
   bool own_tensors = false;  ///< each repetition has weights of its own
   bool chained = false;      ///< inputs that fit take the last outputs of what ran before
