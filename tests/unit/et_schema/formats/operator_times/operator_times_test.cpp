@@ -97,11 +97,12 @@ TEST(OperatorTimes, WhatCannotBeReadIsRefusedWithItsLine) {
             "  got:      an empty file\n"
             "  hint:     make the file again with `replay --operator-times`");
   EXPECT_EQ(refusal(with("understudy-operator-times", "understudy-report")),
-            "not operator times\n"
+            "the operator times cannot be read\n"
             "  file:     times.jsonl, line 1\n"
             "  field:    format\n"
-            "  expected: understudy-operator-times\n"
-            "  got:      understudy-report");
+            "  expected: \"understudy-operator-times\"\n"
+            "  got:      \"understudy-report\"\n"
+            "  hint:     make the file again with `replay --operator-times`");
   EXPECT_EQ(refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 3\n"
@@ -120,7 +121,7 @@ TEST(OperatorTimes, WhatCannotBeReadIsRefusedWithItsLine) {
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 2\n"
             "  field:    inputs[0].sizes[1]\n"
-            "  expected: an integer\n"
+            "  expected: an integer of 64 bits\n"
             "  got:      \"3\"\n"
             "  hint:     make the file again with `replay --operator-times`");
 }

@@ -98,13 +98,14 @@ TEST(TraceFilesRefusal, NoSuchFile) {
 
 TEST(TraceFilesRefusal, FolderWithoutTraces) {
   const TemporaryFolder folder;
-  EXPECT_EQ(read_error({folder.path()}),
-            "no trace is there\n"
-            "  file:     " +
-                folder.path() +
-                "\n"
-                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
-                "  got:      none");
+  EXPECT_EQ(
+      read_error({folder.path()}),
+      "no trace is there\n"
+      "  file:     " +
+          folder.path() +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      none");
   const std::string kineto = folder.write("a.json", R"({"traceEvents": []})");
   folder.write("b.json", R"({"traceEvents": []})");
   EXPECT_EQ(read_error({folder.path()}),
