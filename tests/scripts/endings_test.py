@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
             "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere",
-            "fleet_samples/programs/make_samples.py"]
+            "fleet_samples/programs/make_samples.py",
+            "tests/benchmarks/prediction/sharding_study",
+            "tests/benchmarks/prediction/measure_embeddings"]
 # Runs a command as it is, with a main() that fails: run_main is told by what then happens.
 BROKEN = """
 import runpy, sys
@@ -42,7 +44,18 @@ class EndingsTest(unittest.TestCase):
         thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
         # Of golden commands and of processes that are told what to do by their first argument.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
-                    "tests/golden/replay/interrupted"}
+                    "tests/golden/replay/interrupted",
+                    "tests/chakra/python_reader",
+                    "tests/golden/shard/make_inputs",
+                    "tests/golden/predict/make_tables",
+                    "tests/golden/calibrate/measured",
+                    "tests/golden/calibrate/interrupt",
+                    "tests/benchmarks/prediction/recorded_study",
+                    "tests/benchmarks/fleet_study",
+                    "tests/benchmarks/prediction/own_machine_study",
+                    "tests/benchmarks/pages_paint",
+                    "tests/fleet/kill_study",
+                    "tests/benchmarks/fleet_benchmarks"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
 
 
