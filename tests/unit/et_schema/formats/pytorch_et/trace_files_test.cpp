@@ -108,28 +108,30 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
           "  got:      none");
   const std::string kineto = folder.write("a.json", R"({"traceEvents": []})");
   folder.write("b.json", R"({"traceEvents": []})");
-  EXPECT_EQ(read_error({folder.path()}),
-            "no trace is there\n"
-            "  file:     " +
-                folder.path() +
-                "\n"
-                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
-                "  got:      Kineto files: " +
-                kineto + " and 1 more");
+  EXPECT_EQ(
+      read_error({folder.path()}),
+      "no trace is there\n"
+      "  file:     " +
+          folder.path() +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      Kineto files: " +
+          kineto + " and 1 more");
 }
 
 TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
   const TemporaryFolder folder;
   const std::string path =
       folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
-  EXPECT_EQ(read_error({path}),
-            "no trace is there\n"
-            "  file:     " +
-                path +
-                "\n"
-                "  expected: PyTorch execution traces, one a rank, plain or gzipped\n"
-                "  got:      a benchmark (bench.et)\n"
-                "  hint:     replay takes it; traces are what it was made from");
+  EXPECT_EQ(
+      read_error({path}),
+      "no trace is there\n"
+      "  file:     " +
+          path +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      a benchmark (bench.et)\n"
+          "  hint:     replay takes it; traces are what it was made from");
 }
 
 TEST(TraceFilesRefusal, MissingRank) {
