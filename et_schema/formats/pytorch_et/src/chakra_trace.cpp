@@ -22,8 +22,14 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
-/// Times of a hundred years: sums of them do not overflow.
+/// Longer times, of damaged files, are cut to some seventy years.
 constexpr std::uint64_t kMostUs = std::uint64_t{1} << 51U;
+
+/// a + b, or the largest number where that is more.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
 
 std::int64_t ns_of(std::uint64_t us) {
   return static_cast<std::int64_t>(std::min(us, kMostUs)) * kNsPerUs;
@@ -240,7 +246,7 @@ class TraceMaker {
   }
 
   static void add_host(const ChakraNode& node, bool has_starts, OwnTimes& times) {
-    times.self_ns += time_of(node, "host_ns", node.duration_us);
+    times.self_ns = sum_of(times.self_ns, time_of(node, "host_ns", node.duration_us));
     if (has_starts && !times.start_ns) {
       times.start_ns = time_of(node, "start_ns", node.start_us);
     }
@@ -251,7 +257,7 @@ class TraceMaker {
 
   static void add_device(const ChakraNode& node, OwnTimes& times) {
     constexpr std::int64_t kMostLaunches = std::int64_t{1} << 40U;
-    times.device_ns += time_of(node, "device_ns", node.duration_us);
+    times.device_ns = sum_of(times.device_ns, time_of(node, "device_ns", node.duration_us));
     times.launches += static_cast<std::uint64_t>(
         std::clamp<std::int64_t>(node.integer("launches").value_or(1), 1, kMostLaunches));
     if (!times.stream) {
