@@ -11,7 +11,6 @@
 namespace understudy::replayer::testing {
 namespace {
 
-constexpr std::uint64_t kKibi = 1024;
 const c10::Device kCpu(c10::kCPU);
 
 class MemoryLimitTest : public ::testing::Test {
