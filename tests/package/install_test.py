@@ -148,7 +148,8 @@ class InstallTest(unittest.TestCase):
                                              ).stdout.lower())
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
-                         "  expected: capture, inspect, generate, replay, compare, fidelity\n"
+                         "  expected: capture, inspect, generate, compose, replay, compare, calibrate, "
+                         "predict, shard, fleet, fidelity\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")
 

@@ -9,9 +9,11 @@ namespace {
 std::span<const ArgumentRule> find_rows(std::string_view op) {
   for (const std::span<const ArgumentRule> part :
        {index_rules(), layer_rules(), number_rules(), jagged_rules()}) {
-    const auto rows = std::ranges::equal_range(part, op, {}, &ArgumentRule::op);
-    if (!rows.empty()) {
-      return {rows.begin(), rows.end()};
+    // Not equal_range: clang 14 does not compile libstdc++'s subrange.
+    const auto first = std::ranges::lower_bound(part, op, {}, &ArgumentRule::op);
+    const auto last = std::ranges::upper_bound(part, op, {}, &ArgumentRule::op);
+    if (first != last) {
+      return {first, last};
     }
   }
   return {};
