@@ -107,7 +107,6 @@ void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
 
 void complete(Arguments& arguments, bool is_known_jobs) {
   fleet::NightOptions& night = arguments.night;
-  night.tools = find_tools();
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
   }
@@ -116,6 +115,7 @@ void complete(Arguments& arguments, bool is_known_jobs) {
   }
   const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
   night.store = store_folder(*connection, night.store);
+  night.tools = find_tools(!night.replay.generate_only);
 }
 
 Arguments read_nightly(int argc, char** argv) {

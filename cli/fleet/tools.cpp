@@ -34,10 +34,12 @@ std::string own_program() {
   return fs::read_symlink("/proc/self/exe").string();
 }
 
-fleet::Tools find_tools() {
+fleet::Tools find_tools(bool replays) {
   fleet::Tools tools;
   tools.generate = find_program("generate");
-  tools.replay = find_program("replay");
+  if (replays) {
+    tools.replay = find_program("replay");
+  }
   tools.generator = fleet::run_program({.words = {tools.generate, "--version"}}).output;
   while (tools.generator.ends_with('\n')) {
     tools.generator.pop_back();
