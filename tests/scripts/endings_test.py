@@ -11,7 +11,10 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
-            "tests/benchmarks/prediction/measure_embeddings"]
+            "tests/benchmarks/prediction/measure_embeddings",
+            "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
+            "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/fleet/kill_study"]
 # Runs a command as it is, with a main() that fails: run_main is told by what then happens.
 BROKEN = """
 import runpy, sys
@@ -49,13 +52,7 @@ class EndingsTest(unittest.TestCase):
                     "tests/golden/shard/make_inputs",
                     "tests/golden/predict/make_tables",
                     "tests/golden/calibrate/measured",
-                    "tests/golden/calibrate/interrupt",
-                    "tests/benchmarks/prediction/recorded_study",
-                    "tests/benchmarks/fleet_study",
-                    "tests/benchmarks/prediction/own_machine_study",
-                    "tests/benchmarks/pages_paint",
-                    "tests/fleet/kill_study",
-                    "tests/benchmarks/fleet_benchmarks"}
+                    "tests/golden/calibrate/interrupt"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
 
 
