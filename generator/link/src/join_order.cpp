@@ -156,12 +156,27 @@ std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeT
   if (!nodes.is_one_step && steps.size() > 1) {
     return {whole_profile(host)};
   }
-  const bool is_unmarked = steps.size() == 1 && steps.front().mark == kNoEvent;
-  if (is_unmarked && !threads.empty() && threads.front().host) {
+  if (steps.size() > 1 || steps.empty() || steps.front().mark != kNoEvent) {
+    return steps;
+  }
+  // A step begins with what its first thread does first. Cut by another's (the engine's, which has
+  // most nodes but runs the backward pass only), it would hold two halves of steps.
+  std::vector<const NodeThread*> by_begin;
+  std::ranges::transform(threads, std::back_inserter(by_begin),
+                         [](const NodeThread& thread) { return &thread; });
+  std::ranges::sort(by_begin, {},
+                    [](const NodeThread* thread) { return thread->positions.front(); });
+  for (const NodeThread* thread : by_begin) {
+    if (!thread->host) {
+      continue;
+    }
     std::vector<NameId> once;
-    std::ranges::transform(threads.front().positions, std::back_inserter(once),
+    std::ranges::transform(thread->positions, std::back_inserter(once),
                            [&nodes](std::uint32_t position) { return nodes.names[position]; });
-    return repeated_steps(once, host, host.threads[*threads.front().host]);
+    std::vector<StepSpan> repeated = repeated_steps(once, host, host.threads[*thread->host]);
+    if (repeated.size() > 1) {
+      return repeated;
+    }
   }
   return steps;
 }

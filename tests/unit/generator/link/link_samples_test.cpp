@@ -102,8 +102,8 @@ TEST(LinkSamples, EveryRankOfDlrmJoinsByOrderPerThread) {
 TEST(LinkSamples, FortyIterationsJoinOne) {
   const Link linked =
       link_files(kSamples + "/linear/linear_et.json.gz", kProfiles + "/linear_kineto.json.gz");
-  EXPECT_EQ(linked.profile.steps, 38U);
-  EXPECT_EQ(linked.losses[et_schema::Loss::kDissimilarSteps], 2U);
+  EXPECT_EQ(linked.profile.steps, 39U);
+  EXPECT_EQ(linked.losses[et_schema::Loss::kDissimilarSteps], 1U);
   EXPECT_EQ(linked.profile.nodes_joined, 928U);
   EXPECT_EQ(linked.profile.nodes_with_rf_id, 928U);
   EXPECT_EQ(linked.profile.device_events, 10356U);
@@ -111,6 +111,24 @@ TEST(LinkSamples, FortyIterationsJoinOne) {
   const double device_share = static_cast<double>(linked.profile.operators_device_ns) * 40 /
                               370'983'000.0;  // all device time of the profile
   EXPECT_NEAR(device_share, 1, 0.02);
+}
+
+TEST(LinkSamples, AStepWithoutAMarkBeginsWithItsForwardPass) {
+  const Trace trace = one_trace(kSamples + "/linear/linear_et.json.gz");
+  const Link linked = link(trace, one_profile(kProfiles + "/linear_kineto.json.gz"));
+  std::vector<std::int64_t> linears;  // starts, as the trace has them
+  std::int64_t backward_ns = 0;
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+    if (linked.nodes[i] && trace.nodes[i].name == "aten::linear") {
+      linears.push_back(linked.nodes[i]->start_ns);
+    } else if (linked.nodes[i] && trace.nodes[i].name == "aten::nll_loss_backward") {
+      backward_ns = linked.nodes[i]->start_ns;
+    }
+  }
+  ASSERT_EQ(linears.size(), 21U);
+  EXPECT_EQ(linears.front(), 0);
+  EXPECT_TRUE(std::ranges::is_sorted(linears));
+  EXPECT_LT(linears.back(), backward_ns);
 }
 
 TEST(LinkSamples, ExternalIdsOfDeviceEventsLieInOldProfiles) {
