@@ -273,6 +273,7 @@ pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data)
   });
   page.platforms = platform_rows_of(data);
   page.platforms_href = data.platforms.platforms.empty() ? "" : "platforms.html";
+  page.subsets = subsets_of(connection);
   page.class_share = class_shares(data);
   return page;
 }

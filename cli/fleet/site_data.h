@@ -43,6 +43,8 @@ struct SiteData {
 /// "team=ads, tier=1".
 [[nodiscard]] std::string tags_of(const fleet::Job& job);
 
+/// The few that stand for all, of some sizes; none for a fleet that is as small.
+[[nodiscard]] std::vector<pages::FleetSubset> subsets_of(fleet::Connection& connection);
 [[nodiscard]] pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data);
 [[nodiscard]] pages::PlatformsData platforms_data(const SiteData& data);
 [[nodiscard]] pages::NightData night_data(fleet::Connection& connection, const SiteData& data,

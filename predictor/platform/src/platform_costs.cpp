@@ -1,8 +1,12 @@
 #include "predictor/platform/platform_costs.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "et_schema/operator_times/operator_times.h"
@@ -47,15 +51,17 @@ std::vector<TensorLayout> layouts(const Program& program,
   return all;
 }
 
+/// As --device and a table's column Device take them.
 std::string known_devices(const OperatorModels& models) {
-  std::string text;
+  std::set<std::string> names;
   for (const auto& [key, unused] : models.devices()) {
-    text += (text.empty() ? "" : "; ") + to_string(key);
+    names.insert(key.device);
   }
   for (const Card& card : models.cards()) {
-    text += (text.empty() ? "" : "; ") + card.name;
+    names.insert(card.name);
   }
-  return text.empty() ? "a device that was measured or described" : text;
+  return names.empty() ? "a device that was measured or described"
+                       : fmt::format("{}", fmt::join(names, "; "));
 }
 
 [[noreturn]] void refuse(const OperatorModels& models, const std::string& got) {

@@ -234,7 +234,7 @@ FleetData sample_fleet(const Words& words, std::size_t jobs) {
     data.jobs.push_back(std::move(job));
   }
   data.platforms = {{words.of("a100"), words.of("platform-a100.html"), jobs, 3, words.of("today")}};
-  data.subsets = {{words.of("subset.yaml"), 7, 0.021, 0.03, words.of("chosen on a100")}};
+  data.subsets = {{words.of("7 of 40 jobs"), 7, 0.021, 0.03, words.of("ads, search")}};
   data.platforms_href = words.of("platforms.html");
   data.class_share = {{words.of("matmul"), 0.61}};
   return data;

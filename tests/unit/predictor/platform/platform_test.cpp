@@ -152,9 +152,9 @@ TEST(PlatformCosts, SeveralDevicesAndNoneNamedIsRefused) {
     FAIL();
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
-              "no such device in the platform file\n  expected: A, timed_call; B, timed_call; C, "
-              "timed_call; A; B; C\n  got:      several devices, and none named\n  hint:     name "
-              "one of them, or describe a card: --card card.json");
+              "no such device in the platform file\n  expected: A; B; C\n  got:      "
+              "several devices, and none named\n  hint:     name one of them, or describe a card: "
+              "--card card.json");
   }
 }
 

@@ -148,15 +148,17 @@ Section platforms_section(const FleetData& data) {
 
 Section subsets_section(const FleetData& data) {
   Table table{.id = "subset-table",
-              .caption = "Subsets that stand for the fleet",
+              .caption =
+                  "The few that stand for the fleet: how far their time by class is from the "
+                  "fleet's, beside random choices; `fleet select` gives their weights.",
               .columns = {{"subset"},
                           {"benchmarks", CellKind::kCount},
-                          {"error", CellKind::kShare},
-                          {"at most", CellKind::kShare},
-                          {"more"}}};
+                          {"apart by", CellKind::kShare},
+                          {"random choice", CellKind::kShare},
+                          {"jobs"}}};
   for (const FleetSubset& subset : data.subsets) {
-    table.rows.push_back({subset.name, subset.benchmarks, number_cell(subset.error),
-                          number_cell(subset.error_bound), text_cell(subset.text)});
+    table.rows.push_back({subset.name, subset.benchmarks, number_cell(subset.mix_distance),
+                          number_cell(subset.random_mix_distance), text_cell(subset.text)});
   }
   return {"subsets", "Representatives", table_markup(table)};
 }

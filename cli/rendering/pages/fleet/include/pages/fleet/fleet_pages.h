@@ -86,13 +86,14 @@ struct FleetPlatform {
   std::string newest;            ///< date of the newest result
 };
 
-/// How well a subset stands for the fleet (`fleet select`).
+/// How well a few jobs stand for the fleet (`fleet select`).
 struct FleetSubset {
-  std::string name;  ///< "subset.yaml"
+  std::string name;  ///< "10 of 47 jobs"
   std::uint64_t benchmarks = 0;
-  double error = std::numeric_limits<double>::quiet_NaN();  ///< estimated, as a share
-  double error_bound = std::numeric_limits<double>::quiet_NaN();
-  std::string text;
+  /// Of its time by class from the fleet's, a share; and that of random ones of the same size.
+  double mix_distance = std::numeric_limits<double>::quiet_NaN();
+  double random_mix_distance = std::numeric_limits<double>::quiet_NaN();
+  std::string text;  ///< the jobs
 };
 
 /// index.html: the whole fleet.
