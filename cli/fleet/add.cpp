@@ -116,8 +116,9 @@ int fleet_remove(int argc, char** argv) {
   std::string url;
   std::vector<std::string> names;
   const auto app = make_app({.name = "fleet remove",
-                             .description = "Removes jobs. What was measured of their benchmarks "
-                                            "stays, until `fleet gc` frees the files.",
+                             .description = "Removes jobs. Results of their benchmarks, and the "
+                                            "benchmarks that have results, stay in the database "
+                                            "and the store; `fleet gc` frees what has none.",
                              .examples = "  fleet remove fleet.db ads-ranker\n",
                              .failure = "the database failed"});
   add_database_option(*app, url);

@@ -53,15 +53,19 @@ Arguments read_arguments(int argc, char** argv) {
 
 // ---- nights
 
+std::string_view word_of(std::string_view key) {
+  return key == "change_points" ? "turned" : key == "unjudged" ? "not judged" : key;
+}
+
 std::string verdict_of(const Json& summary) {
   std::string text;
-  for (const char* key : {"broken", "slower", "faster", "changed", "drifted", "change_points"}) {
-    if (const std::size_t count = summary.at(key).size(); count > 0) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count,
-                          std::string_view(key) == "change_points" ? "turned" : key);
+  for (const char* key :
+       {"broken", "slower", "faster", "changed", "drifted", "change_points", "unjudged"}) {
+    if (const std::size_t count = summary.value(key, Json::array()).size(); count > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word_of(key));
     }
   }
-  return text.empty() ? "nothing changed" : text;
+  return text.empty() ? "no alarms" : text;
 }
 
 TextTable nights_table(const std::vector<fleet::Night>& nights) {

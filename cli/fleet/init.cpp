@@ -32,9 +32,10 @@ int fleet_init(int argc, char** argv) {
     const fleet::ObjectStore made(store_folder(*connection, store));
   }
   if (!quiet) {
-    print_output(
-        fmt::format("{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n", url,
-                    fleet::kSchemaVersion, url));
+    print_output(fmt::format(
+        "{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n{}", url,
+        fleet::kSchemaVersion, url,
+        store.empty() ? "No store yet: give --store DIR to the first `fleet nightly`\n" : ""));
   }
   return kStatusOk;
 }

@@ -9,10 +9,15 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// A night of before may lack a list.
+Json list_of(const Json& night, const char* key) {
+  return night.value(key, Json::array());
+}
+
 std::string verdict_of(const Json& night) {
   std::string verdict;
   const auto add = [&](const char* key, const char* word) {
-    if (const std::size_t count = night.at(key).size(); count > 0) {
+    if (const std::size_t count = list_of(night, key).size(); count > 0) {
       verdict += fmt::format("{}{} {}", verdict.empty() ? "" : ", ", count, word);
     }
   };
@@ -22,12 +27,13 @@ std::string verdict_of(const Json& night) {
   add("changed", "changed");
   add("drifted", "drifted");
   add("change_points", "turned");
-  return verdict.empty() ? "nothing changed" : verdict;
+  add("unjudged", "not judged");
+  return verdict.empty() ? "no alarms" : verdict;
 }
 
 std::string section(const Json& night, const char* key, const char* title) {
   std::string text;
-  for (const Json& row : night.at(key)) {
+  for (const Json& row : list_of(night, key)) {
     const std::string platform = row.value("platform", "");
     text +=
         fmt::format("  {}{}: {}\n", row.at("job").get<std::string>(),
@@ -61,14 +67,16 @@ std::string night_text(const std::string& summary) {
   const Json& unchanged = night.at("unchanged");
   std::string text = fmt::format(
       "Night {}: {}\n{} job{}: {} unchanged by their files' times, {} by content, {} made anew; {} "
-      "replayed\n",
+      "replayed\n{}",
       night.at("night").get<std::int64_t>(), verdict_of(night),
       night.at("jobs").get<std::int64_t>(), night.at("jobs") == 1 ? "" : "s",
       unchanged.at("by_time").get<std::int64_t>(), unchanged.at("by_content").get<std::int64_t>(),
-      night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>());
+      night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>(),
+      night.at("jobs") == 0 ? "The fleet has no jobs: fleet add DATABASE TRACES\n" : "");
   text += section(night, "broken", "Broken");
   text += section(night, "slower", "Slower");
   text += section(night, "faster", "Faster");
+  text += section(night, "unjudged", "Not judged: the machine was busy with other work");
   text += section(night, "change_points", "Turned, as the series show by now");
   text += section(night, "drifted", "Drifted: the job does other work than before");
   text += section(night, "changed", "Changed");

@@ -69,7 +69,8 @@ void add_worker_options(CLI::App& app, Arguments& arguments) {
                  "What results of this kind of node are filed under (default: its processor and "
                  "cores)")
       ->type_name("NAME");
-  app.add_option("--jobs", night.jobs, "Benchmarks made at a time (default: this node's cores)")
+  app.add_option("--jobs", night.jobs,
+                 "Benchmarks generated at a time (default: this node's cores)")
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   app.add_option("--lease", night.lease_s,
@@ -99,7 +100,7 @@ void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
       ->capture_default_str();
   app.add_option_function<double>(
          "--slower-by", [&replay](double percent) { replay.least_change = percent / kPercent; },
-         "A slowdown below so many per cent is not told, however sure it is")
+         "Tell no slowdown below so many per cent, however sure it is")
       ->check(CLI::Range(0.0, 1000.0).description(""))
       ->type_name("PERCENT")
       ->default_str("3");

@@ -84,10 +84,12 @@ Arguments read_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("E");
   app->add_option("--time-on", arguments.time_on,
-                  "Time by class of the results on this platform (default: as recorded)")
+                  "Weigh classes by times measured on this platform (default: recorded times)")
       ->type_name("PLATFORM");
-  app->add_option("--choose-on", arguments.options.choose_on,
-                  "Platform whose times may be looked at to choose; may be given several times")
+  app->add_option(
+         "--choose-on", arguments.options.choose_on,
+         "Also choose by this platform's measured ratios; platforms that are not named test the "
+         "choice; may be given several times")
       ->type_name("PLATFORM");
   app->add_option("--seed", arguments.options.seed, "Of random subsets and intervals")
       ->capture_default_str();

@@ -34,7 +34,8 @@ std::string baseline_of(const SiteOptions& options, const std::vector<fleet::Pla
 /// Kinds of events in the order of their weight.
 std::size_t weight_of(const std::string& kind) {
   const std::vector<std::string> order = {fleet::kBroken,  fleet::kSlower,  fleet::kChangePoint,
-                                          fleet::kDrifted, fleet::kChanged, fleet::kFaster};
+                                          fleet::kDrifted, fleet::kChanged, fleet::kFaster,
+                                          fleet::kUnjudged};
   return static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
 }
 

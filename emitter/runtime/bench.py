@@ -450,8 +450,10 @@ def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=()
     elif kind == "Recv":
         for tensor in flat:
             add(dist.irecv(tensor, peer, members))
-    else:
+    elif kind == "Barrier":
         add(dist.barrier(**options))
+    else:
+        raise RuntimeError(f"no communication of the kind {kind!r}")
     return Work(handles, copies)
 
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/support/error.h"
 #include "matching/matching.h"
@@ -83,7 +84,7 @@ class Recorder {
     if (!inputs.empty() || !outputs.empty()) {
       record.dtype = program_.slots[inputs.empty() ? outputs.front() : inputs.front()].dtype;
     }
-    if (info.kind == CommKind::kAllToAllV) {
+    if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
       record.in_splits = splits_of(instruction, info.in_splits, inputs, "in_splits");
       record.out_splits = splits_of(instruction, info.out_splits, outputs, "out_splits");
     }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/comm_traits.h"
+
 namespace understudy::emitter {
 namespace {
 
@@ -122,7 +124,7 @@ std::string communicate_text(const Program& program, const Instruction& instruct
   if (info.root_or_peer != 0) {
     add("root_or_peer", fmt::format("{}", info.root_or_peer));
   }
-  if (info.kind == CommKind::kAllToAllV) {
+  if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
     add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs), dialect));
     add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), dialect));
   }

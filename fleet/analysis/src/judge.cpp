@@ -114,6 +114,14 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   judgement.ratio = iteration->ratio->value;
   const bool is_large = std::abs(std::log(judgement.ratio)) > std::log1p(least);
   const bool is_slower = iteration->verdict == Verdict::kSlower;
+  if (is_large && comparison.was_busy && iteration->verdict != Verdict::kSame) {
+    judgement.change = Change::kUnjudged;
+    judgement.text = fmt::format(
+        "{:.2f} times as long as before, but others interrupted our threads {:.0f} times a second; "
+        "replay on an idle machine",
+        judgement.ratio, comparison.switches_per_s.value_or(0));
+    return judgement;
+  }
   if (!is_large || (!is_slower && iteration->verdict != Verdict::kFaster)) {
     return judgement;
   }

@@ -386,10 +386,11 @@ Selection select_jobs(const std::vector<Candidate>& candidates, const SelectionO
     weight += candidate.weight;
   }
   if (candidates.empty() || !(weight > 0)) {
-    throw et_schema::usage_error("there is nothing to select from",
-                                 {.expected = "jobs with benchmarks and weights above 0",
-                                  .got = fmt::format("{} jobs", candidates.size()),
-                                  .hint = "fleet nightly makes the benchmarks"});
+    throw et_schema::usage_error(
+        "there is nothing to select from",
+        {.expected = "jobs with benchmarks and weights above 0",
+         .got = fmt::format("{} jobs", candidates.size()),
+         .hint = "fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks"});
   }
   return Selector(candidates, options).select();
 }

@@ -64,6 +64,19 @@ std::string software_of(const et_schema::Environment& environment) {
   return text;
 }
 
+const char* kind_of(Change change) {
+  switch (change) {
+    case Change::kSlower:
+      return kSlower;
+    case Change::kFaster:
+      return kFaster;
+    case Change::kUnjudged:
+    case Change::kNone:
+      break;
+  }
+  return kUnjudged;
+}
+
 double or_nan(const std::optional<double>& value) {
   return value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
@@ -101,9 +114,9 @@ class ReplayStep {
       // Once more at once: what passes is no change.
       Replay again = replay_once();
       const Judgement second = judge(before, again.report, options_.least_change);
-      if (second.change == judgement.change) {
+      if (second.change == judgement.change || second.change == Change::kUnjudged) {
         judgement = second;
-      } else {
+      } else if (judgement.change != Change::kUnjudged || second.change == Change::kNone) {
         judgement = {};
       }
       replay = std::move(again);
@@ -238,14 +251,13 @@ class ReplayStep {
                                                environment_json(environment));
           put_result(context_.connection, result);
           if (judgement.change != Change::kNone) {
-            put_event(context_.connection,
-                      {.night = item_.night,
-                       .kind = judgement.change == Change::kSlower ? kSlower : kFaster,
-                       .job = job_,
-                       .benchmark_hash = benchmark_.benchmark_hash,
-                       .platform = item_.platform,
-                       .text = judgement.text,
-                       .detail = judgement.detail});
+            put_event(context_.connection, {.night = item_.night,
+                                            .kind = kind_of(judgement.change),
+                                            .job = job_,
+                                            .benchmark_hash = benchmark_.benchmark_hash,
+                                            .platform = item_.platform,
+                                            .text = judgement.text,
+                                            .detail = judgement.detail});
           }
         }));
   }

@@ -62,9 +62,14 @@ ChakraCollective collective_of(CommKind kind) {
     case CommKind::kAllToAll:
     case CommKind::kAllToAllV:
       return ChakraCollective::kAllToAll;
-    default:
-      return ChakraCollective::kBarrier;
+    case CommKind::kBarrier:
+    case CommKind::kSend:
+    case CommKind::kRecv:
+    case CommKind::kWait:
+    case CommKind::kInit:
+      break;  // the callers ask for no others than a barrier of these
   }
+  return ChakraCollective::kBarrier;
 }
 
 std::int64_t bytes_of_list(const Argument& argument, const et_schema::Program& program) {

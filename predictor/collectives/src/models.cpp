@@ -248,7 +248,7 @@ Estimate estimate(const CollectiveModels& models, const CommCall& call) {
   }
   SeriesKey key{call.kind, call.on_device, call.nodes, call.dtype};
   auto bytes = static_cast<double>(call.bytes);
-  if (call.kind == CommKind::kAllToAllV) {
+  if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     if (!call.sent_bytes.empty()) {
       bytes = equal_parts_bytes(call.sent_bytes, call.ranks);
     }

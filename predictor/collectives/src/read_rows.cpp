@@ -95,7 +95,9 @@ std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int6
   const std::int64_t out_bytes = multiplied(*out, out->as_int(), item_bytes);
   switch (et_schema::traits(kind).bytes) {
     case et_schema::CommBytes::kInputs:
-      return kind == CommKind::kAllToAllV ? std::max(in_bytes, out_bytes) : in_bytes;
+      return et_schema::traits(kind).sizes == et_schema::CommSizes::kSplits
+                 ? std::max(in_bytes, out_bytes)
+                 : in_bytes;
     case et_schema::CommBytes::kOutputs:
       return out_bytes;
     case et_schema::CommBytes::kInputsOfAllRanks:

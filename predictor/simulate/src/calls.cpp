@@ -98,7 +98,7 @@ CommCall comm_call(const Job& job, et_schema::GroupId group, const std::vector<i
       last = sides[i];
     }
   }
-  if (call.kind == CommKind::kAllToAllV) {
+  if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       // The others of a partial job send as the one that is there does.
       const std::size_t side = std::min(i, sides.size() - 1);

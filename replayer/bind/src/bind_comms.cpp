@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::replayer {
@@ -134,7 +135,7 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   call.op = reduce_op(instruction);
   call.inputs = buffers(program, bound.inputs);
   call.outputs = buffers(program, bound.outputs);
-  if (info.kind == CommKind::kAllToAllV) {
+  if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
     call.in_splits =
         splits_in_elements(program, instruction, info.in_splits, bound.inputs, "in_splits");
     call.out_splits =

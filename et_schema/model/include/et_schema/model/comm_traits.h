@@ -54,7 +54,7 @@ enum class BusFactor : std::uint8_t {
 [[nodiscard]] double value_of(BusFactor factor, int ranks);
 
 /// All that is known of a kind of communication, apart from how backends do it. A kind without a
-/// row does not compile; to add one is a row here, and its implementation in each backend.
+/// row does not compile. docs/design.md, "Where to add what", names what else takes a new kind.
 struct CommTraits {
   CommKind kind;
   std::array<std::string_view, 3> recorded;  ///< record_param_comms' names; the first is canonical

@@ -11,7 +11,12 @@ namespace understudy::fleet {
 /// A change below this is not told, however sure it is.
 inline constexpr double kLeastChange = 0.03;
 
-enum class Change : std::uint8_t { kNone, kSlower, kFaster };
+enum class Change : std::uint8_t {
+  kNone,
+  kSlower,
+  kFaster,
+  kUnjudged  ///< large, but others worked on the machine meanwhile: nobody can say whose it is
+};
 
 /// What `compare` says of tonight's replay against those of the nights before.
 struct Judgement {

@@ -14,6 +14,8 @@ inline constexpr const char* kDrifted = "drifted";  ///< and one that stands for
 inline constexpr const char* kBroken = "broken";    ///< no benchmark, or no replay
 inline constexpr const char* kSlower = "slower";    ///< than in the nights before
 inline constexpr const char* kFaster = "faster";
+inline constexpr const char* kUnjudged =
+    "unjudged";  ///< a change, while others worked on the machine
 inline constexpr const char* kChangePoint = "change point";  ///< where a series turned
 
 /// Something that happened to a job, or to its benchmark on a platform, in a night.
