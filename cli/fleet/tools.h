@@ -10,8 +10,8 @@ namespace understudy::cli {
 /// Path of this program.
 [[nodiscard]] std::string own_program();
 
-/// Programs of ours beside this one, `replay` only for what replays: a machine that makes benchmarks
-/// needs no LibTorch. Throws Error (failed) where one is missing.
+/// Programs of ours beside this one, `replay` only for what replays: a machine that makes
+/// benchmarks needs no LibTorch. Throws Error (failed) where one is missing.
 [[nodiscard]] fleet::Tools find_tools(bool replays);
 
 /// The store's folder: what was asked for, which is remembered, else what was remembered. Throws
