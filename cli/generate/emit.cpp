@@ -143,9 +143,9 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
         {.file = choice.folder,
          .field = "--emit",
          .expected = "every operator",
-         .got = fmt::format("{} kinds missing, first {} ({} times, {} of the time): {}",
-                            project.missing.size(), first.name, first.count, share_text(first),
-                            first.reason),
+         .got = fmt::format("{} kind{} missing, first {} ({} of the time): {}",
+                            project.missing.size(), project.missing.size() == 1 ? "" : "s",
+                            first.name, share_text(first), first.reason),
          .hint = "--allow-missing takes it as it is"});
   }
 }

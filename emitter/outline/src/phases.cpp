@@ -1,5 +1,7 @@
 #include "emitter/outline/phases.h"
 
+#include <algorithm>
+
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::emitter {
@@ -32,6 +34,23 @@ bool changes_external(const Program& program, const Instruction& instruction) {
   return false;
 }
 
+/// The gradient of the loss is ones of no dimension. Before the first operator that is called
+/// backward there may be some that are not: those of a loss that has none of its own.
+std::size_t find_seed(const Program& program, std::size_t backward) {
+  constexpr std::size_t kFarthest = 32;
+  for (std::size_t back = 1; back <= std::min(kFarthest, backward); ++back) {
+    const Instruction& instruction = program.instructions[backward - back];
+    bool is_scalar = false;
+    et_schema::for_each_slot(instruction.results, [&](et_schema::SlotId slot) {
+      is_scalar = program.slots[slot].sizes.empty();
+    });
+    if (is_scalar && instruction.name.starts_with("aten::ones_like")) {
+      return backward - back;
+    }
+  }
+  return backward;
+}
+
 }  // namespace
 
 Phases find_phases(const Program& program) {
@@ -47,9 +66,7 @@ Phases find_phases(const Program& program) {
   if (phases.backward == instructions.size()) {
     return phases;
   }
-  const bool is_seeded =
-      phases.backward > 0 && instructions[phases.backward - 1].name.starts_with("aten::ones_like");
-  phases.backward -= is_seeded ? 1 : 0;
+  phases.backward = find_seed(program, phases.backward);
   for (std::size_t i = last + 1; i < instructions.size(); ++i) {
     if (changes_external(program, instructions[i])) {
       phases.update = i;

@@ -125,7 +125,8 @@ class MpiCall {
   }
   /// MPI knows no half floats: they are reduced as floats, and rounded once.
   static bool is_narrow(const Tensor& tensor) {
-    return tensor.is_floating_point() && tensor.element_size() < sizeof(float);
+    return tensor.is_floating_point() &&
+           tensor.element_size() < static_cast<std::int64_t>(sizeof(float));
   }
   static MPI_Datatype type_of(at::ScalarType dtype) {
     switch (dtype) {

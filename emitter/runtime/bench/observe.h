@@ -101,9 +101,10 @@ class Observer {
 inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results) {
   std::string line = name;
   for (const at::Tensor& result : results) {
-    line += gives_fresh_memory(name) ? " fresh" : " " + checksum(result);
+    line += ' ';
+    line += gives_fresh_memory(name) ? "fresh" : checksum(result);
   }
-  return line + "\n";
+  return line += '\n';
 }
 
 inline bool is_healthy(const at::Tensor& tensor) {

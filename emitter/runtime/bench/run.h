@@ -242,7 +242,7 @@ class Runner {
       step_->run();
     }
     for (const Tensor& tensor : maker_.changed())
-      lines += "after: " + checksum(tensor) + "\n";
+      lines.append("after: ").append(checksum(tensor)).append("\n");
     write_file(comms_.size() == 1 ? flags_.checksums
                                   : flags_.checksums + "." + std::to_string(comms_.rank()),
                lines);
@@ -308,7 +308,7 @@ class Runner {
     add("first_iteration_ms", first_ms);
     text +=
         ",\"device\":\"" + device().str() + "\",\"torch\":\"" TORCH_VERSION "\",\"iteration_ms\":{";
-    text += "\"count\":" + std::to_string(sorted.size());
+    text.append("\"count\":").append(std::to_string(sorted.size()));
     add("min", sorted.front());
     add("p10", quantile(sorted, 0.1));
     add("median", median);
@@ -316,7 +316,9 @@ class Runner {
     add("max", sorted.back());
     text += ",\"samples\":[";
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      text += (i == 0 ? "" : ",") + std::to_string(samples[i]);
+      if (i > 0)
+        text += ',';
+      text += std::to_string(samples[i]);
     }
     write_file(flags_.report, text + "]}}\n");
   }

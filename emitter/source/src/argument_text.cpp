@@ -144,10 +144,7 @@ class Writer {
       return dtype_text(static_cast<DType>(static_cast<int>(number)), style_.dialect);
     }
     if (type == "Layout") {
-      if (number != 0) {
-        refuse("Layout that is not strided");
-      }
-      return is_python() ? "torch.strided" : "at::kStrided";
+      return layout(static_cast<std::size_t>(number));
     }
     if (type == "MemoryFormat") {
       return memory_format(static_cast<std::size_t>(number));
@@ -160,6 +157,23 @@ class Writer {
     constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
     return value == kLeast && !is_python() ? "std::numeric_limits<std::int64_t>::min()"
                                            : fmt::format("{}", value);
+  }
+
+  /// The numbers are c10::Layout's.
+  [[nodiscard]] std::string layout(std::size_t value) const {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {
+        {{"Strided", "strided"},
+         {"Sparse", "sparse_coo"},
+         {"SparseCsr", "sparse_csr"},
+         {"Mkldnn", "_mkldnn"},
+         {"SparseCsc", "sparse_csc"},
+         {"SparseBsr", "sparse_bsr"},
+         {"SparseBsc", "sparse_bsc"}}};
+    if (value >= kNames.size()) {
+      refuse("Layout");
+    }
+    return is_python() ? fmt::format("torch.{}", kNames[value].second)
+                       : fmt::format("at::k{}", kNames[value].first);
   }
 
   [[nodiscard]] std::string memory_format(std::size_t value) const {
@@ -242,8 +256,9 @@ class Writer {
                                                 : fmt::format("{{{}}}", joined);
     }
     if (is_int) {
-      return count < 2 ? fmt::format("at::IntArrayRef({{{}}})", joined)
-                       : fmt::format("{{{}}}", joined);
+      // A list that begins with 0 could be a text's pointer and length.
+      return count < 2 || joined.starts_with("0,") ? fmt::format("at::IntArrayRef({{{}}})", joined)
+                                                   : fmt::format("{{{}}}", joined);
     }
     if (element == "float") {
       return fmt::format("at::ArrayRef<double>({{{}}})", joined);

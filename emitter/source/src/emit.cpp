@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "project_text.h"
@@ -31,6 +34,32 @@ bool counts(const Instruction& instruction) {
 std::int64_t recorded_ns(const Instruction& instruction) {
   return instruction.timing ? std::max(instruction.timing->host_ns, instruction.timing->device_ns)
                             : 0;
+}
+
+/// LibTorch has a header for each function, in-place ones included: all of them take long.
+std::string operator_headers(std::string_view body) {
+  constexpr std::string_view kSpace = "at::";
+  std::set<std::string> headers;
+  for (std::size_t at = body.find(kSpace); at != std::string_view::npos;
+       at = body.find(kSpace, at + 1)) {
+    const std::size_t begin = at + kSpace.size();
+    std::size_t end = begin;
+    while (end < body.size() &&
+           (std::isalnum(static_cast<unsigned char>(body[end])) != 0 || body[end] == '_')) {
+      ++end;
+    }
+    const bool is_function = end < body.size() && body[end] == '(' && end > begin &&
+                             std::isupper(static_cast<unsigned char>(body[begin])) == 0;
+    if (is_function) {
+      const bool in_place = body[end - 1] == '_';
+      headers.emplace(body.substr(begin, end - begin - (in_place ? 1 : 0)));
+    }
+  }
+  std::string text;
+  for (const std::string& header : headers) {
+    text += fmt::format("#include <ATen/ops/{}.h>\n", header);
+  }
+  return text;
 }
 
 class Emitter {
@@ -69,6 +98,7 @@ class Emitter {
     project_.boxed += step.boxed;
     project_.functions += step.functions;
     project_.calls += step.calls;
+    parts_.has_fbgemm = parts_.has_fbgemm || has_fbgemm(step);
     parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
                                                             : "a benchmark");
@@ -99,15 +129,22 @@ class Emitter {
           body);
     }
     return fmt::format(
-               "// {}.\n\n#include <ATen/ATen.h>\n\n#include <memory>\n#include <vector>\n\n{}"
-               "#include \"bench/run.h\"\n{}\n",
-               origin, step.communicates ? "#include \"bench/communicate.h\"\n" : "",
+               "// {}.\n\n#include <ATen/core/Tensor.h>\n{}\n#include <memory>\n#include "
+               "<vector>\n\n{}{}{}"
+               "#include \"bench/run.h\"\n\n",
+               origin, operator_headers(step.body),
+               step.communicates ? "#include \"bench/communicate.h\"\n" : "",
+               has_fbgemm(step) ? "#include \"bench/fbgemm.h\"\n" : "",
                needs_operators(step) ? "#include \"bench/operators.h\"\n" : "") +
            body;
   }
 
   [[nodiscard]] static bool needs_operators(const StepText& step) {
     return step.has_boxed || step.body.find("bench::OptionalList") != std::string::npos;
+  }
+
+  [[nodiscard]] static bool has_fbgemm(const StepText& step) {
+    return step.body.find("\"fbgemm::") != std::string::npos;
   }
 
   void count_missing(const Program& program, const StepText& step) {

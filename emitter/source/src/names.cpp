@@ -103,6 +103,55 @@ std::string external_word(const Program& program, const Slot& slot, const Use& u
   return use.argument.empty() ? "unread" : use.argument;
 }
 
+/// What results behind the first are, of operators whose schemas do not say it.
+std::string_view known_result(std::string_view op, std::size_t result) {
+  constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 4>>, 8> kKnown = {
+      {{"native_layer_norm", {"", "mean", "rstd", ""}},
+       {"native_batch_norm", {"", "mean", "rstd", ""}},
+       {"batch_norm_impl_index", {"", "mean", "rstd", "reserve"}},
+       {"embedding_bag", {"", "bag_of_index", "bag_size", "max_indices"}},
+       {"max_pool2d_with_indices", {"", "indices", "", ""}},
+       {"native_layer_norm_backward", {"", "weight_grad", "bias_grad", ""}},
+       {"native_batch_norm_backward", {"", "weight_grad", "bias_grad", ""}},
+       {"convolution_backward", {"", "weight_grad", "bias_grad", ""}}}};
+  for (const auto& [name, results] : kKnown) {
+    if (name == op && result < results.size()) {
+      return results[result];
+    }
+  }
+  return "";
+}
+
+/// The name that a schema gives to a result: "(Tensor output, Tensor total_weight)".
+std::string_view returned_name(std::string_view schema, std::size_t result) {
+  std::string_view returns = et_schema::returns_of(schema);
+  if (!returns.starts_with('(')) {
+    return "";
+  }
+  for (; result > 0; --result) {
+    const std::size_t comma = returns.find(", ");
+    if (comma == std::string_view::npos) {
+      return "";
+    }
+    returns.remove_prefix(comma + 2);
+  }
+  returns = returns.substr(0, returns.find_first_of(",)", 1));
+  const std::size_t space = returns.rfind(' ');
+  return space == std::string_view::npos ? "" : returns.substr(space + 1);
+}
+
+/// A result behind the first by what it is; else empty.
+std::string result_word(const Program& program, const Instruction& instruction,
+                        const std::string& op, std::size_t result) {
+  if (result == 0) {
+    return "";
+  }
+  const std::string_view known = known_result(op, result);
+  return std::string(!known.empty() || !instruction.schema
+                         ? known
+                         : returned_name(program.schemas[*instruction.schema], result));
+}
+
 std::string made_word(const Slot& slot, const Use& use, const std::string& op,
                       std::string_view phase) {
   if (phase != "backward") {
@@ -132,7 +181,9 @@ std::string content_of(const DataFlow& flow, const Unit& unit) {
   const auto& instructions = flow.program().instructions;
   for (const auto& [op_class, word] : kTelling) {
     for (std::size_t at = unit.begin; at < unit.end; ++at) {
-      if (et_schema::op_class(instructions[at].name) == op_class) {
+      const std::string& name = instructions[at].name;
+      const bool is_loss = op_class == "loss" && name.find("cross_entropy") != std::string::npos;
+      if (is_loss || et_schema::op_class(name) == op_class) {
         add(std::string(word));
       }
     }
@@ -199,6 +250,9 @@ std::string operator_word(std::string_view name) {
   const std::size_t space = name.rfind("::");
   name = space == std::string_view::npos ? name : name.substr(space + 2);
   name = name.substr(0, name.find('.'));
+  if (name.find("scaled_dot_product") != std::string_view::npos) {
+    return name.find("backward") == std::string_view::npos ? "attention" : "attention_backward";
+  }
   return name == "t" ? "transposed" : identifier(name);
 }
 
@@ -221,12 +275,16 @@ std::vector<std::string> slot_words(const DataFlow& flow, const Phases& phases) 
     const Instruction& instruction = program.instructions[at];
     const std::string op =
         instruction.kind == InstructionKind::kAlias ? "view" : operator_word(instruction.name);
-    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      if (words[slot].empty()) {
-        words[slot] =
-            identifier(made_word(program.slots[slot], uses[slot], op, phase_name(phases, at)));
-      }
-    });
+    for (std::size_t result = 0; result < instruction.results.size(); ++result) {
+      const std::string telling = result_word(program, instruction, op, result);
+      et_schema::for_each_slot({instruction.results[result]}, [&](SlotId slot) {
+        if (words[slot].empty()) {
+          words[slot] = identifier(!telling.empty() ? telling
+                                                    : made_word(program.slots[slot], uses[slot], op,
+                                                                phase_name(phases, at)));
+        }
+      });
+    }
     if (instruction.comm) {
       et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
         words[slot] = words[slot].empty() ? identifier(instruction.name) : words[slot];

@@ -91,7 +91,9 @@ std::string readme_text(const ProjectParts& parts, bool is_python) {
   const std::size_t ranks = parts.step_of.size();
   const std::string launcher = ranks == 1 ? "" : fmt::format("mpirun -np {} ", ranks);
   const std::string build =
-      is_python ? "" : "    cmake -B build -DTORCH_ROOT=/path/to/libtorch && cmake --build build\n";
+      is_python
+          ? ""
+          : "    cmake -B build -DTORCH_ROOT=/path/to/libtorch && cmake --build build --parallel\n";
   const std::string run =
       is_python ? (ranks == 1 ? "python3 main.py"
                               : fmt::format("torchrun --nproc-per-node {} main.py", ranks))
@@ -124,7 +126,9 @@ std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
   for (const auto& [path, text] : runtime_files()) {
     const bool is_mpi = path.find("comms_mpi") != std::string::npos ||
                         path.find("communicate") != std::string::npos;
-    if (path.ends_with(".h") && (parts.communicates || !is_mpi)) {
+    const bool is_needed = (parts.communicates || !is_mpi) &&
+                           (parts.has_fbgemm || path.find("fbgemm") == std::string::npos);
+    if (path.ends_with(".h") && is_needed) {
       files[path] = std::string(text);
     }
   }

@@ -16,6 +16,7 @@ struct ProjectParts {
   std::vector<std::string> source_of;  ///< by rank, its trace
   std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
   bool communicates = false;
+  bool has_fbgemm = false;  ///< calls its operators
 };
 
 [[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);

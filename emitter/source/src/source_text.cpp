@@ -7,17 +7,22 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// The last place of [begin, end) behind a comma and its blank, outside of texts.
+/// The last place of [begin, end) behind a comma and its blank, else behind a bracket, outside of
+/// texts.
 std::size_t find_break(const std::string& line, std::size_t begin, std::size_t end) {
   std::size_t found = std::string::npos;
+  std::size_t bracket = std::string::npos;
   bool quoted = false;
   for (std::size_t i = begin; i + 1 < line.size() && i + 2 <= end; ++i) {
     quoted = line[i] == '"' && (i == 0 || line[i - 1] != '\\') ? !quoted : quoted;
     if (!quoted && line[i] == ',' && line[i + 1] == ' ') {
       found = i + 2;
     }
+    if (!quoted && line[i] == '(') {
+      bracket = i + 1;
+    }
   }
-  return found;
+  return found == std::string::npos ? bracket : found;
 }
 
 }  // namespace
@@ -39,7 +44,8 @@ std::string wrapped(const std::string& line) {
     if (cut == std::string::npos) {
       return text + prefix + line.substr(begin) + "\n";
     }
-    text += prefix + line.substr(begin, cut - 1 - begin) + "\n";
+    const std::size_t end = line[cut - 1] == ' ' ? cut - 1 : cut;
+    text += prefix + line.substr(begin, end - begin) + "\n";
     begin = cut;
   }
 }

@@ -15,6 +15,7 @@
 #include "function_text.h"
 #include "source_text.h"
 #include "statement_text.h"
+#include "step_source.h"
 #include "tensors_text.h"
 
 namespace understudy::emitter {
@@ -44,6 +45,7 @@ DeviceText devices_of(const Program& program) {
 /// By instruction: why it cannot be shown.
 std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
   std::vector<std::string> refused(program.instructions.size());
+  std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
   BoxedOperators boxed;
   CallWriter calls(program, dialect, typed, devices_of(program), boxed);
   const auto any_tensor = [] { return std::string("x"); };
@@ -54,9 +56,14 @@ std::vector<std::string> find_refused(const Program& program, Dialect dialect, b
         refused[at] =
             "a tensor from before the step that is sparse, quantised or of an unknown type";
       }
+      if (is_lost[slot]) {
+        refused[at] = "it reads what another operator that is missing would have made";
+      }
     });
     try {
-      if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
+      if (!refused[at].empty()) {
+        // It has its reason.
+      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
         static_cast<void>(calls.write(instruction, any_tensor));
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
         static_cast<void>(communicate_text(program, instruction, dialect,
@@ -69,6 +76,10 @@ std::vector<std::string> find_refused(const Program& program, Dialect dialect, b
     } catch (const CannotShow& cannot) {
       refused[at] = cannot.reason;
     }
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+      is_lost[slot] = !refused[at].empty() && !program.slots[slot].external &&
+                      !can_be_made(program.slots[slot]);
+    });
   }
   return refused;
 }
@@ -113,7 +124,7 @@ class StepWriter {
     names_ = NameBook(std::move(taken));
     write_units();
     StepText text;
-    text.body = assemble();
+    text.body = step_source({boxed_, tensors_, functions_, lines_}, dialect_);
     text.communicates = communicates_;
     text.has_boxed = !boxed_.empty();
     text.boxed = count_boxed();
@@ -272,7 +283,9 @@ class StepWriter {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       hand_over(unit, function.parameters[i][place], text.by_value[i], times, arguments[i]);
     }
-    const std::string call = fmt::format("{}({})", text.name, fmt::join(arguments, ", "));
+    // Unqualified, a name that LibTorch has too would be looked for there, as its tensors are.
+    const std::string call = fmt::format("{}{}({})", is_python() ? "" : "parts::", text.name,
+                                         fmt::join(arguments, ", "));
     ++calls_made_;
     keep_results(unit, function, text, call);
     free(take_dead(unit.begin, unit.end, {}));
@@ -304,11 +317,7 @@ class StepWriter {
     const std::string name =
         names_.take(is_single ? words_[slot_of(function.results.front())]
                               : fmt::format("{}{}", text.name, ++instances_[text.name]));
-    add(fmt::format("{}{} = {}",
-                    is_python() ? ""
-                    : is_single ? "Tensor "
-                                : type_name(text.name) + " ",
-                    name, call));
+    add(fmt::format("{}{} = {}", is_python() ? "" : is_single ? "Tensor " : "auto ", name, call));
     for (std::size_t i = 0; i < function.results.size(); ++i) {
       set_home(slot_of(function.results[i]),
                is_single ? name : fmt::format("{}.{}", name, text.result_names[i]));
@@ -393,48 +402,6 @@ class StepWriter {
                           "at::TensorOptions().dtype({}).device(bench::device()))",
                           name, sizes, strides, dtype));
     set_home(slot, name);
-  }
-
-  [[nodiscard]] std::string assemble() const {
-    return is_python() ? assemble_python() : assemble_cpp();
-  }
-
-  [[nodiscard]] std::string assemble_cpp() const {
-    std::string text = "namespace {\n\nusing at::Tensor;\n\n";
-    for (const auto& [object, schema] : boxed_) {
-      text += fmt::format("bench::Operator {}(\n    {});\n", object, quoted(schema));
-    }
-    text += boxed_.empty() ? "" : "\n";
-    text += "/// What is there before the step.\nstruct Tensors {\n";
-    for (const std::string& declaration : tensors_.declarations) {
-      text += "  " + declaration + "\n";
-    }
-    text += "};\n\n";
-    for (const FunctionText& function : functions_) {
-      text += function.declaration + function.definition;
-    }
-    text += "class Step : public bench::Step {\n public:\n";
-    text += "  void make(bench::Maker& make) override {\n" + block(tensors_.making, 4) + "  }\n\n";
-    text += "  void run() override {\n" + block(lines_, 4) + "  }\n\n";
-    text += " private:\n  Tensors t;\n};\n\n}  // namespace\n\n";
-    text += "std::unique_ptr<bench::Step> make_@NAME@() {\n  return std::make_unique<Step>();\n}\n";
-    return text;
-  }
-
-  [[nodiscard]] std::string assemble_python() const {
-    std::string text = "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
-    text += "    def __init__(self):\n";
-    for (const std::string& declaration : tensors_.declarations) {
-      text += "        " + declaration + "\n";
-    }
-    text += tensors_.declarations.empty() ? "        pass\n\n\n" : "\n\n";
-    for (const FunctionText& function : functions_) {
-      text += function.declaration + function.definition;
-    }
-    text += "class Step:\n    def __init__(self):\n        self.t = Tensors()\n\n";
-    text += "    def make(self, make):\n        t = self.t\n" + block(tensors_.making, 8) + "\n";
-    text += "    def run(self):\n        t = self.t\n" + block(lines_, 8);
-    return text;
   }
 
   const Program& program_;

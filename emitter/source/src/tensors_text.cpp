@@ -170,7 +170,7 @@ class TensorsWriter {
     const Slot& layout = program().slots[slot];
     const et_schema::Storage& storage = program().storages[layout.storage];
     const std::string rule =
-        layout.value ? (is_python() ? ", rule=" : ", ") + rule_text(*layout.value, dialect_) : "";
+        layout.value ? (is_python() ? ", rule=" : ", ") + rule_of(slot, *layout.value) : "";
     const auto first = flow_.is_given(slot) ? first_of_.end() : first_of_.find(layout.storage);
     std::string call;
     if (layout.wrapped_number) {
@@ -193,6 +193,17 @@ class TensorsWriter {
     }
     text_.making.push_back(
         fmt::format("{} = make.{}{}", member(slot), call, is_python() ? "" : ";"));
+  }
+
+  /// How often which row is met can take pages.
+  std::string rule_of(SlotId slot, const et_schema::ValueRule& value) {
+    constexpr std::size_t kLongest = 160;
+    std::string text = rule_text(value, dialect_);
+    if (text.size() <= kLongest) {
+      return text;
+    }
+    text_.long_rules.emplace_back("rows_of_" + text_.members.at(slot), std::move(text));
+    return text_.long_rules.back().first + "()";
   }
 
   [[nodiscard]] std::string make_elsewhere(SlotId slot, const std::string& place,

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argument_text.h"
@@ -15,6 +16,8 @@ struct TensorsText {
   std::map<et_schema::SlotId, std::string> members;  ///< by slot: its name
   std::vector<std::string> declarations;             ///< with what each is
   std::vector<std::string> making;                   ///< statements
+  /// Rules too long to stand among the statements, by the name of the function that gives them.
+  std::vector<std::pair<std::string, std::string>> long_rules;
 };
 
 /// What is made before the step: externals that it reads, and what stands in for results. `kept`:

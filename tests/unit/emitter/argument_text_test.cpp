@@ -44,8 +44,11 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(cpp({Argument::Undefined{}}, "Tensor"), "at::Tensor()");
   EXPECT_EQ(cpp({0.5}, "Tensor"), "bench::number(0.5)");
   EXPECT_EQ(cpp({std::int64_t{6}}, "ScalarType?"), "at::kFloat");
+  EXPECT_EQ(cpp({std::int64_t{1}}, "Layout?"), "at::kSparse");
+  EXPECT_EQ(python({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
   EXPECT_EQ(cpp({std::int64_t{2}}, "MemoryFormat?"), "at::MemoryFormat::ChannelsLast");
   EXPECT_EQ(cpp(ints({1, 2}), "SymInt[]"), "{1, 2}");
+  EXPECT_EQ(cpp(ints({0, 2}), "SymInt[]"), "at::IntArrayRef({0, 2})");
   EXPECT_EQ(cpp(ints({1}), "int[1]?"), "at::IntArrayRef({1})");
   EXPECT_EQ(cpp({std::int64_t{3}}, "int[2]"), "{3, 3}");
   EXPECT_EQ(cpp({std::int64_t{1}}, "float"), "1.0");

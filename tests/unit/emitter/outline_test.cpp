@@ -114,6 +114,12 @@ TEST(Phases, AreToldByNamesAndByWhatIsWritten) {
   EXPECT_EQ(phase_name(phases, 0), "forward");
   EXPECT_EQ(phase_name(phases, 7), "backward");
   EXPECT_EQ(phase_name(phases, 8), "update");
+  // The gradient's seed before it, if it is of no dimension.
+  program.instructions[5].name = "aten::ones_like";
+  EXPECT_EQ(find_phases(program).backward, 7U);
+  et_schema::for_each_slot(program.instructions[5].results,
+                           [&](et_schema::SlotId slot) { program.slots[slot].sizes.clear(); });
+  EXPECT_EQ(find_phases(program).backward, 5U);
 }
 
 }  // namespace
