@@ -12,12 +12,16 @@
 #include "common/run_main.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/bench/signature.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "et_schema/support/read_file.h"
+#include "generate/blur.h"
 #include "generate/chakra.h"
 #include "generate/emit.h"
 #include "generate/reduce.h"
 #include "generate/render.h"
+#include "generate/sign.h"
 #include "generator/job/generate.h"
 #include "generator/seal/obfuscate.h"
 
@@ -45,7 +49,13 @@ constexpr const char* kExamples =
     "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
     "LibTorch\n"
     "  generate bench.et --emit python out/              the same for Python, of a benchmark\n"
-    "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n";
+    "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n"
+    "  generate bench.et -o blurred.et --shapes-within 5%\n"
+    "                                                    other sizes, consistently, where the time "
+    "allows\n"
+    "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
+    "others\n"
+    "  generate bench.et --sign my.key -o signed.et      signed: nobody changes it unnoticed\n";
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -57,10 +67,23 @@ struct Arguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
+  SignChoice sign;
   std::optional<double> reduce;
+  std::optional<double> shapes_within;
   std::string names_path;  ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };
+
+/// A key is made by itself.
+void refuse_beside_new_key(const Arguments& arguments) {
+  if (!arguments.paths.empty() || !arguments.output.empty() || !arguments.sign.key_path.empty()) {
+    throw et_schema::usage_error("a key is made by itself",
+                                 {.field = "--new-key",
+                                  .expected = "generate --new-key FILE",
+                                  .got = "traces or an output beside it",
+                                  .hint = "make the key first, then --sign with it"});
+  }
+}
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
@@ -70,11 +93,10 @@ Arguments read_arguments(int argc, char** argv) {
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
        .failure = "the benchmark could not be written"});
-  app->add_option(
-         "TRACE", arguments.paths,
-         "Traces of all ranks: files, archives or folders; with --chakra, --emit or --reduce "
-         "also one bench.et")
-      ->required();
+  app->add_option("TRACE", arguments.paths,
+                  "Traces of all ranks: files, archives or folders; with --chakra, --emit, "
+                  "--reduce, --shapes-within "
+                  "or --sign also one bench.et");
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
   app->add_option("--chakra", arguments.chakra_folder,
                   "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
@@ -139,9 +161,22 @@ Arguments read_arguments(int argc, char** argv) {
                   "by which the time of an operator class changes by at most this share")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
+  add_blur_option(*app, arguments.shapes_within);
   add_emit_options(*app, arguments.emit);
+  add_sign_options(*app, arguments.sign);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
+  if (!arguments.sign.new_key_path.empty()) {
+    refuse_beside_new_key(arguments);
+    return arguments;
+  }
+  if (arguments.paths.empty()) {
+    throw et_schema::usage_error("TRACE is required", {.hint = "generate --help has examples"});
+  }
+  if (!arguments.sign.key_path.empty() && arguments.output.empty()) {
+    throw et_schema::usage_error("only a benchmark can be signed",
+                                 {.field = "--sign", .expected = "-o BENCH", .got = "no --output"});
+  }
   if (arguments.output.empty() && arguments.chakra_folder.empty() &&
       arguments.emit.folder.empty()) {
     throw et_schema::usage_error("nothing to write",
@@ -157,7 +192,9 @@ Arguments read_arguments(int argc, char** argv) {
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const Arguments& arguments) {
   const generator::GenerateOptions& options = arguments.options;
-  const bool chooses = (!arguments.output.empty() && !arguments.reduce) || options.step ||
+  const bool is_new = !arguments.output.empty() && !arguments.reduce && !arguments.shapes_within &&
+                      arguments.sign.key_path.empty();
+  const bool chooses = is_new || arguments.obfuscate || options.step ||
                        !options.subgraphs.empty() || options.only != generator::Only::kAll ||
                        options.include || options.exclude || !arguments.profiles.files.empty() ||
                        arguments.profiles.none;
@@ -166,24 +203,34 @@ void refuse_choices(const Arguments& arguments) {
         "a benchmark cannot be narrowed or made anew",
         {.file = arguments.paths[0],
          .field = arguments.chakra_folder.empty() ? "--emit" : "--chakra",
-         .expected = "--chakra DIR, --emit LANGUAGE FOLDER or --reduce SHARE alone",
+         .expected =
+             "--chakra DIR, --emit LANGUAGE FOLDER, --reduce, --shapes-within or --sign alone",
          .got = "options of how to make a benchmark",
          .hint = "give the traces that it was made of, or leave those options out"});
   }
 }
 
-Compiled read_or_compile(const Arguments& arguments, Progress& progress) {
-  const bool takes_bench =
-      !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() || arguments.reduce;
+/// A benchmark, and the bytes of its file if it was there before.
+struct Taken {
+  Compiled compiled;
+  std::string bytes;
+};
+
+Taken read_or_compile(const Arguments& arguments, Progress& progress) {
+  const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
+                           arguments.reduce || arguments.shapes_within ||
+                           !arguments.sign.key_path.empty();
   const bool is_bench = takes_bench && arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
                         et_schema::is_bench_file(arguments.paths[0]);
   if (!is_bench) {
-    return compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
+    return {compile_traces(arguments.paths, arguments.options, arguments.profiles, progress), ""};
   }
   refuse_choices(arguments);
   progress.show("reading");
-  return {et_schema::read_bench(arguments.paths[0]), {}};
+  std::string bytes = et_schema::read_file(arguments.paths[0], et_schema::process_limits());
+  et_schema::Bench bench = et_schema::read_bench_bytes(bytes, arguments.paths[0]);
+  return {{std::move(bench), {}}, std::move(bytes)};
 }
 
 /// Names are found beside a benchmark that was written; Chakra traces would hold the original's.
@@ -221,7 +268,9 @@ std::string name_of(const std::string& path) {
   return name.substr(0, name.find('.'));
 }
 
-void write_bench(const Arguments& arguments, et_schema::Bench& bench, Generated& made) {
+/// `bytes`: of the benchmark if it was there before and is not changed, but for who signed it.
+void write_bench(const Arguments& arguments, et_schema::Bench& bench, std::string bytes,
+                 Generated& made) {
   et_schema::BenchWriting writing(arguments.keep_names ? et_schema::ManifestNames::kClear
                                                        : et_schema::ManifestNames::kHashed);
   std::optional<Reduced> reduced;
@@ -229,9 +278,16 @@ void write_bench(const Arguments& arguments, et_schema::Bench& bench, Generated&
     reduced = reduce(bench, writing, *arguments.reduce);
     writing.loops = et_schema::LineLoops::kFolded;
   }
-  et_schema::write_bench(bench, arguments.output, writing);
+  if (bytes.empty() || arguments.reduce) {
+    bytes = et_schema::bench_bytes(bench, arguments.output, writing);
+  }
+  bytes = signed_as(arguments.sign, std::move(bytes), arguments.output);
+  et_schema::write_file_atomically(arguments.output, bytes);
   made.path = arguments.output;
-  made.bytes = std::filesystem::file_size(arguments.output);
+  made.bytes = bytes.size();
+  if (const auto signer = et_schema::find_signer(bytes, arguments.output)) {
+    made.signed_by = signer->hex();
+  }
   if (reduced) {
     made.reduced = reduced_text(*reduced, made.bytes);
   }
@@ -241,7 +297,9 @@ void print_made(const Arguments& arguments, const Generated& made) {
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
-        print_output(generated_text(made) + made.reduced);
+        print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
+                     made.reduced +
+                     (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
       }
       break;
     case Format::kJson:
@@ -254,6 +312,10 @@ void print_made(const Arguments& arguments, const Generated& made) {
 }
 
 int generate(const Arguments& arguments) {
+  if (!arguments.sign.new_key_path.empty()) {
+    write_new_key(arguments.sign, arguments.quiet);
+    return kStatusOk;
+  }
   const bool has_bench = !arguments.output.empty();
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (has_bench) {
@@ -273,7 +335,15 @@ int generate(const Arguments& arguments) {
     progress.silence();
   }
   progress.tick();
-  auto [bench, unlinked] = read_or_compile(arguments, progress);
+  auto [compiled, bytes] = read_or_compile(arguments, progress);
+  auto& [bench, unlinked] = compiled;
+  std::optional<generator::Blurred> blurred;
+  if (arguments.shapes_within) {
+    progress.show("changing shapes");
+    blurred = blur(std::move(bench), *arguments.shapes_within);
+    bench = std::move(blurred->bench);
+    bytes.clear();
+  }
   progress.show("writing");
   std::optional<HiddenNames> hidden;
   if (arguments.obfuscate) {
@@ -281,8 +351,9 @@ int generate(const Arguments& arguments) {
   }
   Generated made{.bench = bench, .unlinked = unlinked};
   made.hidden = std::move(hidden);
+  made.blurred = std::move(blurred);
   if (has_bench) {
-    write_bench(arguments, bench, made);
+    write_bench(arguments, bench, std::move(bytes), made);
   }
   if (has_chakra) {
     made.chakra = write_chakra(bench, arguments.chakra_folder);

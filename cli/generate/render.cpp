@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "et_schema/model/lifetimes.h"
 #include "et_schema/model/losses.h"
+#include "generate/blur.h"
 #include "generate/render_profile.h"
 
 namespace understudy::cli {
@@ -221,6 +222,12 @@ std::string hidden_text(const HiddenNames& hidden) {
 
 nlohmann::ordered_json document_of(const Generated& made) {
   nlohmann::ordered_json document = bench_json(made);
+  if (made.blurred) {
+    document["shapes"] = blurred_json(*made.blurred);
+  }
+  if (!made.signed_by.empty()) {
+    document["signed_by"] = made.signed_by;
+  }
   if (made.hidden) {
     document["obfuscated"] = {{"names_file", made.hidden->names_path},
                               {"names", made.hidden->counts},

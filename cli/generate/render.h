@@ -8,6 +8,7 @@
 
 #include "et_schema/bench/bench.h"
 #include "generate/chakra.h"
+#include "generator/seal/blur_shapes.h"
 
 namespace understudy::cli {
 
@@ -28,7 +29,9 @@ struct Generated {
   std::uint64_t bytes = 0;                   ///< of that file
   std::optional<WrittenChakra> chakra = {};
   std::optional<HiddenNames> hidden = {};
-  std::string reduced = {};  ///< lines of what --reduce did
+  std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it
+  std::string reduced = {};                        ///< lines of what --reduce did
+  std::string signed_by = {};                      ///< a public key; empty: nobody
 };
 
 /// What was selected, opened and why, where recorded times come from, and what was lost; then what

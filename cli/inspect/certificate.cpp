@@ -11,6 +11,7 @@
 
 #include "common/json_csv.h"
 #include "common/table.h"
+#include "et_schema/bench/signature.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/content_hash.h"
@@ -130,6 +131,11 @@ Json measured_by(const CertifiedReport& given, const std::string& benchmark_hash
   return measured;
 }
 
+Json signed_by(const std::string& bytes, const std::string& path) {
+  const std::optional<et_schema::PublicKey> signer = et_schema::find_signer(bytes, path);
+  return signer ? Json(signer->hex()) : Json(nullptr);
+}
+
 Json document_of(const std::string& path, const std::optional<CertifiedReport>& report,
                  const std::optional<std::string>& licence) {
   const std::string bytes = et_schema::read_file(path, et_schema::process_limits());
@@ -149,6 +155,7 @@ Json document_of(const std::string& path, const std::optional<CertifiedReport>& 
           {"world_size", bench.world_size()},
           {"recorded_world_size", bench.recorded_world_size()},
           {"licence", licence ? Json(*licence) : Json(nullptr)},
+          {"signed_by", signed_by(bytes, path)},
           {"sources", sources_of(bench)},
           {"selection", selection_of(bench)},
           {"operators", contents.operators},
@@ -180,6 +187,10 @@ std::string to_text(const Json& document) {
            {"file", "bytes", "content_hash", "benchmark_hash", "tool_version", "format_version",
             "world_size", "recorded_world_size", "licence"});
   std::string text = "Certificate of a benchmark\n" + head.to_text();
+  const Json& signer = document["signed_by"];
+  text += signer.is_null() ? "\nNobody signed it: it says what is in the file, not who made it\n"
+                           : fmt::format("\nSigned, all of it, by the owner of key\n  {}\n",
+                                         signer.get<std::string>());
   text += document["sources"].empty() ? "\nSources: none stated\n" : "\nSources\n";
   TextTable sources({{"rank", Alignment::kRight},
                      {"file"},

@@ -22,7 +22,8 @@ constexpr const char* kExamples =
     "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
-    "  replay bench.et --op-library LIB.so        with custom operators\n";
+    "  replay bench.et --op-library LIB.so        with custom operators\n"
+    "  replay bench.et --require-signature K.pub  refused unless K's owner signed it\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement and the report holds\n"
@@ -240,6 +241,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "Write a checksum of each operator's results in a first iteration to this file; "
                   "of rank R of several to FILE.R")
       ->type_name("FILE");
+  app->add_option("--require-signature", arguments.signer_path,
+                  "Refuse a benchmark that the owner of this public key has not signed as it is")
+      ->type_name("PUBKEY");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
   add_format_option(*app, arguments.format, arguments.as_page);

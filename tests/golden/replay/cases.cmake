@@ -4,7 +4,8 @@ understudy_golden(replay
   no_room_for_report no_such_library no_such_rank one_of_eight operator_throws operator_throws_continued
   operator_times
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
-  partial_no_such_rank partial_rank quiet report_json slow_no_such_class substituted_by_time unknown_flag
+  partial_no_such_rank partial_rank quiet report_json
+  shapes signature_altered signature_bad_key signature_missing signature_of_traces signature_other slow_no_such_class substituted_by_time unknown_flag
   world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay

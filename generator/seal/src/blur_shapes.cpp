@@ -1,0 +1,119 @@
+#include "generator/seal/blur_shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "et_schema/support/content_hash.h"
+#include "program_sizes.h"
+#include "shape_rewrite.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::SlotId;
+
+constexpr std::int64_t kAlignment = 64;
+
+/// The sizes that one may become.
+std::vector<std::int64_t> candidates(std::int64_t size, double within, bool only_larger) {
+  const std::int64_t step = std::gcd(size, kAlignment);
+  const auto most = static_cast<std::int64_t>(std::floor(within * static_cast<double>(size)) /
+                                              static_cast<double>(step));
+  std::vector<std::int64_t> found;
+  for (std::int64_t steps = -most; steps <= most; ++steps) {
+    const std::int64_t other = size + steps * step;
+    const bool fits = steps != 0 && (steps > 0 || !only_larger) && other >= kLeastBlurred &&
+                      std::gcd(other, kAlignment) == step && same_side(size, other);
+    if (fits) {
+      found.push_back(other);
+    }
+  }
+  return found;
+}
+
+/// Of what instructions read and make, what is recorded below them apart.
+std::set<std::int64_t> sizes_in(const Bench& bench) {
+  std::set<std::int64_t> sizes;
+  for (const Program& program : bench.programs) {
+    for (const Instruction& instruction : program.instructions) {
+      const auto add = [&](SlotId slot) {
+        sizes.insert(program.slots[slot].sizes.begin(), program.slots[slot].sizes.end());
+      };
+      et_schema::for_each_slot(instruction.args, add);
+      et_schema::for_each_slot(instruction.results, add);
+    }
+  }
+  std::erase_if(sizes, [](std::int64_t size) { return size < kLeastBlurred; });
+  return sizes;
+}
+
+/// What is recorded below operators goes where it does not fit the new sizes: how many lost it.
+std::uint64_t drop_bodies(Program& program, const SizeMap& sizes) {
+  std::uint64_t dropped = 0;
+  for (Instruction& instruction : program.instructions) {
+    if (!instruction.body.empty() && !fits(program, instruction.body, sizes)) {
+      instruction.body.clear();
+      ++dropped;
+    }
+  }
+  return dropped;
+}
+
+}  // namespace
+
+Blurred blur_shapes(Bench bench, double within) {
+  Keeper keeper;
+  std::set<std::int64_t> rows;  // of tables: indices reach to their end
+  std::vector<ProgramSizes> programs;
+  for (const Program& program : bench.programs) {
+    programs.emplace_back(program, keeper, rows);
+    programs.back().find();
+  }
+  const std::string salt = et_schema::benchmark_hash(bench);
+  SizeMap sizes;
+  do {
+    sizes.clear();
+    for (const std::int64_t size : sizes_in(bench)) {
+      if (keeper.all().contains(size)) {
+        continue;
+      }
+      const std::vector<std::int64_t> others = candidates(size, within, rows.contains(size));
+      if (others.empty()) {
+        keeper.keep(size, "no other size within the bound has its alignment and side");
+        continue;
+      }
+      const std::uint64_t drawn = et_schema::content_hash(fmt::format("{} {}", salt, size));
+      sizes[size] = others[drawn % others.size()];
+    }
+    static_cast<void>(keeper.take_changed());
+    for (ProgramSizes& program : programs) {
+      program.check(sizes);
+    }
+  } while (keeper.take_changed());
+  Blurred blurred;
+  blurred.before = work_of(bench);
+  const std::set<std::int64_t> present = sizes_in(bench);
+  for (const auto& [size, why] : keeper.all()) {
+    if (present.contains(size)) {
+      blurred.kept[size] = why;
+    }
+  }
+  blurred.changed = sizes;
+  for (Program& program : bench.programs) {
+    blurred.dropped_bodies += drop_bodies(program, sizes);
+    rewrite_sizes(program, sizes);
+  }
+  blurred.after = work_of(bench);
+  blurred.bench = std::move(bench);
+  return blurred;
+}
+
+}  // namespace understudy::generator

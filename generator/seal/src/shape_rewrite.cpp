@@ -1,0 +1,242 @@
+#include "shape_rewrite.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <variant>
+
+#include "et_schema/model/op_class.h"
+#include "et_schema/model/schema_text.h"
+#include "size_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+std::int64_t mapped(std::int64_t size, const SizeMap& sizes) {
+  const auto found = sizes.find(size);
+  return found == sizes.end() ? size : found->second;
+}
+
+void rewrite(Slot& slot, const SizeMap& sizes) {
+  const auto order = dense_order(slot);
+  const std::vector<std::int64_t> old_sizes = slot.sizes;
+  for (std::int64_t& size : slot.sizes) {
+    size = mapped(size, sizes);
+  }
+  if (!order || slot.sparse || slot.sizes == old_sizes) {
+    return;
+  }
+  std::int64_t old_stride = 1;
+  std::int64_t stride = 1;
+  for (const std::size_t dim : *order) {
+    // A dimension of one element may have any stride.
+    const bool is_free = old_sizes[dim] == 1 && slot.strides[dim] != old_stride;
+    if (slot.strides[dim] != 0) {
+      slot.strides[dim] = is_free ? mapped(slot.strides[dim], sizes) : stride;
+      old_stride *= old_sizes[dim];
+      stride *= slot.sizes[dim];
+    }
+  }
+}
+
+void rewrite(Argument& argument, const SizeMap& sizes) {
+  if (auto* number = std::get_if<std::int64_t>(&argument.value)) {
+    *number = mapped(*number, sizes);
+  } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+    for (Argument& item : *list) {
+      rewrite(item, sizes);
+    }
+  }
+}
+
+class Rewriter {
+ public:
+  Rewriter(Program& program, const SizeMap& sizes) : program_(program), sizes_(sizes) {}
+
+  void rewrite_all() {
+    for (Slot& slot : program_.slots) {
+      rewrite(slot, sizes_);
+      if (slot.value) {
+        rewrite_rule(*slot.value);
+      }
+      if (slot.content) {
+        std::ranges::for_each(slot.content->indices, [this](auto& rule) { rewrite_rule(rule); });
+      }
+    }
+    rewrite_storages();
+    for (Instruction& instruction : program_.instructions) {
+      rewrite_instruction(instruction);
+      if (instruction.timing) {
+        instruction.timing->blocks.clear();
+        instruction.timing->page_faults.reset();
+      }
+    }
+    if (program_.profile) {
+      program_.profile->minor_faults.reset();
+      program_.profile->profiled_minor_faults.reset();
+    }
+  }
+
+ private:
+  /// Rows and classes; how often which of them comes again stays.
+  void rewrite_rule(et_schema::ValueRule& rule) {
+    if (rule.kind == et_schema::ValueRuleKind::kIntegers ||
+        rule.kind == et_schema::ValueRuleKind::kTargets) {
+      rule.high = mapped(rule.high, sizes_);
+    }
+  }
+
+  void rewrite_storages() {
+    std::vector<std::int64_t> extents(program_.storages.size());
+    for (const Slot& slot : program_.slots) {
+      if (!slot.sparse) {
+        extents[slot.storage] = std::max(extents[slot.storage], extent_bytes(slot));
+      }
+    }
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (extents[i] > 0) {
+        program_.storages[i].bytes = extents[i];
+      }
+    }
+  }
+
+  void rewrite_instruction(Instruction& instruction) {
+    for (Instruction& below : instruction.body) {
+      rewrite_instruction(below);
+    }
+    if (!instruction.schema || instruction.kind != et_schema::InstructionKind::kOp) {
+      return;
+    }
+    const auto arguments = et_schema::arguments_of(program_.schemas[*instruction.schema]);
+    for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
+      if (is_size_argument(arguments[i].name)) {
+        rewrite(instruction.args[i], sizes_);
+      } else if (arguments[i].name == "stride" && takes_strides(instruction.name) &&
+                 !instruction.results.empty()) {
+        rewrite_strides(instruction, instruction.args[i]);
+      }
+    }
+  }
+
+  /// Strides that an operator was given are those of its result.
+  void rewrite_strides(const Instruction& instruction, Argument& argument) const {
+    const auto* slot = std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+    auto* list = std::get_if<Argument::List>(&argument.value);
+    if (slot == nullptr || list == nullptr) {
+      return;
+    }
+    const std::vector<std::int64_t>& strides = program_.slots[slot->id].strides;
+    for (std::size_t i = 0; i < std::min(strides.size(), list->size()); ++i) {
+      (*list)[i].value = strides[i];
+    }
+  }
+
+  Program& program_;
+  const SizeMap& sizes_;
+};
+
+double elements(const Program& program, const Argument& argument) {
+  const auto* slot = std::get_if<Argument::SlotRef>(&argument.value);
+  return slot == nullptr ? 0 : static_cast<double>(elements_of(program.slots[slot->id]));
+}
+
+/// Twice the multiplications: of a product, the result's elements times the inner size; of a
+/// convolution, times a filter's elements.
+double flops_of(const Program& program, const Instruction& instruction) {
+  const std::string_view op_class = et_schema::op_class(instruction.name);
+  const bool is_conv = op_class == "convolution";
+  if ((op_class != "matmul" && !is_conv) || instruction.results.empty()) {
+    return 0;
+  }
+  std::vector<const Slot*> tensors;
+  et_schema::for_each_slot(instruction.args,
+                           [&](SlotId slot) { tensors.push_back(&program.slots[slot]); });
+  const bool adds = instruction.name.find("addmm") != std::string::npos;
+  const std::size_t first = adds ? 1 : 0;
+  if (tensors.size() < first + 2 || tensors[first]->sizes.empty()) {
+    return 0;
+  }
+  if (!is_conv) {
+    return 2 * elements(program, instruction.results.front()) *
+           static_cast<double>(tensors[first]->sizes.back());
+  }
+  const bool is_backward = instruction.name.find("backward") != std::string::npos;
+  const Slot& weight = *tensors[is_backward ? std::min<std::size_t>(2, tensors.size() - 1) : 1];
+  const double outputs = is_backward ? static_cast<double>(elements_of(*tensors.front()))
+                                     : elements(program, instruction.results.front());
+  const double filter = weight.sizes.empty() || weight.sizes.front() == 0
+                            ? 0
+                            : static_cast<double>(elements_of(weight) / weight.sizes.front());
+  return (is_backward ? 4 : 2) * outputs * filter;
+}
+
+}  // namespace
+
+std::int64_t elements_of(const Slot& slot, const SizeMap& sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : slot.sizes) {
+    count *= mapped(size, sizes);
+  }
+  return count;
+}
+
+std::int64_t extent_bytes(const Slot& slot) {
+  std::int64_t last = slot.offset;
+  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
+    if (slot.sizes[dim] == 0) {
+      return 0;
+    }
+    last += (slot.sizes[dim] - 1) * slot.strides[dim];
+  }
+  return (last + 1) * et_schema::item_size(slot.dtype);
+}
+
+std::optional<std::vector<std::size_t>> dense_order(const Slot& slot) {
+  if (slot.strides.size() != slot.sizes.size()) {
+    return std::nullopt;
+  }
+  std::vector<std::size_t> order(slot.sizes.size());
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  // Dimensions of one element lie anywhere; they stay where they are among their neighbours.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return slot.strides[a] < slot.strides[b]; });
+  std::int64_t expected = 1;
+  for (const std::size_t dim : order) {
+    if (slot.strides[dim] == 0 || slot.sizes[dim] == 1) {
+      continue;
+    }
+    if (slot.strides[dim] != expected) {
+      return std::nullopt;
+    }
+    expected *= slot.sizes[dim];
+  }
+  return order;
+}
+
+void rewrite_sizes(Program& program, const SizeMap& sizes) {
+  Rewriter(program, sizes).rewrite_all();
+}
+
+Work work_of(const et_schema::Bench& bench) {
+  Work work;
+  for (const Program& program : bench.programs) {
+    for (const Instruction& instruction : program.instructions) {
+      work.flops += flops_of(program, instruction);
+      const auto add = [&](SlotId slot) {
+        const Slot& layout = program.slots[slot];
+        work.bytes += static_cast<double>(elements_of(layout) * et_schema::item_size(layout.dtype));
+      };
+      et_schema::for_each_slot(instruction.args, add);
+      et_schema::for_each_slot(instruction.results, add);
+    }
+  }
+  return work;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "generator/seal/blur_shapes.h"
+
+namespace understudy::generator {
+
+/// Size → what it becomes. Others stay.
+using SizeMap = std::map<std::int64_t, std::int64_t>;
+
+[[nodiscard]] std::int64_t elements_of(const et_schema::Slot& slot, const SizeMap& sizes = {});
+
+/// Bytes from the storage's beginning to the slot's last element.
+[[nodiscard]] std::int64_t extent_bytes(const et_schema::Slot& slot);
+
+/// The dimensions from the innermost outwards if the slot's elements lie without holes and none
+/// twice, but for dimensions that are repeated (stride 0); else nothing.
+[[nodiscard]] std::optional<std::vector<std::size_t>> dense_order(const et_schema::Slot& slot);
+
+/// Sizes in slots, strides, storages, arguments and value rules; heap blocks and page faults of the
+/// original go.
+void rewrite_sizes(et_schema::Program& program, const SizeMap& sizes);
+
+[[nodiscard]] Work work_of(const et_schema::Bench& bench);
+
+}  // namespace understudy::generator

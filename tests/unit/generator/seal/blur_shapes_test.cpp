@@ -1,0 +1,224 @@
+// What blurring changes, and what it has to leave as it is.
+
+#include "generator/seal/blur_shapes.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Bench;
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::SlotId;
+
+constexpr std::string_view kLinear =
+    "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor";
+
+/// A program of operators on tensors that are whole and lie in rows.
+class Steps {
+ public:
+  Steps() {
+    bench_.programs.emplace_back();
+    bench_.groups.emplace_back();
+    bench_.sources.emplace_back();
+  }
+  SlotId tensor(std::vector<std::int64_t> sizes, bool external = true,
+                DType dtype = DType::kFloat32) {
+    et_schema::Slot slot;
+    slot.storage = static_cast<et_schema::StorageId>(program().storages.size());
+    slot.external = external;
+    slot.dtype = dtype;
+    slot.strides.assign(sizes.size(), 1);
+    std::int64_t elements = 1;
+    for (std::size_t dim = sizes.size(); dim-- > 0;) {
+      slot.strides[dim] = elements;
+      elements *= sizes[dim];
+    }
+    slot.sizes = std::move(sizes);
+    et_schema::Storage storage;
+    storage.external = external;
+    storage.bytes = elements * et_schema::item_size(dtype);
+    program().storages.push_back(storage);
+    program().slots.push_back(slot);
+    return static_cast<SlotId>(program().slots.size() - 1);
+  }
+  SlotId call(std::string_view schema, std::vector<Argument> args,
+              std::vector<std::int64_t> sizes) {
+    const SlotId made = tensor(std::move(sizes), false);
+    program().schemas.emplace_back(schema);
+    Instruction instruction;
+    instruction.name = std::string(schema.substr(0, schema.find('(')));
+    instruction.schema = static_cast<et_schema::SchemaId>(program().schemas.size() - 1);
+    instruction.args = std::move(args);
+    instruction.results = {{Argument::SlotRef{made}}};
+    program().instructions.push_back(std::move(instruction));
+    return made;
+  }
+  Program& program() { return bench_.programs.front(); }
+  [[nodiscard]] Blurred blurred(double within = 0.05) const { return blur_shapes(bench_, within); }
+
+ private:
+  Bench bench_;
+};
+
+Argument ref(SlotId slot) {
+  return {Argument::SlotRef{slot}};
+}
+Argument ints(const std::vector<std::int64_t>& values) {
+  Argument argument;
+  auto& list = argument.value.emplace<Argument::List>();
+  for (const std::int64_t value : values) {
+    list.emplace_back().value = value;
+  }
+  return argument;
+}
+
+TEST(BlurShapes, ASizeIsTheSameOtherOneEverywhere) {
+  Steps steps;
+  const SlotId x = steps.tensor({300, 2048});
+  const SlotId weight = steps.tensor({5000, 2048});
+  const SlotId y = steps.call(kLinear, {ref(x), ref(weight), {}}, {300, 5000});
+  steps.call("aten::t(Tensor(a) self) -> Tensor(a)", {ref(y)}, {5000, 300});
+  const Blurred blurred = steps.blurred();
+  ASSERT_EQ(blurred.changed.size(), 3U);
+  for (const auto& [size, now] : blurred.changed) {
+    EXPECT_NE(size, now);
+    EXPECT_LE(std::abs(now - size), size / 20) << size;
+    EXPECT_EQ(std::gcd(now, 64), std::gcd(size, 64)) << size;
+  }
+  const Program& program = blurred.bench.programs[0];
+  const auto now = [&](std::int64_t size) { return blurred.changed.at(size); };
+  EXPECT_EQ(program.slots[x].sizes, (std::vector{now(300), now(2048)}));
+  EXPECT_EQ(program.slots[weight].sizes, (std::vector{now(5000), now(2048)}));
+  EXPECT_EQ(program.slots[weight].strides, (std::vector{now(2048), std::int64_t{1}}));
+  EXPECT_EQ(program.storages[weight].bytes, now(5000) * now(2048) * 4);
+  EXPECT_EQ(program.slots[y].sizes, (std::vector{now(300), now(5000)}));
+  EXPECT_EQ(blurred.before.flops, 2.0 * 300 * 5000 * 2048);
+  EXPECT_EQ(blurred.after.flops,
+            2.0 * static_cast<double>(now(300) * now(5000)) * static_cast<double>(now(2048)));
+  EXPECT_EQ(steps.blurred().changed, blurred.changed);
+}
+
+TEST(BlurShapes, ProductsStay) {
+  Steps steps;
+  const SlotId x = steps.tensor({100, 2048});
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({204800})},
+             {204800});
+  const Blurred blurred = steps.blurred();
+  EXPECT_TRUE(blurred.changed.empty());
+  EXPECT_EQ(blurred.kept.at(204800), "aten::view: a product of other sizes");
+  EXPECT_EQ(blurred.kept.size(), 3U);
+}
+
+TEST(BlurShapes, AViewThatAddsADimensionOfOneGoesAlong) {
+  Steps steps;
+  const SlotId x = steps.tensor({5000});
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({1, 5000})},
+             {1, 5000});
+  const Blurred blurred = steps.blurred();
+  const std::int64_t now = blurred.changed.at(5000);
+  const Instruction& view = blurred.bench.programs[0].instructions[0];
+  EXPECT_EQ(std::get<Argument::List>(view.args[1].value)[1], (Argument{now}));
+}
+
+/// Reads a tensor.
+SlotId relu(Steps& steps, SlotId x) {
+  steps.call("aten::relu(Tensor self) -> Tensor", {ref(x)}, steps.program().slots[x].sizes);
+  return x;
+}
+
+TEST(BlurShapes, WhatIsNotKnownIsKeptByName) {
+  const auto why = [](const std::function<void(Steps&)>& make, std::int64_t size) {
+    Steps steps;
+    make(steps);
+    const Blurred blurred = steps.blurred();
+    EXPECT_FALSE(blurred.changed.contains(size));
+    return blurred.kept.contains(size) ? blurred.kept.at(size) : "not kept";
+  };
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  steps.call("acme::mix(Tensor a) -> Tensor", {ref(steps.tensor({5000}))}, {5000});
+                },
+                5000),
+            "acme::mix: how it computes sizes is not known here");
+  EXPECT_EQ(why([](Steps& steps) { relu(steps, steps.tensor({64})); }, 64),
+            "no other size within the bound has its alignment and side");
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  const SlotId part = relu(steps, steps.tensor({3, 5000}));
+                  steps.program().storages[part].bytes = 1 << 20;
+                },
+                5000),
+            "a tensor that is a part of a larger memory");
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  steps.call("aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+                             {{Argument::List{ref(steps.tensor({5000, 3}))}}, {std::int64_t{0}}},
+                             {5000, 3});
+                },
+                5000),
+            "aten::cat: a size that it cuts or joins");
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  steps.call("aten::sum(Tensor self, int times) -> Tensor",
+                             {ref(steps.tensor({5000})), {std::int64_t{5000}}}, {5000});
+                },
+                5000),
+            "aten::sum: 'times' is that number");
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  steps.call("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+                             {ref(steps.tensor({5000})), ref(steps.tensor({1}))}, {5001});
+                },
+                5001),
+            "aten::mul.Tensor: a size that none of its arguments has");
+  EXPECT_EQ(why(
+                [](Steps& steps) {
+                  et_schema::ValueRule rule;
+                  rule.kind = et_schema::ValueRuleKind::kOffsets;
+                  rule.high = 5000;
+                  steps.program().slots[relu(steps, steps.tensor({5000}))].value = rule;
+                },
+                5000),
+            "what a tensor holds depends on it");
+}
+
+TEST(BlurShapes, RowsOfTablesGrowAndTheirIndicesFit) {
+  Steps steps;
+  const SlotId weight = steps.tensor({5000, 20});
+  const SlotId indices = steps.tensor({77}, true, DType::kInt64);
+  et_schema::ValueRule rule;
+  rule.kind = et_schema::ValueRuleKind::kIntegers;
+  rule.high = 5000;
+  steps.program().slots[indices].value = rule;
+  steps.call("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1) -> Tensor",
+             {ref(weight), ref(indices), {std::int64_t{-1}}}, {77, 20});
+  const Blurred blurred = steps.blurred();
+  const std::int64_t rows = blurred.changed.at(5000);
+  EXPECT_GT(rows, 5000);
+  EXPECT_EQ(blurred.bench.programs[0].slots[indices].value->high, rows);
+}
+
+TEST(BlurShapes, HeapBlocksOfTheOriginalGo) {
+  Steps steps;
+  const SlotId x = steps.tensor({5000});
+  steps.call("aten::relu(Tensor self) -> Tensor", {ref(x)}, {5000});
+  et_schema::Timing& timing = steps.program().instructions[0].timing.emplace();
+  timing.host_ns = 7;
+  timing.blocks = {{20000, 0}};
+  timing.page_faults = 3;
+  const Blurred blurred = steps.blurred();
+  const et_schema::Timing& now = *blurred.bench.programs[0].instructions[0].timing;
+  EXPECT_EQ(now.host_ns, 7);
+  EXPECT_TRUE(now.blocks.empty());
+  EXPECT_FALSE(now.page_faults);
+}
+
+}  // namespace
+}  // namespace understudy::generator
