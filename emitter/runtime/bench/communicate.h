@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <cstring>
@@ -140,6 +141,7 @@ class Work {
   Work() = default;
   /// After it the outputs hold what was communicated.
   void wait() {
+    const at::RecordFunctionGuard unobserved(false);  // copies of its own are no operators
     if (finish_)
       finish_();
     finish_ = nullptr;
@@ -158,6 +160,7 @@ class Work {
 
 /// Starts a communication.
 inline Work communicate(Call call) {
+  const at::RecordFunctionGuard unobserved(false);
   Work work;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     Tensor& output = call.outputs[i];
