@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/table.h"
 #include "et_schema/model/op_class.h"
@@ -16,7 +17,6 @@ using et_schema::Bench;
 using et_schema::Origin;
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kPercent = 100;
 
 struct PieceSum {
   std::uint64_t occurrences = 0;

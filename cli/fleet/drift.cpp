@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct DriftArguments {
   std::string url;
   double above = fleet::kDriftAbove;
   std::vector<std::string> between;
@@ -31,8 +31,8 @@ struct Arguments {
   Format format = Format::kText;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+DriftArguments read_drift_arguments(int argc, char** argv) {
+  DriftArguments arguments;
   const auto app = make_app(
       {.name = "fleet drift",
        .description = "Each job's newest benchmark against the first that was made of it: how far "
@@ -147,7 +147,7 @@ std::string text_of(const std::vector<DriftRow>& rows, std::size_t all) {
 }  // namespace
 
 int fleet_drift(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const DriftArguments arguments = read_drift_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   std::vector<DriftRow> rows;
   if (arguments.between.size() == 2) {

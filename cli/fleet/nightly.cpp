@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -21,8 +22,6 @@
 namespace understudy::cli {
 namespace {
 
-constexpr double kPercent = 100;
-
 constexpr const char* kNightlyExamples =
     "  fleet nightly fleet.db --store store/ --jobs 2      all of it: make, replay, compare, sum "
     "up\n"
@@ -41,7 +40,7 @@ constexpr const char* kWorkerExamples =
     "  fleet worker fleet.db --only replay  only replay, on a node that is for timing\n"
     "  mpirun -np 4 fleet worker fleet.db   four workers\n";
 
-struct Arguments {
+struct NightlyArguments {
   fleet::NightOptions night;
   std::string engine = "local";
   SlurmOptions slurm;
@@ -59,7 +58,7 @@ void add_words_option(CLI::App& app, const std::string& name, std::vector<std::s
 }
 
 /// What nights and workers share.
-void add_worker_options(CLI::App& app, Arguments& arguments) {
+void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
   add_database_option(app, night.url);
   app.add_option("--store", night.store,
@@ -106,7 +105,7 @@ void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
       ->default_str("3");
 }
 
-void complete(Arguments& arguments, bool is_known_jobs) {
+void complete(NightlyArguments& arguments, bool is_known_jobs) {
   fleet::NightOptions& night = arguments.night;
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
@@ -119,8 +118,8 @@ void complete(Arguments& arguments, bool is_known_jobs) {
   night.tools = find_tools(!night.replay.generate_only);
 }
 
-Arguments read_nightly(int argc, char** argv) {
-  Arguments arguments;
+NightlyArguments read_nightly(int argc, char** argv) {
+  NightlyArguments arguments;
   fleet::NightOptions& night = arguments.night;
   const auto app = make_app(
       {.name = "fleet nightly",
@@ -159,8 +158,8 @@ Arguments read_nightly(int argc, char** argv) {
   return arguments;
 }
 
-Arguments read_worker(int argc, char** argv) {
-  Arguments arguments;
+NightlyArguments read_worker(int argc, char** argv) {
+  NightlyArguments arguments;
   const auto app = make_app(
       {.name = "fleet worker",
        .description = "Takes work of the night that is open until nothing is left for this "
@@ -201,7 +200,7 @@ std::string rendered(const std::string& summary, Format format) {
 }  // namespace
 
 int fleet_nightly(int argc, char** argv) {
-  const Arguments arguments = read_nightly(argc, argv);
+  const NightlyArguments arguments = read_nightly(argc, argv);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();
@@ -227,7 +226,7 @@ int fleet_nightly(int argc, char** argv) {
 }
 
 int fleet_worker(int argc, char** argv) {
-  const Arguments arguments = read_worker(argc, argv);
+  const NightlyArguments arguments = read_worker(argc, argv);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

@@ -42,7 +42,7 @@ struct ProgramSummary {
   std::uint64_t external_bytes = 0;
 };
 
-ProgramSummary summarise(const Program& program) {
+ProgramSummary program_summary(const Program& program) {
   ProgramSummary summary;
   for (const Instruction& instruction : program.instructions) {
     for (const KindName& known : kKinds) {
@@ -65,7 +65,7 @@ Json document_of(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
-    const ProgramSummary summary = summarise(program);
+    const ProgramSummary summary = program_summary(program);
     Json opened = Json::array();
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
@@ -104,7 +104,7 @@ TextTable rank_table(const Bench& bench) {
                fmt::format("{}", program.selection.operators),
                fmt::format("{}", program.instructions.size()),
                fmt::format("{}", program.slots.size()), fmt::format("{}", program.storages.size()),
-               fmt::format("{}", summarise(program).external_bytes)});
+               fmt::format("{}", program_summary(program).external_bytes)});
   }
   return table;
 }
@@ -130,7 +130,7 @@ std::string to_text(const Bench& bench) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string id = fmt::format("{}", rank);
-    for (const auto& [name, count] : summarise(program).kinds) {
+    for (const auto& [name, count] : program_summary(program).kinds) {
       kinds.add({id, name, with_commas(count)});
     }
     for (const et_schema::Opened& entry : program.selection.opened) {

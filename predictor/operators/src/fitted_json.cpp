@@ -37,7 +37,7 @@ void append_floats(std::string& out, const std::array<float, kSizes + 1>& values
   out += "]";
 }
 
-std::array<float, kSizes + 1> read_floats(const JsonField& field) {
+std::array<float, kSizes + 1> read_size_floats(const JsonField& field) {
   std::array<float, kSizes + 1> values{};
   const std::vector<JsonField> items = field.items();
   if (items.size() != values.size()) {
@@ -169,7 +169,7 @@ void append_json(std::string& out, const Range& range) {
 }
 
 Range read_range(const JsonField& field) {
-  return {read_floats(field.at("low")), read_floats(field.at("high"))};
+  return {read_size_floats(field.at("low")), read_size_floats(field.at("high"))};
 }
 
 void append_json(std::string& out, const FittedModel& fitted) {

@@ -13,6 +13,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
+#include "predictor/flow/flow.h"
 #include "predictor/flow/host_waits.h"
 
 namespace understudy::predictor {
@@ -79,11 +80,6 @@ void read_target(WhatIf& question, std::string_view target) {
              error.what());
     }
   }
-}
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 bool is_about_operator(const WhatIf& question, const Instruction& instruction) {

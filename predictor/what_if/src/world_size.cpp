@@ -8,6 +8,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
+#include "predictor/flow/flow.h"
 
 namespace understudy::predictor {
 namespace {
@@ -27,11 +28,6 @@ using et_schema::Program;
   context.hint = "capture the job on that number of ranks";
   throw et_schema::bad_input("the job cannot be taken to another number of ranks",
                              std::move(context));
-}
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 void check_calls(const Job& job, int rank) {

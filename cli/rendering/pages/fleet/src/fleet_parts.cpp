@@ -9,11 +9,7 @@
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
-namespace {
-
-constexpr double kPercent = 100;
-
-}  // namespace
+namespace {}  // namespace
 
 Json json_of(double number) {
   return std::isfinite(number) ? Json(number) : Json(nullptr);

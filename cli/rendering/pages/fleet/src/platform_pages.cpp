@@ -11,7 +11,6 @@
 namespace understudy::pages {
 namespace {
 
-constexpr double kPercent = 100;
 /// A ratio's interval on one side of 1 shows a difference.
 Tone tone_of(double low, double high) {
   if (low > 1) {

@@ -33,7 +33,7 @@ std::string refusal(const std::function<void()>& read) {
   return "accepted";
 }
 
-std::string contents(const std::filesystem::path& path) {
+std::string text_in(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -187,7 +187,7 @@ TEST(Merge, CountsIterationsThatAllRanksMade) {
 TEST(ReportJson, IsTheGoldenFile) {
   const std::filesystem::path golden =
       std::filesystem::path(UNDERSTUDY_TEST_DATA) / "report_2_ranks.json";
-  EXPECT_EQ(to_json(sample_report(2)), contents(golden))
+  EXPECT_EQ(to_json(sample_report(2)), text_in(golden))
       << "if the format was meant to change, see the rule of versions in docs/formats.md";
 }
 
