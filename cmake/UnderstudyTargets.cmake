@@ -6,8 +6,11 @@ include(GNUInstallDirs)
 add_library(understudy_options INTERFACE)
 target_compile_features(understudy_options INTERFACE cxx_std_20)
 target_compile_options(understudy_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
+  -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
   -Woverloaded-virtual -Werror)
+# Where sources are compiled together, a name of one file may hide one that another file has to itself.
+target_compile_options(understudy_options INTERFACE
+  "$<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>")
 # No path of the build in what is built: neither in debug information nor in messages.
 target_compile_options(understudy_options INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=build")
@@ -19,8 +22,9 @@ if(UNDERSTUDY_SANITIZE)
     -fsanitize=${UNDERSTUDY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(understudy_options INTERFACE -fsanitize=${UNDERSTUDY_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # The instrumented code makes g++ 12 see uninitialised reads in the standard library's <regex>.
-    target_compile_options(understudy_options INTERFACE -Wno-maybe-uninitialized)
+    # In instrumented code g++ 12 sees what is not there (uninitialised reads in the standard library's
+    # <regex>); warnings are errors in the plain builds.
+    target_compile_options(understudy_options INTERFACE -Wno-maybe-uninitialized -Wno-error)
   endif()
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -34,8 +38,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 # understudy_library(NAME HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
 # A static library `understudy_NAME` (alias understudy::NAME). Its headers live in include/, and only
-# those are visible to others: an include against the arrows does not compile. Each header is also
-# compiled alone (target all_verify_interface_header_sets).
+# those are visible to others: an include against the arrows does not compile. Each header also
+# compiles alone (scripts/check_headers).
 function(understudy_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   set(target understudy_${name})
@@ -46,6 +50,15 @@ function(understudy_library name)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:understudy_options> ${arg_PRIVATE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
+endfunction()
+
+# understudy_compile_together(TARGET)
+# Its sources are compiled a dozen at a time, so that headers are read once for all of them: the names in
+# their unnamed namespaces must differ. Programs and tests are; libraries only under the sanitizers.
+function(understudy_compile_together target)
+  if(UNDERSTUDY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
 endfunction()
 
 # understudy_rooms(LIBRARY folder…)
