@@ -4,13 +4,12 @@
 include(GNUInstallDirs)
 
 add_library(understudy_options INTERFACE)
+# Where sources are compiled together, a name of one file may hide one that another file has to itself.
+set(_shadow "$<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>")
 target_compile_features(understudy_options INTERFACE cxx_std_20)
 target_compile_options(understudy_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
+  -Wall -Wextra -Wpedantic ${_shadow} -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
   -Woverloaded-virtual -Werror)
-# Where sources are compiled together, a name of one file may hide one that another file has to itself.
-target_compile_options(understudy_options INTERFACE
-  "$<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>")
 # No path of the build in what is built: neither in debug information nor in messages.
 target_compile_options(understudy_options INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=build")
@@ -54,7 +53,7 @@ endfunction()
 
 # understudy_compile_together(TARGET)
 # Its sources are compiled a dozen at a time, so that headers are read once for all of them: the names in
-# their unnamed namespaces must differ. Programs and tests are; libraries only under the sanitizers.
+# their unnamed namespaces must differ. Programs are; under the sanitizers all is.
 function(understudy_compile_together target)
   if(UNDERSTUDY_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

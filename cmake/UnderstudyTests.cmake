@@ -28,7 +28,6 @@ function(understudy_test name)
   target_compile_definitions(${name} PRIVATE
     UNDERSTUDY_SAMPLES="${PROJECT_SOURCE_DIR}/fleet_samples"
     UNDERSTUDY_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  understudy_compile_together(${name})
   set(suites "${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake")
   add_custom_command(TARGET ${name} POST_BUILD
     BYPRODUCTS "${suites}"
