@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::generator {
+
+/// By storage: whether the program draws its content itself: random numbers, and what is computed of
+/// nothing but them and constants. A replay draws others, so what has to hold of lengths and offsets
+/// among them held in the original alone.
+[[nodiscard]] std::vector<bool> find_drawn(const et_schema::Program& program);
+
+}  // namespace understudy::generator
