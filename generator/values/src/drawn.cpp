@@ -19,11 +19,11 @@ constexpr auto kDraws = std::to_array<std::string_view>(
      "aten::rand_like",    "aten::randint",    "aten::randint_like", "aten::randn",
      "aten::randn_like",   "aten::random",     "aten::random_",      "aten::uniform_"});
 
-bool draws(const Instruction& instruction) {
-  return std::ranges::find(kDraws, without_overload(instruction.name)) != kDraws.end();
-}
-
 }  // namespace
+
+bool is_draw(std::string_view op) {
+  return std::ranges::find(kDraws, op) != kDraws.end();
+}
 
 std::vector<bool> find_drawn(const et_schema::Program& program) {
   std::vector<bool> drawn(program.storages.size());
@@ -34,7 +34,7 @@ std::vector<bool> find_drawn(const et_schema::Program& program) {
       const et_schema::Slot& slot = program.slots[id];
       (drawn[slot.storage] ? has_drawn : has_other) |= !slot.wrapped_number;
     });
-    if (draws(instruction) || (has_drawn && !has_other)) {
+    if (is_draw(without_overload(instruction.name)) || (has_drawn && !has_other)) {
       et_schema::for_each_slot(instruction.results,
                                [&](SlotId id) { drawn[program.slots[id].storage] = true; });
     }

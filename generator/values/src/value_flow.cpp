@@ -287,9 +287,18 @@ class ValueAssigner {
             return demand.rule.kind == ValueRuleKind::kLengths ||
                    demand.rule.kind == ValueRuleKind::kOffsets;
           });
-      draws |= is_asked && drawn_[slot.storage] && et_schema::is_integral(slot.dtype);
+      draws |= is_asked && drawn_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+               (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
     });
     return draws && !(moves_values(op) && reads_integers(instruction));
+  }
+
+  [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,
+                                         et_schema::StorageId storage) const {
+    bool is_view = false;
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId id) { is_view |= program_.slots[id].storage == storage; });
+    return is_view;
   }
 
   [[nodiscard]] bool reads_integers(const Instruction& instruction) const {

@@ -199,9 +199,12 @@ TEST(Values, LengthsThatTheProgramDrawsItselfArePinned) {
   builder.add(2, "aten::_pack_padded_sequence", kPack,
               {tensor(16, 17, {4, 8, 5}), sorted, integer(1)},
               {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(2, "aten::unsqueeze", "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+              {sorted, integer(1)}, {tensor(22, 13, {4, 1}, "long int")});
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_FALSE(program.instructions[1].pinned);
+  EXPECT_FALSE(program.instructions.back().pinned) << "a view of them";
   const Slot& drawn =
       program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
   ASSERT_TRUE(drawn.value.has_value());
