@@ -1,0 +1,116 @@
+// Passes in which each operator is timed.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "hooks.h"
+#include "instruction_times.h"
+#include "operator_times.h"
+#include "replayer/measure/measure.h"
+#include "replayer/measure/speed_probe.h"
+#include "replayer/run/run_error.h"
+#include "stop_rule.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::RankReport;
+
+/// If no number is asked for: as many as iterations are measured, and not for longer than those
+/// took. Where that are many, someone wants to know: then so many passes, what `compare` can tell
+/// is in them; for as long, or for what a person waits.
+constexpr std::size_t kManyIterations = 20;
+constexpr std::size_t kMostProfilePasses = 200;
+constexpr double kLeastProfileMs = 2'000;
+/// Of these so many alternate with bare ones, in which the loop's own cost shows.
+constexpr std::size_t kBarePasses = 3;
+
+constexpr double kMilli = 1000;
+
+}  // namespace
+
+Measurement::ProfilePasses Measurement::profile_passes(
+    const std::vector<double>& measured_ms) const {
+  if (options_.asked.passes) {
+    return {static_cast<std::size_t>(*options_.asked.passes),
+            std::numeric_limits<double>::infinity()};
+  }
+  const double spent_ms = std::accumulate(measured_ms.begin(), measured_ms.end(), 0.0);
+  if (measured_ms.size() >= kManyIterations) {
+    return {kMostProfilePasses, std::max(spent_ms, kLeastProfileMs)};
+  }
+  return {std::max<std::size_t>(measured_ms.size(), 1), spent_ms};
+}
+
+/// The number of passes that were finished.
+std::size_t Measurement::profile(RankReport& report) {
+  static_cast<void>(stop_->any_rank(false));
+  if (stop_->is_interrupted()) {
+    return 0;
+  }
+  ProfileHook hook(bound_, options_.device, issue_.get());
+  machine_.set_blocking(true);
+  std::vector<double> iterations_ms;
+  std::size_t bare_passes = 0;
+  try {
+    run_passes(hook, report, iterations_ms, bare_passes);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    hook.keep(iterations_ms.size());
+    report.speed_probe_samples_ms.resize(
+        std::min(iterations_ms.size(), report.speed_probe_samples_ms.size()));
+  }
+  machine_.set_blocking(false);
+  if (iterations_ms.empty()) {
+    return 0;
+  }
+  if (bare_passes > 0) {
+    const LoopOverhead overhead = hook.overhead();
+    report.host_overhead_ns_per_operator = overhead.ns_per_operator;
+    report.host_overhead_resolution_ns = overhead.resolution_ns;
+  }
+  report_operator_times(bound_, hook.calls(), iterations_ms, report);
+  std::vector<std::vector<double>> device_ms;
+  if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
+    device_ms = time_on_device(report);
+  }
+  if (options_.asked.operator_times) {
+    instruction_times_ = instruction_times(program_, bound_, hook.calls(), device_ms);
+  }
+  if (job_.world_size() == 1) {
+    for (et_schema::CollectiveTime& row : report.collectives) {
+      row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus
+      row.busbw_gb_per_s.reset();
+    }
+  }
+  return iterations_ms.size();
+}
+
+void Measurement::run_passes(ProfileHook& hook, RankReport& report,
+                             std::vector<double>& iterations_ms, std::size_t& bare_passes) {
+  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
+  double spent_ms = 0;
+  for (std::size_t pass = 0; pass < passes.most; ++pass) {
+    const bool is_over = stop_->any_rank(spent_ms > passes.budget_ms);
+    if ((pass > 0 && is_over) || stop_->is_interrupted()) {
+      return;
+    }
+    tell(Phase::kTimingPasses, pass, passes.most,
+         std::isfinite(passes.budget_ms) ? std::optional((passes.budget_ms - spent_ms) / kMilli)
+                                         : std::nullopt);
+    if (options_.device.is_cpu()) {
+      report.speed_probe_samples_ms.push_back(speed_probe_ms());
+    }
+    iterations_ms.push_back(profile_once(hook, false));
+    spent_ms += iterations_ms.back();
+    if (pass < kBarePasses) {
+      profile_once(hook, true);
+      ++bare_passes;
+    }
+  }
+}
+
+}  // namespace understudy::replayer
