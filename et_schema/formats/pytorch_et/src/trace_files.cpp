@@ -10,11 +10,9 @@
 #include "et_schema/capture/capture_origin.h"
 #include "et_schema/capture/index_uses.h"
 #include "et_schema/json_trace/sniff.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/unpack.h"
+#include "importers.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -38,30 +36,46 @@ Error no_traces(const std::string& path, const TraceSet& set) {
        .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
 }
 
-/// Both can be of one job, but not of one rank: which one counts is the user's to say.
-void refuse_mixture(const std::vector<Trace>& traces, const std::vector<ChakraFile>& files) {
-  if (!traces.empty() && !files.empty()) {
-    throw bad_input(
-        "two formats in one input",
-        {.file = files.front().file,
-         .expected = fmt::format("a PyTorch execution trace, as {}", traces.front().file),
-         .got = "a Chakra trace",
-         .hint = "give the files of one of the formats"});
+/// A file of a trace, not yet of a rank.
+struct ReadFile {
+  const Importer* importer;
+  std::string name;
+  MakeTrace make_trace;
+};
+
+/// By the formats' order in the table.
+bool is_before(const ReadFile& a, const ReadFile& b) {
+  return a.importer < b.importer;
+}
+
+/// Two formats can be of one job, but not of one rank: which one counts is the user's to say.
+void refuse_mixture(const std::vector<ReadFile>& files) {
+  if (files.empty()) {
+    return;
+  }
+  const ReadFile& first = *std::min_element(files.begin(), files.end(), is_before);
+  const ReadFile& other = *std::max_element(files.begin(), files.end(), is_before);
+  if (first.importer != other.importer) {
+    throw bad_input("two formats in one input",
+                    {.file = other.name,
+                     .expected = fmt::format("{}, as {}", first.importer->name, first.name),
+                     .got = other.importer->name,
+                     .hint = "give the files of one of the formats"});
   }
 }
 
 /// The rank of each, which is part of what is made of them, has to be known before.
-void add_chakra_traces(std::vector<ChakraFile>& files, std::vector<Trace>& traces) {
+std::vector<Trace> make_traces(const std::vector<ReadFile>& files) {
   std::vector<std::string> names;
-  for (const ChakraFile& file : files) {
-    names.push_back(file.file);
+  for (const ReadFile& file : files) {
+    names.push_back(file.name);
   }
-  const std::vector<int> ranks =
-      files.size() > 1 ? ranks_from_names(names) : std::vector<int>(files.size(), 0);
+  const std::vector<int> ranks = files.size() > 1 ? ranks_from_names(names) : std::vector<int>{0};
+  std::vector<Trace> traces;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    files[i].rank = ranks[i];
-    traces.push_back(trace_of_chakra(std::move(files[i]), static_cast<std::int64_t>(files.size())));
+    traces.push_back(files[i].make_trace(ranks[i], static_cast<std::int64_t>(files.size())));
   }
+  return traces;
 }
 
 void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
@@ -126,56 +140,48 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   TraceSet set;
   CaptureOrigins origins;
   UsesByStem uses;
-  std::vector<ChakraFile> chakra;
+  std::vector<ReadFile> files;
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
-    const std::size_t before = set.traces.size() + chakra.size();
+    const std::size_t before = files.size();
     read_input_files(path, budget, [&](InputFile&& file) {
       if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
         uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
         budget.keep(file.data.size());
         return;
       }
-      if (starts_as_chakra(file.data)) {
-        chakra.push_back(parse_chakra(file.data, file.name));
-        budget.keep(file.data.size());
+      // What the user names is a trace, or an error that says what it is instead.
+      const Importer* importer = importer_of(file.data);
+      if (importer == nullptr && file.name == path) {
+        importer = importers().data();
+      }
+      if (importer == nullptr) {
+        if (classify_json(file.data) == JsonKind::kKineto) {
+          set.kineto.push_back(file.name);
+        } else {
+          set.others.push_back(file.name);
+          origins.add(file.name, file.data);
+        }
         return;
       }
-      // What the user names is a trace, or an error that says what it is instead.
-      const JsonKind kind = file.name == path ? JsonKind::kTrace : classify_json(file.data);
-      if (kind == JsonKind::kKineto) {
-        set.kineto.push_back(file.name);
-      } else if (kind == JsonKind::kOther) {
-        set.others.push_back(file.name);
-        origins.add(file.name, file.data);
-      } else {
-        set.traces.push_back(parse_trace(file.data, file.name));
-        budget.keep(file.data.size());
-        if (file.name == path) {
-          read_index_uses_beside(path, budget, uses);
-          read_capture_beside(path, budget, origins);
-        }
+      files.push_back({importer, file.name, importer->read(file.data, file.name)});
+      budget.keep(file.data.size());
+      if (file.name == path) {
+        read_index_uses_beside(path, budget, uses);
+        read_capture_beside(path, budget, origins);
       }
     });
-    if (set.traces.size() + chakra.size() == before) {
+    if (files.size() == before) {
       throw no_traces(path, set);
     }
   }
-  refuse_mixture(set.traces, chakra);
-  add_chakra_traces(chakra, set.traces);
+  refuse_mixture(files);
+  set.traces = make_traces(files);
   attach_index_uses(set.traces, uses);
   origins.attach(set.traces);
+  std::sort(set.traces.begin(), set.traces.end(),
+            [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
   if (set.traces.size() > 1) {
-    std::vector<std::string> names;
-    for (const Trace& trace : set.traces) {
-      names.push_back(trace.file);
-    }
-    const std::vector<int> ranks = ranks_from_names(names);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      set.traces[i].rank = ranks[i];
-    }
-    std::sort(set.traces.begin(), set.traces.end(),
-              [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
     check_ranks(set.traces, gaps);
   }
   return set;

@@ -1,0 +1,56 @@
+#include "importers.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "et_schema/chakra/chakra.h"
+#include "et_schema/json_trace/sniff.h"
+#include "et_schema/pytorch_et/chakra_trace.h"
+#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/support/chakra_start.h"
+
+namespace understudy::et_schema {
+namespace {
+
+bool is_pytorch(std::string_view content) {
+  return classify_json(content) == JsonKind::kTrace;
+}
+
+// Traces are move-only; a std::function is copied.
+MakeTrace read_pytorch(std::string_view content, const std::string& file) {
+  const auto read = std::make_shared<Trace>(parse_trace(content, file));
+  return [read](int rank, std::int64_t /*world_size*/) {
+    read->rank = rank;
+    return std::move(*read);
+  };
+}
+
+MakeTrace read_chakra(std::string_view content, const std::string& file) {
+  const auto read = std::make_shared<ChakraFile>(parse_chakra(content, file));
+  return [read](int rank, std::int64_t world_size) {
+    read->rank = rank;
+    return trace_of_chakra(std::move(*read), world_size);
+  };
+}
+
+constexpr std::array kImporters = {
+    Importer{"a PyTorch execution trace", is_pytorch, read_pytorch},
+    Importer{"a Chakra trace", starts_as_chakra, read_chakra},
+};
+
+}  // namespace
+
+std::span<const Importer> importers() {
+  return kImporters;
+}
+
+const Importer* importer_of(std::string_view content) {
+  const auto* found =
+      std::find_if(kImporters.begin(), kImporters.end(),
+                   [&](const Importer& importer) { return importer.recognises(content); });
+  return found == kImporters.end() ? nullptr : found;
+}
+
+}  // namespace understudy::et_schema
