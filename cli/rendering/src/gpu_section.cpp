@@ -41,7 +41,6 @@ std::vector<std::string> row_of(const RankReport& rank) {
 }  // namespace
 
 Section gpu_section(const et_schema::Report& report) {
-  constexpr Alignment kRight = Alignment::kRight;
   TextTable table({{"rank", kRight},
                    {"GPU"},
                    {"SM MHz", kRight},

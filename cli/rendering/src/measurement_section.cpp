@@ -11,8 +11,6 @@ namespace {
 using et_schema::RankReport;
 using et_schema::Report;
 
-constexpr Alignment kRight = Alignment::kRight;
-
 /// What ended the iterations.
 std::string end_text(const RankReport& total) {
   const et_schema::MeasurementUse& use = total.measurement;

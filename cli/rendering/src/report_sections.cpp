@@ -19,8 +19,6 @@ using et_schema::NamedCount;
 using et_schema::RankReport;
 using et_schema::Report;
 
-constexpr Alignment kRight = Alignment::kRight;
-
 std::uint64_t sum(const std::vector<NamedCount>& rows) {
   std::uint64_t total = 0;
   for (const NamedCount& row : rows) {

@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "common/table.h"
 #include "report_text/report_text.h"
 
 namespace understudy::cli {
+
+inline constexpr Alignment kRight = Alignment::kRight;
 
 /// One heading with what stands below it. Left out of the text if the body is empty.
 struct Section {

@@ -10,13 +10,12 @@
 
 #include "common/figures.h"
 #include "common/table.h"
+#include "et_schema/model/report_fields.h"
 
 namespace understudy::cli {
 namespace {
 
 using et_schema::RankReport;
-
-constexpr Alignment kRight = Alignment::kRight;
 
 using Figure = std::optional<double>;
 
@@ -112,17 +111,19 @@ Section counters_section(const RankReport& total) {
     return {};
   }
   TextTable table({{"", kRight}, {""}});
-  table.add({figure_text(counters.cpu_ms) + " ms", "CPU time of all threads"});
-  table.add({figure_text(counters.minor_faults), "minor page faults"});
-  table.add({figure_text(counters.major_faults), "major page faults"});
-  table.add({figure_text(counters.involuntary_switches), "involuntary context switches"});
+  const auto add_figures = [&](bool from_hardware) {
+    for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
+      if (row.from_hardware == from_hardware) {
+        table.add({figure_text(counters.*row.figure) + row.unit, row.text});
+      }
+    }
+  };
+  add_figures(false);
   if (total.measurement.foreign_cpus) {
     table.add({figure_text(total.measurement.foreign_cpus), "CPUs used by others meanwhile"});
   }
   if (counters.instructions) {
-    table.add({figure_text(counters.instructions), "instructions"});
-    table.add({figure_text(counters.cycles), "cycles"});
-    table.add({figure_text(counters.cache_misses), "cache misses"});
+    add_figures(true);
   }
   const std::string hardware =
       counters.instructions ? "" : "  hardware: " + counters.hardware + "\n";

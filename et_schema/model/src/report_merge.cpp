@@ -134,8 +134,8 @@ SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
   };
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     const SystemCounters& counters = ranks[i].counters;
-    for (const auto& [key, figure] : kCounterFigures) {
-      add(total.*figure, counters.*figure);
+    for (const CounterFigure& row : kCounterFigures) {
+      add(total.*row.figure, counters.*row.figure);
     }
   }
   return total;

@@ -11,17 +11,22 @@
 #include <sstream>
 #include <vector>
 
+#include "et_schema/model/report_fields.h"
 #include "et_schema/report/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::cli {
 namespace {
 
-std::string golden(const std::string& name) {
-  std::ifstream file(std::filesystem::path(UNDERSTUDY_TEST_DATA) / name, std::ios::binary);
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+std::string golden(const std::string& name) {
+  return content_of(std::filesystem::path(UNDERSTUDY_TEST_DATA) / name);
 }
 
 TEST(ReportText, OfTwoRanks) {
@@ -211,6 +216,40 @@ TEST(ReportCsv, LeavesWhatIsNotKnownEmpty) {
   const std::string csv = report_to_csv(et_schema::merge({et_schema::RankReport()}, {}, {}));
   EXPECT_NE(csv.find("all,coverage,,,count,\n"), std::string::npos);
   EXPECT_EQ(csv.find("nan,nan"), std::string::npos);
+}
+
+TEST(ReportFields, EachRowOfTheTablesIsInTheDocsAndTheCsv) {
+  std::vector<std::string> keys;
+  const auto add = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      keys.emplace_back(row.key);
+    }
+  };
+  add(et_schema::kCoverageLists);
+  add(et_schema::kCounterFigures);
+  add(et_schema::kPaceCounts);
+  add(et_schema::kPaceFigures);
+  const std::string formats = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
+  const std::string metrics = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "metrics.md");
+  const std::string csv = report_to_csv(et_schema::sample_report(2));
+  for (const std::string& key : keys) {
+    EXPECT_NE(formats.find("`" + key + "`"), std::string::npos) << key;
+    EXPECT_NE(metrics.find("`" + key + "`"), std::string::npos) << key;
+    EXPECT_NE(csv.find(key + ","), std::string::npos) << key;
+  }
+}
+
+TEST(ReportFields, EachCounterIsInTheText) {
+  et_schema::Report report = et_schema::sample_report(2);
+  for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
+    report.total.counters.*row.figure = 12;
+  }
+  const std::string text = report_to_text(report);
+  for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
+    EXPECT_NE(text.find(std::string("12.00") + row.unit + "  " + row.text + "\n"),
+              std::string::npos)
+        << row.key;
+  }
 }
 
 }  // namespace

@@ -146,8 +146,8 @@ PaceUse read_pace(const JsonField& field) {
 
 SystemCounters read_counters(const JsonField& field) {
   SystemCounters counters;
-  for (const auto& [key, figure] : kCounterFigures) {
-    counters.*figure = field.at(key).as_double_or_null();
+  for (const CounterFigure& row : kCounterFigures) {
+    counters.*row.figure = field.at(row.key).as_double_or_null();
   }
   counters.hardware = field.at("hardware").as_text();
   return counters;

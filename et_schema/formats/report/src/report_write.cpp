@@ -141,8 +141,8 @@ Json pace_json(const PaceUse& pace) {
 
 Json counters_json(const SystemCounters& counters) {
   Json json;
-  for (const auto& [key, figure] : kCounterFigures) {
-    json[key] = number(counters.*figure);
+  for (const CounterFigure& row : kCounterFigures) {
+    json[row.key] = number(counters.*row.figure);
   }
   json["hardware"] = counters.hardware;
   return json;

@@ -26,20 +26,24 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
     {"pinned_outputs", "reason", &Coverage::pinned_outputs, false},
 }};
 
-/// One figure of the system's counters and its key.
+/// One figure of the system's counters, its key, and its line in the text. Of a job: the ranks'
+/// sum.
 struct CounterFigure {
   const char* key;
   std::optional<double> SystemCounters::*figure;
+  const char* text;
+  const char* unit = "";
+  bool from_hardware = false;  ///< many machines do not count it
 };
 
 inline constexpr std::array<CounterFigure, 7> kCounterFigures = {{
-    {"cpu_ms", &SystemCounters::cpu_ms},
-    {"minor_faults", &SystemCounters::minor_faults},
-    {"major_faults", &SystemCounters::major_faults},
-    {"involuntary_switches", &SystemCounters::involuntary_switches},
-    {"instructions", &SystemCounters::instructions},
-    {"cycles", &SystemCounters::cycles},
-    {"cache_misses", &SystemCounters::cache_misses},
+    {"cpu_ms", &SystemCounters::cpu_ms, "CPU time of all threads", " ms"},
+    {"minor_faults", &SystemCounters::minor_faults, "minor page faults"},
+    {"major_faults", &SystemCounters::major_faults, "major page faults"},
+    {"involuntary_switches", &SystemCounters::involuntary_switches, "involuntary context switches"},
+    {"instructions", &SystemCounters::instructions, "instructions", "", true},
+    {"cycles", &SystemCounters::cycles, "cycles", "", true},
+    {"cache_misses", &SystemCounters::cache_misses, "cache misses", "", true},
 }};
 
 /// One count or figure of the pace and its key. Reports of before a key lack it.
