@@ -13,3 +13,7 @@ foreach(manifest IN LISTS found)
     message(FATAL_ERROR "fleet_samples/${sample} is replayed by no test: write tests/golden/samples/${sample}.txt")
   endif()
 endforeach()
+# Minutes of a core: what takes longest starts first.
+if(TEST golden.samples.resnet_ddp)
+  set_tests_properties(golden.samples.resnet_ddp PROPERTIES COST 1000)
+endif()
