@@ -95,7 +95,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
              arguments.candidates.push_back(*predictor::candidate_from_string(name));
            }
          },
-         "The kinds of models that are compared (default: all but mlp)")
+         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees, mlp (default: "
+         "all but mlp)")
       ->delimiter(',')
       ->check(CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees", "mlp"})
                   .description(""))

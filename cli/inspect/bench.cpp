@@ -9,7 +9,7 @@
 
 #include "common/json_csv.h"
 #include "common/table.h"
-#include "et_schema/model/lifetimes.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/support/error.h"
 #include "inspect/bench_page.h"
 #include "inspect/render_ops.h"
@@ -51,9 +51,7 @@ ProgramSummary summarise(const Program& program) {
       }
     }
   }
-  for (const et_schema::Storage& storage : program.storages) {
-    summary.external_bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
-  }
+  summary.external_bytes = et_schema::plan_memory(program).external_bytes;
   return summary;
 }
 
@@ -97,14 +95,14 @@ TextTable rank_table(const Bench& bench) {
                    {"instructions", Alignment::kRight},
                    {"slots", Alignment::kRight},
                    {"storages", Alignment::kRight},
-                   {"external bytes", Alignment::kRight}});
+                   {"bytes made before the step", Alignment::kRight}});
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     table.add({fmt::format("{}", rank), schema_of(bench, rank), program.selection.step,
                fmt::format("{}", program.selection.operators),
                fmt::format("{}", program.instructions.size()),
                fmt::format("{}", program.slots.size()), fmt::format("{}", program.storages.size()),
-               fmt::format("{}", summarise(program).external_bytes)});
+               with_commas(summarise(program).external_bytes)});
   }
   return table;
 }
@@ -145,6 +143,9 @@ std::string to_text(const Bench& bench) {
       text += '\n';
       text += table->to_text();
     }
+  }
+  if (losses.empty()) {
+    text += "\nNothing was lost or repaired\n";
   }
   return text;
 }

@@ -73,16 +73,20 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
                  "Costs are those of the models that calibrate wrote")
       ->type_name("FILE")
       ->excludes(recorded);
-  app.add_option("--card", arguments.card, "Of the platform: predict for this card, a JSON file")
+  app.add_option(
+         "--card", arguments.card,
+         "With --platform: predict for a GPU that need not have been measured, by its spec file")
       ->type_name("FILE")
       ->needs("--platform");
   app.add_option("--device", arguments.device,
-                 "Of the platform: predict for its device of this name")
+                 "With --platform: use the models of this measured device")
       ->type_name("NAME")
       ->needs("--platform")
       ->excludes("--card");
-  app.add_option("--threads", arguments.threads,
-                 "Of the platform: threads of operators on a CPU; of a table where it does not say")
+  app.add_option(
+         "--threads", arguments.threads,
+         "With --platform: CPU threads of an operator; with --operators the default for rows "
+         "without a thread count")
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N")
       ->needs("--platform");

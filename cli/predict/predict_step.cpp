@@ -65,6 +65,30 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
   predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
+bool has_communication(const predictor::Job& job) {
+  return std::ranges::any_of(job.programs, [](const et_schema::Program* program) {
+    return std::ranges::any_of(program->instructions, [](const et_schema::Instruction& one) {
+      return one.comm.has_value();
+    });
+  });
+}
+
+std::string world_size_text(const PredictArguments& arguments, const predictor::Job& recorded,
+                            const predictor::Job& job) {
+  std::string text = fmt::format("{} ranks do what {} did, each with its batch", job.world_size(),
+                                 recorded.world_size());
+  if (!has_communication(recorded)) {
+    return text + fmt::format(
+                      "; the benchmark has no communication: the gradient all-reduce that a job of "
+                      "{} ranks adds is NOT in this time",
+                      job.world_size());
+  }
+  return arguments.recorded ? text +
+                                  "; communication grows by nccl-tests' factor, as if all were on "
+                                  "one network"
+                            : text;
+}
+
 /// What the figures rest on beside the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, std::vector<std::string>& texts) {
@@ -81,11 +105,7 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
         "not all ranks of the job are here: each runs alone, the others arrive when it does");
   }
   if (arguments.world_size) {
-    texts.push_back(fmt::format(
-        "{} ranks do what {} did, each with its batch{}", job.world_size(), recorded.world_size(),
-        arguments.recorded
-            ? "; communication grows by nccl-tests' factor, as if all were on one network"
-            : ""));
+    texts.push_back(world_size_text(arguments, recorded, job));
   }
 }
 

@@ -154,13 +154,17 @@ std::string what_is_there(const Job& job) {
 }
 
 [[noreturn]] void refuse_idle(const Job& job, const WhatIf& question) {
+  const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::any_of(program->instructions, is_communication);
+  });
   throw et_schema::usage_error(
       "a what-if that changes nothing",
       {.field = fmt::format("--what-if '{}'", question.text),
-       .expected = "something that the benchmark has: network, host, streams, a regular expression "
-                   "of an operator's name, or one of " +
-                   what_is_there(job),
-       .got = "no instruction of that name",
+       .expected = fmt::format("something that the benchmark has: {}host, streams, a regular "
+                               "expression of an operator's name, or one of {}",
+                               communicates ? "network, " : "", what_is_there(job)),
+       .got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
+                                                        : "no instruction of that name",
        .hint = "`inspect BENCH --ops` lists its operators"});
 }
 

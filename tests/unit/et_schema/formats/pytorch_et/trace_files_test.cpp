@@ -119,6 +119,22 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
           kineto + " and 1 more");
 }
 
+TEST(TraceFilesRefusal, FolderOfJobs) {
+  const TemporaryFolder folder;
+  fs::create_directories(fs::path(folder.path()) / "mlp" / "traces");
+  fs::create_directories(fs::path(folder.path()) / "gpt");
+  EXPECT_EQ(
+      read_error({folder.path()}),
+      "no trace is there\n"
+      "  file:     " +
+          folder.path() +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      none\n"
+          "  hint:     give the folder of one job's traces, perhaps " +
+          (fs::path(folder.path()) / "gpt").string());
+}
+
 TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
   const TemporaryFolder folder;
   const std::string path =
