@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "reader_texts.h"
 
 namespace understudy::et_schema {
 namespace {
 
+namespace fs = std::filesystem;
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 
 std::string small_trace() {
