@@ -66,6 +66,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   };
   predictor::Platform platform;
   platform.operators = predictor::fit_operator_models(read.calls, cards, options);
+  platform.energy = predictor::fit_energy(read.calls, cards, options);
   platform.rows = std::move(read.calls);
   predictor::FittedSections fitted = predictor::fit_sections(sections);
   platform.sections = std::move(fitted.json);

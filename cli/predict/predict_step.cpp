@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -89,6 +90,38 @@ std::string world_size_text(const PredictArguments& arguments, const predictor::
                             : text;
 }
 
+/// The job with another batch size on all ranks, and what that changes.
+struct BatchedJob {
+  std::deque<et_schema::Program> programs;  ///< the job's
+  std::vector<std::string> summary;
+  std::vector<std::string> changes;
+};
+
+BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
+  BatchedJob batched;
+  for (std::size_t i = 0; i < job.programs.size(); ++i) {
+    const auto rank = std::find(job.program_of.begin(), job.program_of.end(), i);
+    const auto number = static_cast<int>(rank - job.program_of.begin());
+    predictor::ScaledBatch scaled = predictor::with_batch_size(*job.programs[i], batch, number);
+    std::uint64_t calls = 0;
+    for (const predictor::BatchChange& change : scaled.changes) {
+      calls += change.count;
+    }
+    batched.summary.push_back(
+        fmt::format("rank {}: {} calls of {} operators have the shapes of batch {} in place of {}; "
+                    "what is recorded "
+                    "of the host, gaps and times of issue, stays",
+                    number, calls, scaled.changes.size(), batch.to, batch.from));
+    for (const predictor::BatchChange& change : scaled.changes) {
+      batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
+                                            change.name, change.before, change.after));
+    }
+    batched.programs.push_back(std::move(scaled.program));
+    job.programs[i] = &batched.programs.back();
+  }
+  return batched;
+}
+
 /// What the figures rest on beside the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, std::vector<std::string>& texts) {
@@ -116,6 +149,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   progress.show("matching the ranks");
   predictor::Job recorded = predictor::job_of(bench);
   recorded.ranks_per_node = arguments.ranks_per_node;
+  const BatchedJob batched =
+      arguments.batch ? take_batch(*arguments.batch, recorded) : BatchedJob();
   const ChosenCosts chosen(arguments, recorded);
   const predictor::Costs& costs = chosen.costs();
   if (arguments.recorded) {
@@ -147,6 +182,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, prediction.assumptions);
+  std::vector<std::string>& texts = prediction.assumptions;
+  texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
+  if (arguments.explain) {
+    texts.insert(texts.end(), batched.changes.begin(), batched.changes.end());
+  }
   if (has_questions) {
     prediction.without_what_if_ms = plain_ms;
     prediction.what_if = std::move(changes);

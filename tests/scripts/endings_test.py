@@ -12,6 +12,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
+            "tests/benchmarks/prediction/seed_mlp_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/emit_study", "tests/benchmarks/compose_study", "tests/fleet/kill_study"]

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "et_schema/support/content_hash.h"
+#include "kernel_load.h"
 
 namespace understudy::predictor {
 namespace {
@@ -191,13 +192,16 @@ Point point_of(const OperatorCall& call, const Card& card) {
   constexpr std::size_t kRowsAt = kConvolutionAt + 11;
   constexpr std::size_t kLayoutAt = kRowsAt + 4;
   static_assert(kLayoutAt == kElementBytesFeature && kLayoutAt + 5 <= kOperatorFeature);
-  static_assert(kFirstCardFeature + 8 == kFeatures);
+  static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
+  static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
   const Work work = work_of(call);
   const et_schema::DType dtype = dtype_of(call);
   const double bytes = bytes_of(work);
   Point point;
   point.compute_ns = work.flops / peak_flops(card, dtype) * kNsPerS;
   point.memory_ns = bytes / card.bandwidth_bytes_per_s * kNsPerS;
+  point.kernels =
+      kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);
   point.op = full_name(call);
   Writer out(point.x);
@@ -218,6 +222,9 @@ Point point_of(const OperatorCall& call, const Card& card) {
   out.at(kRowsAt);
   add_rows(work, card, out);
   add_layout(call, out);
+  out.at(kKernelsFeature);
+  out.add_ln(point.kernels.compute_ns);
+  out.add_ln(point.kernels.memory_ns);
   out.at(kFirstCardFeature);
   add_card(card, out);
   return point;

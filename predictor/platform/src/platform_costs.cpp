@@ -120,6 +120,10 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   return call;
 }
 
+bool has_issue_times(const Program& program) {
+  return program.profile && program.profile->device_events > 0;
+}
+
 PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& device,
                              CostParts parts)
     : platform_(platform),
@@ -151,7 +155,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
   if (parts_.host) {
     return parts_.host(program, instruction);
   }
-  if (instruction.timing) {
+  if (instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
   return prediction.host_ns > 0 ? estimate_of(prediction, prediction.host_ns)
@@ -168,13 +172,8 @@ Estimate PlatformCosts::of_communication(const CommCall& call) const {
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  if (parts_.gap) {
-    return parts_.gap(program, instruction);
-  }
-  if (instruction.timing) {
-    return known(static_cast<double>(instruction.timing->gap_ns), "recorded");
-  }
-  return unmodelled(kUnknownGapNs, "no model of the host");
+  return parts_.gap ? parts_.gap(program, instruction)
+                    : unmodelled(kUnknownGapNs, "no model of the host");
 }
 
 }  // namespace understudy::predictor

@@ -62,9 +62,8 @@ CostParts cost_parts(const Platform& platform, const std::string& host) {
     return parts;
   }
   const HostOverheads* overheads = &*found;
-  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {
-    return instruction.timing ? known(static_cast<double>(instruction.timing->gap_ns), "recorded")
-                              : gap_of(*overheads);
+  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& /*instruction*/) {
+    return gap_of(*overheads);
   };
   if (!overheads->operators.empty()) {
     parts.host = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {

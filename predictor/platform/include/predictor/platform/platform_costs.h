@@ -23,6 +23,10 @@ struct PlatformDevice {
 [[nodiscard]] OperatorCall call_of(const et_schema::Program& program,
                                    const et_schema::Instruction& instruction);
 
+/// Whether recorded host times are those of issuing work to a device: the profile saw such work. On
+/// a host they are those of the work itself.
+[[nodiscard]] bool has_issue_times(const et_schema::Program& program);
+
 /// What models of other rooms answer; what is left empty is answered by bounds, not `modelled`.
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
@@ -32,8 +36,8 @@ struct CostParts {
 };
 
 /// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
-/// Without parts: host times and gaps as recorded in the program, where it has them; communication
-/// by a latency and a bandwidth that any network has.
+/// Without parts: host times as recorded in the program, where it has issue times, a gap that nobody
+/// measured, communication by a latency and a bandwidth that any network has.
 class PlatformCosts final : public Costs {
  public:
   /// `platform` must outlive it. Throws what find_device() throws.

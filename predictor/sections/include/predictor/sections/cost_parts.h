@@ -8,7 +8,7 @@ namespace understudy::predictor {
 
 /// Answers of a platform's sections, for PlatformCosts; what it has no section for stays empty.
 /// - communication: by `collectives`;
-/// - gaps: as recorded in the program, else T1 of `host` ("python", "c++");
+/// - gaps: T1 of `host` ("python", "c++"); recorded ones are RecordedCosts' (recorded_costs.h);
 /// - host times of operators on a card: T2 to T5 of `host` where it knows the operator, else as
 ///   recorded, else what `host`'s median operator takes.
 /// Throws Error (bad input): a damaged section.
