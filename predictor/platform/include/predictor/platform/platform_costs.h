@@ -36,8 +36,8 @@ struct CostParts {
 };
 
 /// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
-/// Without parts: host times as recorded in the program, where it has issue times, a gap that nobody
-/// measured, communication by a latency and a bandwidth that any network has.
+/// Without parts: host times as recorded in the program, where it has issue times, a gap that
+/// nobody measured, communication by a latency and a bandwidth that any network has.
 class PlatformCosts final : public Costs {
  public:
   /// `platform` must outlive it. Throws what find_device() throws.
