@@ -222,9 +222,12 @@ Point point_of(const OperatorCall& call, const Card& card) {
   out.at(kRowsAt);
   add_rows(work, card, out);
   add_layout(call, out);
-  out.at(kKernelsFeature);
-  out.add_ln(point.kernels.compute_ns);
-  out.add_ln(point.kernels.memory_ns);
+  // Elsewhere they are what is among the features already.
+  if (work.is_product) {
+    out.at(kKernelsFeature);
+    out.add_ln(point.kernels.compute_ns);
+    out.add_ln(point.kernels.memory_ns);
+  }
   out.at(kFirstCardFeature);
   add_card(card, out);
   return point;
