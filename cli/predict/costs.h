@@ -9,6 +9,7 @@
 
 #include "predict/arguments.h"
 #include "predictor/platform/platform_costs.h"
+#include "predictor/recorded/page_faults.h"
 #include "predictor/recorded/recorded_costs.h"
 #include "predictor/what_if/world_size.h"
 
@@ -32,9 +33,11 @@ class ChosenCosts {
  private:
   void take_platform(const PredictArguments& arguments, predictor::Job& job);
   void place(const std::string& device, predictor::Job& job);
+  void add_page_faults(const predictor::Job& job, predictor::CostParts& parts);
 
   std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;
+  std::optional<predictor::RecordedPageFaults> faults_;
   std::optional<predictor::ScaledCommunication> scaled_;
   predictor::Platform platform_;
   std::optional<predictor::PlatformCosts> modelled_;

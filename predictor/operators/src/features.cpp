@@ -179,6 +179,8 @@ et_schema::DType dtype_of(const OperatorCall& call) {
   return et_schema::DType::kFloat32;
 }
 
+constexpr const char* kSparseResult = " (sparse)";
+
 }  // namespace
 
 std::string full_name(const OperatorCall& call) {
@@ -203,7 +205,7 @@ Point point_of(const OperatorCall& call, const Card& card) {
   point.kernels =
       kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);
-  point.op = full_name(call);
+  point.op = full_name(call) + (has_sparse_result(call) ? kSparseResult : "");
   Writer out(point.x);
   out.add_ln(work.flops / std::max(bytes, 1.0));
   out.add_ln(point.compute_ns);

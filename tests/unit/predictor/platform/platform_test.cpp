@@ -182,6 +182,59 @@ TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
   const OperatorCost cost = costs.of_operator(program, program.instructions[0]);
   EXPECT_GT(cost.host.ns, 0);
   EXPECT_EQ(cost.device.ns, 0);
+  CostParts parts;
+  parts.page_faults = [](const et_schema::Program&, const et_schema::Instruction&) {
+    return Estimate{1000, 500, 6000, "page faults", false, true};
+  };
+  const OperatorCost faulting =
+      PlatformCosts(platform, {"", 1}, parts).of_operator(program, program.instructions[0]);
+  EXPECT_DOUBLE_EQ(faulting.host.ns, cost.host.ns + 1000);
+  EXPECT_DOUBLE_EQ(faulting.host.low_ns, cost.host.low_ns + 500);
+  EXPECT_DOUBLE_EQ(faulting.host.high_ns, cost.host.high_ns + 6000);
+}
+
+/// A table, the rows of a gradient and where they go, the gradient: sparse as a trace shows it.
+et_schema::Program sparse_update_program() {
+  et_schema::Program program;
+  const auto slot = [&](et_schema::DType dtype, std::vector<std::int64_t> sizes,
+                        std::vector<std::int64_t> strides) {
+    program.storages.emplace_back();
+    et_schema::Slot& made = program.slots.emplace_back();
+    made.storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
+    made.dtype = dtype;
+    made.sizes = std::move(sizes);
+    made.strides = std::move(strides);
+    return et_schema::Argument{
+        et_schema::Argument::SlotRef{static_cast<et_schema::SlotId>(program.slots.size() - 1)}};
+  };
+  const auto table = slot(et_schema::DType::kFloat32, {1000, 16}, {16, 1});
+  const auto indices = slot(et_schema::DType::kInt64, {1, 70}, {70, 1});
+  const auto values = slot(et_schema::DType::kFloat32, {70, 16}, {16, 1});
+  const auto gradient = slot(et_schema::DType::kFloat32, {1000, 16}, {0, 0});
+  program.slots.back().sparse = true;
+  et_schema::Instruction make;
+  make.name = "aten::_sparse_coo_tensor_unsafe";
+  make.args = {indices, values};
+  make.results = {gradient};
+  et_schema::Instruction add;
+  add.name = "aten::add_.Tensor";
+  add.args = {table, gradient};
+  add.results = {table};
+  program.instructions = {make, add};
+  return program;
+}
+
+TEST(PlatformCosts, ASparseGradientIsAddedRowByRow) {
+  et_schema::Program program = sparse_update_program();
+  const OperatorCall call = call_of(program, program.instructions[1]);
+  EXPECT_EQ(call.name, "aten::index_add_");
+  ASSERT_EQ(call.inputs.size(), 3U);
+  EXPECT_EQ(to_string(call.inputs[0]), "float32[1000,16]");
+  EXPECT_EQ(to_string(call.inputs[1]), "int64[70]");
+  EXPECT_EQ(to_string(call.inputs[2]), "float32[70,16]");
+  EXPECT_EQ(to_string(call.outputs.at(0)), "float32[1000,16]");
+  program.slots.back().sparse = false;
+  EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_");
 }
 
 TEST(PlatformCosts, RecordedHostTimesAreTakenWhereADeviceDidTheWork) {

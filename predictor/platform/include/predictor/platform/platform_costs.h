@@ -31,6 +31,10 @@ struct PlatformDevice {
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
   std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> gap = {};
+  /// Of an operator on a host: what the page faults take that it meets there. Measured calls meet
+  /// none: their results lie where those of the call before lay. Without it: nothing.
+  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> page_faults =
+      {};
   /// Of an operator on a card: the issuing thread's time.
   std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> host = {};
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "predictor/platform/platform_costs.h"
@@ -13,5 +14,9 @@ namespace understudy::predictor {
 ///   recorded, else what `host`'s median operator takes.
 /// Throws Error (bad input): a damaged section.
 [[nodiscard]] CostParts cost_parts(const Platform& platform, const std::string& host = "python");
+
+/// What `calibrate` measured of the first touch of a page, where it measured the machine. Throws
+/// Error (bad input): a damaged section.
+[[nodiscard]] std::optional<double> page_fault_ns(const Platform& platform);
 
 }  // namespace understudy::predictor
