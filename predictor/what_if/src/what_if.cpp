@@ -24,11 +24,11 @@ using et_schema::Program;
 
 constexpr double kLargestFactor = 1e6;
 constexpr std::size_t kLongestText = 200;
-constexpr std::array<std::string_view, 19> kClasses = {
+constexpr std::array<std::string_view, 20> kClasses = {
     "matmul",    "convolution", "attention",     "normalization", "recurrent",
     "embedding", "pooling",     "optimizer",     "loss",          "softmax",
     "reduction", "copy",        "view",          "allocation",    "index",
-    "random",    "sort",        "communication", "elementwise"};
+    "random",    "sort",        "communication", "compiled",      "elementwise"};
 
 [[noreturn]] void refuse(std::string_view text, std::string expected, std::string got) {
   throw et_schema::usage_error(
