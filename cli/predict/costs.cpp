@@ -98,9 +98,12 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
   constexpr double kLeast = 0.5;
   constexpr double kMost = 6;
   const std::optional<double> ns = predictor::page_fault_ns(platform_);
+  if (!ns) {
+    return;
+  }
   faults_.emplace(job);
   const double faults = faults_->of_step(*job.programs.front());
-  if (!ns || faults == 0) {
+  if (faults == 0) {
     return;
   }
   parts.page_faults = [this, each = *ns](const et_schema::Program& program,

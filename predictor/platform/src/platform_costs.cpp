@@ -71,8 +71,9 @@ bool makes(const Instruction& instruction, et_schema::SlotId slot) {
 std::optional<TensorLayout> values_of(const Program& program, et_schema::SlotId sparse) {
   for (const Instruction& instruction : program.instructions) {
     std::vector<TensorLayout> all;
-    if (instruction.name.starts_with("aten::_sparse_coo_tensor") && makes(instruction, sparse)) {
-      all = layouts(program, {instruction.args.begin() + 1, instruction.args.begin() + 2});
+    if (instruction.name.starts_with("aten::_sparse_coo_tensor") && slot_of(instruction, 1) &&
+        makes(instruction, sparse)) {
+      all = layouts(program, {instruction.args[1]});
     } else if (instruction.name == "aten::_values" && slot_of(instruction, 0) == sparse) {
       all = layouts(program, instruction.results);
     }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "batch_rules.h"
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::predictor {
@@ -26,39 +27,12 @@ using et_schema::SlotId;
 
 constexpr const char* kSummary = "the batch size cannot be changed";
 
-/// Which arguments a schema says that the operator writes: "Tensor(a!) self".
-std::vector<bool> written_arguments(std::string_view schema) {
-  std::vector<bool> written;
-  const std::size_t begin = std::min(schema.find('('), schema.size());
-  int depth = 0;
-  std::size_t from = begin + 1;
-  for (std::size_t at = begin; at < schema.size(); ++at) {
-    const char c = schema[at];
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    const bool ends = depth == 0;
-    if ((c == ',' && depth == 1) || ends) {
-      const std::string_view parameter = schema.substr(from, at - from);
-      if (parameter.find_first_not_of(" *") != std::string_view::npos) {
-        written.push_back(parameter.find('!') != std::string_view::npos);
-      }
-      from = at + 1;
-    }
-    if (ends) {
-      break;
-    }
-  }
-  return written;
-}
-
 /// Slots of other storages come from outside as they are: data, constants.
 std::set<et_schema::StorageId> written_storages(const Program& program) {
   std::set<et_schema::StorageId> storages;
   for (const Instruction& instruction : program.instructions) {
-    const std::vector<bool> written = instruction.schema
-                                          ? written_arguments(program.schemas[*instruction.schema])
-                                          : std::vector<bool>();
-    for (std::size_t i = 0; i < std::min(written.size(), instruction.args.size()); ++i) {
-      if (written[i]) {
+    for (std::size_t i = 0; instruction.schema && i < instruction.args.size(); ++i) {
+      if (et_schema::argument_is_written(program.schemas[*instruction.schema], i)) {
         et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
           storages.insert(program.slots[slot].storage);
         });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "predictor/flow/host_waits.h"
+
 namespace understudy::predictor {
 
 using et_schema::Device;
@@ -10,9 +12,8 @@ using et_schema::DeviceType;
 using et_schema::Storage;
 
 bool is_on_host(const et_schema::Program& program) {
-  return std::ranges::none_of(program.storages, [](const Storage& storage) {
-    return storage.device.type == DeviceType::kCuda || storage.device.type == DeviceType::kOther;
-  });
+  return std::ranges::none_of(
+      program.storages, [](const Storage& storage) { return is_accelerator(storage.device); });
 }
 
 et_schema::Program placed_on_device(et_schema::Program program) {

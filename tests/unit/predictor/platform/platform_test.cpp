@@ -235,6 +235,9 @@ TEST(PlatformCosts, ASparseGradientIsAddedRowByRow) {
   EXPECT_EQ(to_string(call.outputs.at(0)), "float32[1000,16]");
   program.slots.back().sparse = false;
   EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_");
+  program.slots.back().sparse = true;
+  program.instructions[0].args.pop_back();
+  EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_") << "no rows are told";
 }
 
 TEST(PlatformCosts, RecordedHostTimesAreTakenWhereADeviceDidTheWork) {

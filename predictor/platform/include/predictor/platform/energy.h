@@ -22,11 +22,11 @@ struct EnergyPrediction {
   double high_joules = 0;
 };
 
-/// Energy of single operators, modelled as their time is: each device's energies over its typical
-/// power are times, which the same candidates are fitted to.
+/// Energy of single operators, modelled as their time is: each device's energies over a low
+/// power of it are times, which the same candidates are fitted to.
 struct EnergyModels {
   OperatorModels operators;
-  std::map<DeviceKey, double> watts;  ///< median over a device's rows, of energy over time
+  std::map<DeviceKey, double> watts;  ///< of 19 in 20 of a device's rows energy over time is more
 
   /// Null for a device whose energy was not measured, and for what has no model there.
   [[nodiscard]] std::optional<EnergyPrediction> predict(const OperatorCall& call,
