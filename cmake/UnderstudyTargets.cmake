@@ -4,11 +4,9 @@
 include(GNUInstallDirs)
 
 add_library(understudy_options INTERFACE)
-# Where sources are compiled together, a name of one file may hide one that another file has to itself.
-set(_shadow "$<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>")
 target_compile_features(understudy_options INTERFACE cxx_std_20)
 target_compile_options(understudy_options INTERFACE
-  -Wall -Wextra -Wpedantic ${_shadow} -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wsign-conversion
   -Woverloaded-virtual -Werror)
 # No path of the build in what is built: neither in debug information nor in messages.
 target_compile_options(understudy_options INTERFACE
@@ -49,15 +47,6 @@ function(understudy_library name)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:understudy_options> ${arg_PRIVATE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
-endfunction()
-
-# understudy_compile_together(TARGET)
-# Its sources are compiled a dozen at a time, so that headers are read once for all of them: the names in
-# their unnamed namespaces must differ. Programs are; under the sanitizers all is.
-function(understudy_compile_together target)
-  if(UNDERSTUDY_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
 endfunction()
 
 # understudy_rooms(LIBRARY folder…)

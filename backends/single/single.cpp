@@ -11,7 +11,6 @@
 #include "backends/check_call.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/version.h"
 
 namespace understudy::backends {
 
@@ -80,7 +79,7 @@ class SingleBackend : public Backend {
   }
 
   [[nodiscard]] std::string name() const override { return "single"; }
-  [[nodiscard]] std::string version() const override { return et_schema::kToolVersion; }
+  [[nodiscard]] std::string version() const override { return {}; }  // a report has the tool's
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 1; }
   [[nodiscard]] std::string host() const override {

@@ -134,7 +134,9 @@ void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
                "With --for: all other operators, too; without it they are measured anyway");
   add_budget_option(app, arguments);
   add_error_option(app, arguments);
-  app.add_option("--only", arguments.only, "Measure operators of this class alone")
+  app.add_option("--only", arguments.only,
+                 fmt::format("Measure operators of this class alone: {}",
+                             fmt::join(calibrator::area_classes(), ", ")))
       ->check(CLI::IsMember(calibrator::area_classes()).description(""))
       ->type_name("CLASS");
   app.add_option("--threads", arguments.threads,

@@ -66,6 +66,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   };
   predictor::Platform platform;
   platform.operators = predictor::fit_operator_models(read.calls, cards, options);
+  platform.energy = predictor::fit_energy(read.calls, cards, options);
   platform.rows = std::move(read.calls);
   predictor::FittedSections fitted = predictor::fit_sections(sections);
   platform.sections = std::move(fitted.json);
@@ -95,7 +96,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
              arguments.candidates.push_back(*predictor::candidate_from_string(name));
            }
          },
-         "The kinds of models that are compared (default: all but mlp)")
+         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees, mlp (default: "
+         "all but mlp)")
       ->delimiter(',')
       ->check(CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees", "mlp"})
                   .description(""))

@@ -88,22 +88,15 @@ TextTable section_models(const std::vector<predictor::SectionModel>& models) {
                    {"worst %", Alignment::kRight},
                    {"bias %", Alignment::kRight}});
   for (const predictor::SectionModel& model : models) {
-    const predictor::ErrorSummary& errors = model.left_out;
+    const Errors& errors = model.left_out;
     const auto shown = [&](double share) {
       return errors.n > 0 ? percent(share) : std::string("-");
     };
     table.add({model.section, model.covers, with_commas(model.rows), model.model,
-               shown(errors.mean), shown(errors.geometric), shown(errors.max), shown(errors.bias)});
+               shown(errors.mean), shown(errors.geometric), shown(errors.worst),
+               shown(errors.bias)});
   }
   return table;
-}
-
-nlohmann::ordered_json json_of(const predictor::ErrorSummary& errors) {
-  return {{"n", errors.n},
-          {"mean", errors.mean},
-          {"geometric", errors.geometric},
-          {"worst", errors.max},
-          {"bias", errors.bias}};
 }
 
 nlohmann::ordered_json json_of(const Errors& errors) {

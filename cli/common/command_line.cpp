@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -50,14 +51,27 @@ void refuse_unknown(const CLI::App& app) {
   }
 }
 
+/// A type of several words names each value: CLI11's " x 2" behind it would say it again.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string again = fmt::format(" x {}", option->get_expected());
+    const std::size_t at = text.find(again);
+    if (option->get_type_name().find(' ') != std::string::npos && at != std::string::npos) {
+      text.erase(at, again.size());
+    }
+    return text;
+  }
+};
+
 std::string statuses_of(const ProgramText& text) {
   return fmt::format(
       "  0   {}\n"
       "  1   {}\n"
-      "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
-      "library)\n"
-      "  65  an input file that is not right\n"
-      "  70  a bug of Understudy's\n"
+      "  2   usage error: wrong flags, or a world size, benchmark or library that does not match\n"
+      "  65  an input file is missing or invalid\n"
+      "  70  internal error (a bug)\n"
       "{}",
       text.success, text.failure, text.more_statuses);
 }
@@ -70,7 +84,9 @@ std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
   app->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
   // Refused by parse_arguments(), which knows what was meant.
   app->allow_extras();
-  app->get_formatter()->column_width(32);
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(32);
+  app->formatter(formatter);
   return app;
 }
 

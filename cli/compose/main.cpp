@@ -28,7 +28,9 @@ constexpr const char* kExamples =
     "says\n"
     "  compose plan.yaml --list                   what its pieces read and make, to write wires\n"
     "  compose --fit ads.et:0.3 --fit llm.et:0.7 --minutes 2 -o mix.et\n"
-    "                                             the smallest mix with these shares of the time\n"
+    "                                             the smallest mix whose time by operator class "
+    "is\n"
+    "                                             that of these shares\n"
     "  compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et\n"
     "                                             one family of operators, with a job's shapes\n";
 
@@ -76,8 +78,11 @@ Arguments read_arguments(int argc, char** argv) {
                              .failure = "the benchmark could not be written"});
   app->add_option("PLAN", arguments.plan, "A plan (docs/compose.md)")->type_name("FILE");
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
-  app->add_option("--fit", arguments.fit,
-                  "A benchmark or traces and its share of the mix's time; give it for each part")
+  app->add_option(
+         "--fit", arguments.fit,
+         "A benchmark or traces and its share of the time (shares add up to 1); give it for each "
+         "part. The mix's time by operator class is that of these shares; the parts' own "
+         "shares may differ")
       ->allow_extra_args(false)
       ->type_name("PATH:SHARE");
   app->add_option("--minutes", arguments.minutes,

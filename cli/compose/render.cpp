@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +19,7 @@ using et_schema::Bench;
 using et_schema::Origin;
 
 constexpr double kNsPerMs = 1e6;
+constexpr double kShareApart = 0.01;  // what a reader would take for another mix
 
 struct PieceSum {
   std::uint64_t occurrences = 0;
@@ -46,12 +49,26 @@ std::string fit_text(const composer::Fit& fit) {
       "\nFitted: {:.3f} ms recorded an iteration, {:.3f} % of its time in other classes than "
       "asked\n",
       fit.iteration_ms, fit.distance * kPercent);
-  TextTable parts({{"part"}, {"steps", Alignment::kRight}, {"share of time", Alignment::kRight}});
+  TextTable parts({{"part"},
+                   {"steps", Alignment::kRight},
+                   {"share of time asked", Alignment::kRight},
+                   {"got", Alignment::kRight}});
+  double most_apart = 0;
   for (std::size_t i = 0; i < fit.steps.size(); ++i) {
+    most_apart = std::max(most_apart, std::abs(fit.shares[i] - fit.asked_shares[i]));
     parts.add({fit.plan.sources[i].path, with_commas(fit.steps[i]),
+               fmt::format("{:.2f} %", fit.asked_shares[i] * kPercent),
                fmt::format("{:.2f} %", fit.shares[i] * kPercent)});
   }
-  text += parts.to_text() + "\n";
+  text += parts.to_text();
+  if (most_apart >= kShareApart) {
+    text += fmt::format(
+        "  WARNING: the parts' shares are up to {:.1f} points from those asked; a lower "
+        "--tolerance "
+        "looks for a nearer mix, a plan sets the steps itself\n",
+        most_apart * kPercent);
+  }
+  text += '\n';
   TextTable classes({{"class"}, {"asked", Alignment::kRight}, {"got", Alignment::kRight}});
   for (const auto& [name, share] : fit.asked) {
     const auto got = fit.got.find(name);
@@ -75,9 +92,13 @@ nlohmann::ordered_json document_of(const Bench& bench, const std::string& path, 
                                      {"world_size", bench.world_size()},
                                      {"pieces", std::move(pieces)}};
   if (fit) {
-    document["fit"] = {{"distance", fit->distance}, {"iteration_ms", fit->iteration_ms},
-                       {"steps", fit->steps},       {"shares", fit->shares},
-                       {"asked", fit->asked},       {"got", fit->got}};
+    document["fit"] = {{"distance", fit->distance},
+                       {"iteration_ms", fit->iteration_ms},
+                       {"steps", fit->steps},
+                       {"asked_shares", fit->asked_shares},
+                       {"shares", fit->shares},
+                       {"asked", fit->asked},
+                       {"got", fit->got}};
   }
   return document;
 }

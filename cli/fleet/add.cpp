@@ -58,7 +58,7 @@ AddArguments read_add_arguments(int argc, char** argv) {
   return arguments;
 }
 
-std::map<std::string, std::string> tags_of(const std::vector<std::string>& texts) {
+std::map<std::string, std::string> read_tags(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> tags;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
@@ -85,7 +85,7 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   for (fleet::Job& job : jobs) {
     job.name = arguments.name.empty() ? job.name : arguments.name;
     job.weight = arguments.weight;
-    job.tags = tags_of(arguments.tags);
+    job.tags = read_tags(arguments.tags);
     job.flags = words_of(arguments.flags);
   }
   return jobs;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "common/figures.h"
@@ -115,7 +116,7 @@ void complete(NightlyArguments& arguments, bool is_known_jobs) {
   }
   const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
   night.store = store_folder(*connection, night.store);
-  night.tools = find_tools(!night.replay.generate_only);
+  night.tools = find_tools(!night.replay.generate_only && arguments.only != fleet::kGenerateWork);
 }
 
 NightlyArguments read_nightly(int argc, char** argv) {
@@ -201,6 +202,8 @@ std::string rendered(const std::string& summary, Format format) {
 
 int fleet_nightly(int argc, char** argv) {
   const NightlyArguments arguments = read_nightly(argc, argv);
+  const std::string logs = slurm_logs(arguments.night);
+  const std::string for_slurm = "waiting for Slurm, whose jobs write to " + logs;
   Progress progress;
   if (arguments.quiet) {
     progress.silence();
@@ -209,7 +212,8 @@ int fleet_nightly(int argc, char** argv) {
   if (arguments.engine == "slurm") {
     progress.tick();
     summary = fleet::run_night_elsewhere(arguments.night, [&] {
-      progress.show("waiting for Slurm");
+      std::filesystem::create_directories(logs);
+      progress.show(for_slurm);
       run_on_slurm(slurm_commands(arguments.night, arguments.slurm, own_program()));
     });
   } else {

@@ -32,9 +32,11 @@ std::string worker_line(const fleet::NightOptions& options, const std::string& p
 }
 
 std::vector<std::string> array_of(std::size_t workers, const SlurmOptions& slurm,
-                                  const std::string& name, const std::vector<std::string>& more) {
+                                  const std::string& logs, const std::string& name,
+                                  const std::vector<std::string>& more) {
   std::vector<std::string> words = {"sbatch", "--wait", "--job-name=" + name,
-                                    fmt::format("--array=1-{}", workers), "--output=/dev/null"};
+                                    fmt::format("--array=1-{}", workers),
+                                    "--output=" + logs + "/%x-%A_%a.txt"};
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), slurm.flags.begin(), slurm.flags.end());
   return words;
@@ -46,17 +48,22 @@ std::vector<std::vector<std::string>> slurm_commands(const fleet::NightOptions& 
                                                      const SlurmOptions& slurm,
                                                      const std::string& program) {
   std::vector<std::vector<std::string>> commands;
+  const std::string logs = slurm_logs(options);
   std::vector<std::string> generate =
-      array_of(options.jobs, slurm, "fleet-generate", {"--ntasks=1", "--cpus-per-task=1"});
+      array_of(options.jobs, slurm, logs, "fleet-generate", {"--ntasks=1", "--cpus-per-task=1"});
   generate.push_back("--wrap=" + worker_line(options, program, "generate"));
   commands.push_back(std::move(generate));
   if (!options.replay.generate_only) {
     std::vector<std::string> replay =
-        array_of(slurm.replay_nodes, slurm, "fleet-replay", {"--nodes=1", "--exclusive"});
+        array_of(slurm.replay_nodes, slurm, logs, "fleet-replay", {"--nodes=1", "--exclusive"});
     replay.push_back("--wrap=" + worker_line(options, program, "replay"));
     commands.push_back(std::move(replay));
   }
   return commands;
+}
+
+std::string slurm_logs(const fleet::NightOptions& options) {
+  return options.store + "/slurm";
 }
 
 void run_on_slurm(const std::vector<std::vector<std::string>>& commands) {

@@ -14,9 +14,12 @@ struct SlurmOptions {
 };
 
 /// The commands: an array of workers that make benchmarks, then one of workers that replay, a node
-/// each and alone on it. Each returns when its jobs have ended.
+/// each and alone on it. Each returns when its jobs have ended; what they print is in slurm_logs().
 [[nodiscard]] std::vector<std::vector<std::string>> slurm_commands(
     const fleet::NightOptions& options, const SlurmOptions& slurm, const std::string& program);
+
+/// The folder of the workers' output, a file each.
+[[nodiscard]] std::string slurm_logs(const fleet::NightOptions& options);
 
 /// Runs them. Throws Error (failed) where sbatch does not take a job; a worker that fails leaves
 /// its work to others.

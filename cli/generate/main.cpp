@@ -105,7 +105,7 @@ Arguments read_arguments(int argc, char** argv) {
                   "K of ProfilerStep#K, or all (default: the first complete step)");
   CLI::Option* subgraph =
       app->add_option("--subgraph", arguments.options.subgraphs,
-                      "Only what runs below nodes whose name holds this, and its backward pass");
+                      "Only what runs below nodes whose name contains this, and its backward pass");
   app->add_flag(
          "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
          "With --subgraph: without the backward pass of what it takes")
@@ -143,8 +143,8 @@ Arguments read_arguments(int argc, char** argv) {
       ->excludes(profile);
   CLI::Option* keep_names =
       app->add_flag("--keep-names", arguments.keep_names,
-                    "Keep filters and operators of your own in clear in the benchmark's manifest; "
-                    "else their hashes");
+                    "Store filters and the names of custom operators in the manifest as plain text "
+                    "(default: as hashes)");
   CLI::Option* obfuscate =
       app->add_flag("--obfuscate", arguments.obfuscate,
                     "Replace names, texts and exact numbers that do not decide the time; the order "
@@ -156,9 +156,11 @@ Arguments read_arguments(int argc, char** argv) {
          "OUTPUT.names.json)")
       ->type_name("FILE")
       ->needs(obfuscate);
-  app->add_option("--reduce", arguments.reduce,
-                  "Write what repeats once, as loops; recorded times in loops become their means, "
-                  "by which the time of an operator class changes by at most this share")
+  app->add_option(
+         "--reduce", arguments.reduce,
+         "Write repeated instruction sequences once, as loops (smaller file, same replay). "
+         "Recorded times in a loop become their mean; the total of no operator class "
+         "changes by more than SHARE (0.02 = 2 %)")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
   add_blur_option(*app, arguments.shapes_within);
@@ -216,6 +218,20 @@ struct Taken {
   std::string bytes;
 };
 
+void refuse_bench_as_trace(const std::vector<std::string>& paths) {
+  std::error_code error;
+  if (paths.size() == 1 && std::filesystem::is_regular_file(paths[0], error) &&
+      et_schema::is_bench_file(paths[0])) {
+    throw et_schema::bad_input(
+        "no trace is there",
+        {.file = paths[0],
+         .expected =
+             "traces; or a benchmark with --chakra, --emit, --reduce, --shapes-within or --sign",
+         .got = "a benchmark (bench.et)",
+         .hint = "replay runs it; another benchmark is made of the traces that it was made from"});
+  }
+}
+
 Taken read_or_compile(const Arguments& arguments, Progress& progress) {
   const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
                            arguments.reduce || arguments.shapes_within ||
@@ -224,6 +240,7 @@ Taken read_or_compile(const Arguments& arguments, Progress& progress) {
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
                         et_schema::is_bench_file(arguments.paths[0]);
   if (!is_bench) {
+    refuse_bench_as_trace(arguments.paths);
     return {compile_traces(arguments.paths, arguments.options, arguments.profiles, progress), ""};
   }
   refuse_choices(arguments);

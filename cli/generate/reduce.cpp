@@ -7,7 +7,6 @@
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
-namespace {}  // namespace
 
 Reduced reduce(et_schema::Bench& bench, et_schema::BenchWriting writing, double most) {
   Reduced reduced;

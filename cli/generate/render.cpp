@@ -9,8 +9,8 @@
 
 #include "common/json_csv.h"
 #include "common/table.h"
-#include "et_schema/model/lifetimes.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/memory_plan.h"
 #include "generate/blur.h"
 #include "generate/render_profile.h"
 
@@ -19,14 +19,6 @@ namespace {
 
 using et_schema::Bench;
 using et_schema::Program;
-
-std::uint64_t external_bytes(const Program& program) {
-  std::uint64_t bytes = 0;
-  for (const et_schema::Storage& storage : program.storages) {
-    bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
-  }
-  return bytes;
-}
 
 /// A benchmark of older programs may name none.
 et_schema::Source source_of(const Bench& bench, std::size_t rank) {
@@ -42,7 +34,7 @@ TextTable rank_table(const Bench& bench) {
                    {"labels", Alignment::kRight},
                    {"instructions", Alignment::kRight},
                    {"tensors", Alignment::kRight},
-                   {"external_bytes", Alignment::kRight}});
+                   {"bytes made before the step", Alignment::kRight}});
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string& step = program.selection.step;
@@ -51,7 +43,7 @@ TextTable rank_table(const Bench& bench) {
                std::to_string(program.selection.operators),
                std::to_string(program.selection.labels),
                std::to_string(program.instructions.size()), std::to_string(program.slots.size()),
-               std::to_string(external_bytes(program))});
+               with_commas(et_schema::plan_memory(program).external_bytes)});
   }
   return table;
 }
@@ -117,6 +109,13 @@ et_schema::Losses losses_of(const Bench& bench) {
   return losses;
 }
 
+/// What is told of all that was selected from, in a benchmark that was narrowed.
+std::string whole_step_note(const Bench& bench) {
+  const bool is_narrowed =
+      !bench.programs.empty() && !bench.programs.front().selection.filters.empty();
+  return is_narrowed ? " (in the whole step, before filters)" : "";
+}
+
 std::string bench_text(const Generated& made) {
   const Bench& bench = made.bench;
   const std::vector<std::string>& unlinked = made.unlinked;
@@ -132,7 +131,8 @@ std::string bench_text(const Generated& made) {
   }
   const bool is_timed = !bench.programs.empty() && bench.programs.front().profile;
   if (const TextTable opened = opened_table(bench, is_timed); !opened.empty()) {
-    text += "\nOpened: the operators below them are replayed in their place\n" + opened.to_text();
+    text += fmt::format("\nOpened{}: the operators below them are replayed in their place\n{}",
+                        whole_step_note(bench), opened.to_text());
   }
   if (const auto labels = working_labels(bench); !labels.empty()) {
     text += "\nLabels that did work without an operator of their own\n";
@@ -142,7 +142,7 @@ std::string bench_text(const Generated& made) {
     }
     text += table.to_text();
   }
-  text += profiles_text(bench);
+  text += profiles_text(bench, whole_step_note(bench));
   if (!unlinked.empty()) {
     text += fmt::format("\nNot linked: {} profile{} beside the traces, first {}; see --profile\n",
                         unlinked.size(), unlinked.size() == 1 ? "" : "s", unlinked.front());
@@ -187,7 +187,7 @@ nlohmann::ordered_json bench_json(const Generated& made) {
                      {"labels", program.selection.labels},
                      {"instructions", program.instructions.size()},
                      {"tensors", program.slots.size()},
-                     {"external_bytes", external_bytes(program)},
+                     {"external_bytes", et_schema::plan_memory(program).external_bytes},
                      {"opened", std::move(opened)},
                      {"profile", profile_json(program)},
                      {"losses", program.losses.nonzero()}});

@@ -78,12 +78,12 @@ TextTable lost_table(const Bench& bench) {
 
 }  // namespace
 
-std::string profiles_text(const Bench& bench) {
+std::string profiles_text(const Bench& bench, const std::string& note) {
   const TextTable profiles = profile_table(bench);
   if (profiles.empty()) {
     return {};
   }
-  std::string text = "\nRecorded times\n" + profiles.to_text();
+  std::string text = fmt::format("\nRecorded times{}\n{}", note, profiles.to_text());
   if (const TextTable lost = lost_table(bench); !lost.empty()) {
     text += "\nDevice events that no operator can be told to have launched\n" + lost.to_text();
   }

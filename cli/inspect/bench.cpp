@@ -9,7 +9,7 @@
 
 #include "common/json_csv.h"
 #include "common/table.h"
-#include "et_schema/model/lifetimes.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/support/error.h"
 #include "inspect/bench_page.h"
 #include "inspect/render_ops.h"
@@ -51,9 +51,7 @@ ProgramSummary program_summary(const Program& program) {
       }
     }
   }
-  for (const et_schema::Storage& storage : program.storages) {
-    summary.external_bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
-  }
+  summary.external_bytes = et_schema::plan_memory(program).external_bytes;
   return summary;
 }
 
@@ -61,7 +59,7 @@ std::string schema_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank].schema : std::string();
 }
 
-Json document_of(const Bench& bench) {
+Json bench_document(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
@@ -97,19 +95,19 @@ TextTable rank_table(const Bench& bench) {
                    {"instructions", Alignment::kRight},
                    {"slots", Alignment::kRight},
                    {"storages", Alignment::kRight},
-                   {"external bytes", Alignment::kRight}});
+                   {"bytes made before the step", Alignment::kRight}});
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     table.add({fmt::format("{}", rank), schema_of(bench, rank), program.selection.step,
                fmt::format("{}", program.selection.operators),
                fmt::format("{}", program.instructions.size()),
                fmt::format("{}", program.slots.size()), fmt::format("{}", program.storages.size()),
-               fmt::format("{}", program_summary(program).external_bytes)});
+               with_commas(program_summary(program).external_bytes)});
   }
   return table;
 }
 
-std::string to_text(const Bench& bench) {
+std::string bench_text(const Bench& bench) {
   std::string text = fmt::format("benchmark of {} {}, made by Understudy {}\n", bench.world_size(),
                                  bench.world_size() == 1 ? "rank" : "ranks", bench.tool_version);
   if (bench.partial) {
@@ -146,6 +144,9 @@ std::string to_text(const Bench& bench) {
       text += table->to_text();
     }
   }
+  if (losses.empty()) {
+    text += "\nNothing was lost or repaired\n";
+  }
   return text;
 }
 
@@ -165,22 +166,22 @@ std::string render_bench(const Bench& bench, Format format, std::optional<GroupB
   }
   switch (format) {
     case Format::kJson: {
-      Json document = document_of(bench);
+      Json document = bench_document(bench);
       for (std::size_t rank = 0; rank < ops.size(); ++rank) {
         add_ops(document["ranks"][rank], ops[rank], *by);
       }
       return document.dump() + "\n";
     }
     case Format::kCsv:
-      return by ? ops_csv(ops, *by) : json_to_csv(document_of(bench));
+      return by ? ops_csv(ops, *by) : json_to_csv(bench_document(bench));
     case Format::kText:
       break;
   }
-  return to_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
+  return bench_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
 }
 
 std::string bench_as_page(const Bench& bench, const std::string& file) {
-  return pages::to_html(bench_page(bench, file, document_of(bench).dump()));
+  return pages::to_html(bench_page(bench, file, bench_document(bench).dump()));
 }
 
 }  // namespace understudy::cli

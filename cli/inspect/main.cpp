@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/command_line.h"
@@ -37,7 +38,9 @@ constexpr const char* kExamples =
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
-    "  inspect bench.et                        a benchmark: instructions, memory, losses\n"
+    "  inspect bench.et                        a benchmark: instructions, bytes made before the "
+    "step,\n"
+    "                                          opened operators, losses\n"
     "  inspect bench.et --certificate --report out.json\n"
     "                                          hashes, versions, losses, and what a replay "
     "measured\n"
@@ -83,14 +86,14 @@ void add_ops_options(CLI::App& app, Arguments& arguments) {
       ->needs(ops);
   CLI::Option* profile =
       app.add_option("--profile", arguments.profiles.files,
-                     "With --ops: Kineto profiles that give the times, one a rank (default: those "
-                     "of the capture that the traces lie in)")
+                     "With --ops, of traces: Kineto profiles that give the times, one a rank "
+                     "(default: those of the capture that the traces lie in)")
           ->type_name("FILE")
           ->needs(ops);
-  app.add_flag("--no-profile", arguments.profiles.none, "With --ops: without times")
+  app.add_flag("--no-profile", arguments.profiles.none, "With --ops, of traces: without times")
       ->excludes(profile)
       ->needs(ops);
-  app.add_option("--step", arguments.step, "With --ops: times of ProfilerStep#K")
+  app.add_option("--step", arguments.step, "With --ops, of traces: times of ProfilerStep#K")
       ->type_name("K")
       ->needs(ops);
 }
@@ -111,9 +114,11 @@ Arguments read_arguments(int argc, char** argv) {
       ->required();
   add_format_option(*app, arguments.format, arguments.as_page);
   add_ops_options(*app, arguments);
-  app->add_flag("--collectives", arguments.shown.collectives, "Each communication call");
-  app->add_flag("--tensors", arguments.shown.tensors, "Tensors by device and element type");
-  app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth");
+  app->add_flag("--collectives", arguments.shown.collectives,
+                "Each communication call (traces only)");
+  app->add_flag("--tensors", arguments.shown.tensors,
+                "Tensors by device and element type (traces only)");
+  app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
   auto* const memory = app->add_flag("--memory", arguments.memory,
                                      "Live tensors over the step, and the largest at its peak");
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
@@ -190,7 +195,30 @@ bool is_one_benchmark(const std::vector<std::string>& paths) {
          et_schema::is_bench_file(paths[0]);
 }
 
+/// A benchmark holds instructions; nodes, and profiles to link, are of traces.
+void refuse_details_of_benchmark(const Arguments& arguments) {
+  const InspectOptions& shown = arguments.shown;
+  const std::pair<bool, const char*> flags[] = {{shown.tree, "--tree"},
+                                                {shown.tensors, "--tensors"},
+                                                {shown.collectives, "--collectives"},
+                                                {!arguments.profiles.files.empty(), "--profile"},
+                                                {arguments.profiles.none, "--no-profile"},
+                                                {arguments.step.has_value(), "--step"}};
+  for (const auto& [is_given, flag] : flags) {
+    if (is_given) {
+      throw et_schema::usage_error(
+          fmt::format("{} is for traces", flag),
+          {.file = arguments.paths[0],
+           .field = flag,
+           .expected = "traces; of a benchmark --ops, --memory or --certificate",
+           .got = "a benchmark",
+           .hint = "inspect the traces that it was made from"});
+    }
+  }
+}
+
 std::string inspect_bench(const Arguments& arguments) {
+  refuse_details_of_benchmark(arguments);
   const std::string& path = arguments.paths[0];
   const et_schema::Bench bench = et_schema::read_bench(path);
   return arguments.as_page

@@ -28,6 +28,9 @@ constexpr const char* kExamples =
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json --threads 2\n"
     "                                                   by what calibrate measured\n"
+    "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
+    "                                                   with another batch size, and which shapes "
+    "that changes\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
     "                                                   a table of single operators with their "
     "times\n"
@@ -64,7 +67,7 @@ void read_overlap(std::string_view text, predictor::OverlapFactors& factors) {
 }
 
 void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
-                 std::vector<std::string>& what_if) {
+                 std::vector<std::string>& what_if, std::string& batch) {
   app.add_option("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
   CLI::Option* recorded =
       app.add_flag("--recorded", arguments.recorded,
@@ -73,16 +76,20 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
                  "Costs are those of the models that calibrate wrote")
       ->type_name("FILE")
       ->excludes(recorded);
-  app.add_option("--card", arguments.card, "Of the platform: predict for this card, a JSON file")
+  app.add_option(
+         "--card", arguments.card,
+         "With --platform: predict for a GPU that need not have been measured, by its spec file")
       ->type_name("FILE")
       ->needs("--platform");
   app.add_option("--device", arguments.device,
-                 "Of the platform: predict for its device of this name")
+                 "With --platform: use the models of this measured device")
       ->type_name("NAME")
       ->needs("--platform")
       ->excludes("--card");
-  app.add_option("--threads", arguments.threads,
-                 "Of the platform: threads of operators on a CPU; of a table where it does not say")
+  app.add_option(
+         "--threads", arguments.threads,
+         "With --platform: CPU threads of an operator; with --operators the default for rows "
+         "without a thread count")
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N")
       ->needs("--platform");
@@ -92,6 +99,12 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
                  "1' puts a device's work on one stream. Several are applied one after the other")
       ->type_name("QUESTION")
       ->allow_extra_args(false);
+  app.add_option(
+         "--batch", batch,
+         "FROM:TO, such as 64:256: with another batch size than the recorded FROM; --explain "
+         "prints which shapes change. Needs --platform: recorded times are FROM's")
+      ->type_name("SIZES")
+      ->needs("--platform");
   app.add_option("--world-size", arguments.world_size,
                  "A data-parallel job on so many ranks, each with the batch that it has")
       ->check(CLI::Range(1, kMostRanks))
@@ -119,8 +132,8 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
                      "docs/formats.md, or an operator-times file")
           ->type_name("FILE")
           ->needs("--platform");
-  for (const char* of_step : {"BENCH", "--recorded", "--device", "--what-if", "--world-size",
-                              "--report", "--trace", "--explain", "--overlap"}) {
+  for (const char* of_step : {"BENCH", "--recorded", "--device", "--what-if", "--batch",
+                              "--world-size", "--report", "--trace", "--explain", "--overlap"}) {
     operators->excludes(of_step);
   }
   app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
@@ -150,6 +163,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   OperatorsArguments table;
   std::string overlap;
   std::vector<std::string> what_if;
+  std::string batch;
   const auto app = make_app(
       {.name = "predict",
        .description = "Predicts what an iteration of a benchmark takes: threads, streams and ranks "
@@ -157,7 +171,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
                       "single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
-  add_options(*app, arguments, overlap, what_if);
+  add_options(*app, arguments, overlap, what_if, batch);
   add_table_options(*app, table);
   add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
@@ -178,6 +192,9 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   }
   check_step(arguments);
   read_overlap(overlap, arguments.options.overlap);
+  if (!batch.empty()) {
+    arguments.batch = predictor::parse_batch_size(batch);
+  }
   for (const std::string& text : what_if) {
     arguments.what_if.push_back(predictor::parse_what_if(text));
     arguments.options.single_stream |=

@@ -8,6 +8,7 @@
 #include "common/command_line.h"
 #include "predict/operators.h"
 #include "predictor/simulate/simulate.h"
+#include "predictor/what_if/batch.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
@@ -21,6 +22,7 @@ struct PredictArguments {
   std::string device;
   int threads = 0;
   std::vector<predictor::WhatIf> what_if;
+  std::optional<predictor::BatchSize> batch;
   std::optional<int> world_size;
   int ranks_per_node = 8;
   predictor::SimulateOptions options;

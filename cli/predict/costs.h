@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "predict/arguments.h"
 #include "predictor/platform/platform_costs.h"
+#include "predictor/recorded/page_faults.h"
 #include "predictor/recorded/recorded_costs.h"
 #include "predictor/what_if/world_size.h"
 
@@ -16,9 +18,10 @@ namespace understudy::cli {
 /// The costs that the arguments ask for, and what they are made of.
 class ChosenCosts {
  public:
-  /// `job`, as recorded, must outlive it. Throws Error: bad input (the platform file), usage (no
+  /// `job`, as recorded, must outlive it, as must this the job's programs: those of a host lie on
+  /// the platform's device from here on. Throws Error: bad input (the platform file), usage (no
   /// recorded times, no such device).
-  ChosenCosts(const PredictArguments& arguments, const predictor::Job& job);
+  ChosenCosts(const PredictArguments& arguments, predictor::Job& job);
 
   [[nodiscard]] const predictor::Costs& costs() const { return *costs_; }
   /// For the prediction's `platform`.
@@ -28,9 +31,13 @@ class ChosenCosts {
   [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
 
  private:
-  void take_platform(const PredictArguments& arguments);
+  void take_platform(const PredictArguments& arguments, predictor::Job& job);
+  void place(const std::string& device, predictor::Job& job);
+  void add_page_faults(const predictor::Job& job, predictor::CostParts& parts);
 
+  std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;
+  std::optional<predictor::RecordedPageFaults> faults_;
   std::optional<predictor::ScaledCommunication> scaled_;
   predictor::Platform platform_;
   std::optional<predictor::PlatformCosts> modelled_;

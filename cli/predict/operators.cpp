@@ -64,20 +64,32 @@ predictor::DeviceKey device_of(const MeasuredCall& call, const OperatorsArgument
   return predictor::find_device(models, {name, threads});
 }
 
-std::string written(const Asked& asked, const std::vector<predictor::Prediction>& predictions) {
+using Energies = std::vector<std::optional<predictor::EnergyPrediction>>;
+
+/// `energies` is empty where the platform knows none.
+std::string written(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
+                    const Energies& energies) {
   std::string out;
   for (const std::string& title : asked.table.columns) {
     out += predictor::csv_cell(title) + ",";
   }
-  out += "ms,low,high,model,extrapolated,unmodelled\n";
+  out += "ms,low,high,model,extrapolated,unmodelled";
+  out += energies.empty() ? "\n" : ",energy_j,energy_low_j,energy_high_j\n";
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     for (const std::string& cell : asked.table.records[row].cells) {
       out += predictor::csv_cell(cell) + ",";
     }
     const predictor::Prediction& p = predictions[row];
-    out += fmt::format("{:.6g},{:.6g},{:.6g},{},{},{}\n", p.ns / kNsPerMs, p.low_ns / kNsPerMs,
+    out += fmt::format("{:.6g},{:.6g},{:.6g},{},{},{}", p.ns / kNsPerMs, p.low_ns / kNsPerMs,
                        p.high_ns / kNsPerMs, predictor::csv_cell(p.model), p.extrapolated ? 1 : 0,
                        p.modelled ? 0 : 1);
+    if (!energies.empty()) {
+      const auto& energy = energies[row];
+      out += energy ? fmt::format(",{:.6g},{:.6g},{:.6g}", energy->joules, energy->low_joules,
+                                  energy->high_joules)
+                    : ",,,";
+    }
+    out += "\n";
   }
   return out;
 }
@@ -169,12 +181,16 @@ int predict_operators(const OperatorsArguments& arguments) {
   progress.show("predicting");
   std::vector<predictor::Prediction> predictions;
   predictions.reserve(asked.calls.size());
+  Energies energies;
   for (const MeasuredCall& call : asked.calls) {
-    predictions.push_back(platform.operators.predict(
-        call.call, device_of(call, arguments, card_name, platform.operators)));
+    const predictor::DeviceKey device = device_of(call, arguments, card_name, platform.operators);
+    predictions.push_back(platform.operators.predict(call.call, device));
+    if (platform.energy) {
+      energies.push_back(platform.energy->predict(call.call, device));
+    }
   }
   progress.clear();
-  const std::string table = written(asked, predictions);
+  const std::string table = written(asked, predictions, energies);
   if (arguments.output.empty()) {
     print_output(table);
     return kStatusOk;

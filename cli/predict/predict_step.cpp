@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -65,6 +66,61 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
   predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
+bool has_communication(const predictor::Job& job) {
+  return std::ranges::any_of(job.programs, [](const et_schema::Program* program) {
+    return std::ranges::any_of(program->instructions, [](const et_schema::Instruction& one) {
+      return one.comm.has_value();
+    });
+  });
+}
+
+std::string world_size_text(const PredictArguments& arguments, const predictor::Job& recorded,
+                            const predictor::Job& job) {
+  std::string text = fmt::format("{} ranks do what {} did, each with its batch", job.world_size(),
+                                 recorded.world_size());
+  if (!has_communication(recorded)) {
+    return text + fmt::format(
+                      "; the benchmark has no communication: the gradient all-reduce that a job of "
+                      "{} ranks adds is NOT in this time",
+                      job.world_size());
+  }
+  return arguments.recorded ? text +
+                                  "; communication grows by nccl-tests' factor, as if all were on "
+                                  "one network"
+                            : text;
+}
+
+/// The job with another batch size on all ranks, and what that changes.
+struct BatchedJob {
+  std::deque<et_schema::Program> programs;  ///< the job's
+  std::vector<std::string> summary;
+  std::vector<std::string> changes;
+};
+
+BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
+  BatchedJob batched;
+  for (std::size_t i = 0; i < job.programs.size(); ++i) {
+    const auto rank = std::find(job.program_of.begin(), job.program_of.end(), i);
+    const auto number = static_cast<int>(rank - job.program_of.begin());
+    predictor::ScaledBatch scaled = predictor::with_batch_size(*job.programs[i], batch, number);
+    std::uint64_t calls = 0;
+    for (const predictor::BatchChange& change : scaled.changes) {
+      calls += change.count;
+    }
+    batched.summary.push_back(
+        fmt::format("rank {}: {} calls of {} operators have the shapes of batch {} in place of {}; "
+                    "what is recorded of the host, gaps and times of issue, stays",
+                    number, calls, scaled.changes.size(), batch.to, batch.from));
+    for (const predictor::BatchChange& change : scaled.changes) {
+      batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
+                                            change.name, change.before, change.after));
+    }
+    batched.programs.push_back(std::move(scaled.program));
+    job.programs[i] = &batched.programs.back();
+  }
+  return batched;
+}
+
 /// What the figures rest on beside the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, std::vector<std::string>& texts) {
@@ -81,11 +137,7 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
         "not all ranks of the job are here: each runs alone, the others arrive when it does");
   }
   if (arguments.world_size) {
-    texts.push_back(fmt::format(
-        "{} ranks do what {} did, each with its batch{}", job.world_size(), recorded.world_size(),
-        arguments.recorded
-            ? "; communication grows by nccl-tests' factor, as if all were on one network"
-            : ""));
+    texts.push_back(world_size_text(arguments, recorded, job));
   }
 }
 
@@ -96,6 +148,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   progress.show("matching the ranks");
   predictor::Job recorded = predictor::job_of(bench);
   recorded.ranks_per_node = arguments.ranks_per_node;
+  const BatchedJob batched =
+      arguments.batch ? take_batch(*arguments.batch, recorded) : BatchedJob();
   const ChosenCosts chosen(arguments, recorded);
   const predictor::Costs& costs = chosen.costs();
   if (arguments.recorded) {
@@ -127,6 +181,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, prediction.assumptions);
+  std::vector<std::string>& texts = prediction.assumptions;
+  texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
+  if (arguments.explain) {
+    texts.insert(texts.end(), batched.changes.begin(), batched.changes.end());
+  }
   if (has_questions) {
     prediction.without_what_if_ms = plain_ms;
     prediction.what_if = std::move(changes);

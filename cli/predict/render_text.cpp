@@ -62,8 +62,8 @@ std::string breakdown(const Prediction& prediction) {
             percent(parts.exposed_communication, sum)});
   rows.add({"host bound", ms(parts.host_bound), percent(parts.host_bound, sum)});
   rows.add({"idle", ms(parts.idle), percent(parts.idle, sum)});
-  return fmt::format("\nIteration of rank {}, for which the others wait most\n{}",
-                     prediction.slowest_rank, rows.to_text());
+  return fmt::format("\nIteration of rank {}{}\n{}", prediction.slowest_rank,
+                     prediction.world_size == 1 ? "" : ", the slowest", rows.to_text());
 }
 
 std::string ranks(const Prediction& prediction, std::size_t top) {
@@ -76,7 +76,8 @@ std::string ranks(const Prediction& prediction, std::size_t top) {
   std::vector<std::string> titles = {"rank",         "iteration ms", "compute",
                                      "exposed comm", "host bound",   "idle"};
   if (has_steps) {
-    titles.insert(titles.end(), {"recorded step ms", "played", "error", "unprofiled ms", "error"});
+    titles.insert(titles.end(), {"profiled step ms", "simulated", "error", "unprofiled step ms",
+                                 "error of the prediction"});
   }
   TextTable rows = table({}, titles);
   for (std::size_t i = 0; i < std::min(prediction.ranks.size(), top); ++i) {

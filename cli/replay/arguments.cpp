@@ -52,30 +52,37 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option_function<std::string>(
          "--place",
          [&options](const std::string& text) { options.place = replayer::parse_place(text); },
-         "Tensors that were recorded on a CPU: recorded (they stay there) or device (they move to "
-         "--device); a benchmark that was recorded on a CPU alone moves")
+         "Tensors that were recorded on a CPU: recorded (they stay on the CPU) or device (they "
+         "move "
+         "to --device). Default: recorded; a benchmark recorded on CPUs alone moves as a whole")
       ->check(CLI::IsMember({"recorded", "device"}).description(""))
       ->type_name("PLACE");
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
       ->check(between(0, kMostIterations))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--iterations", options.iterations, "Measured iterations, at most")
+  app.add_option(
+         "--iterations", options.iterations,
+         "Measured iterations at most (default: 20; no limit if only --seconds or --until is "
+         "given)")
       ->check(between(1, kMostIterations))
       ->type_name("N");
-  app.add_option("--seconds", options.seconds, "Seconds of measured iterations, at most")
+  app.add_option(
+         "--seconds", options.seconds,
+         "Seconds of measured iterations at most (default: 30; no limit if only --iterations is "
+         "given; 120 with --until)")
       ->check(between(0.001, kMostSeconds))
       ->type_name("S");
   app.add_option("--passes", options.passes,
-                 "Extra timing iterations, in which each operator is timed; else as many as "
-                 "measured, and of 20 or "
-                 "more up to 200 in 2 seconds or as long as these took")
+                 "Timing passes after the measured iterations, in which each operator is timed by "
+                 "itself (default: as many as iterations, for no longer than they took; from 20 "
+                 "iterations on up to 200 passes, for 2 s or as long as the iterations took)")
       ->check(between(1, kMostIterations))
       ->type_name("N");
   app.add_option("--timeout", options.timeout_s,
-                 "Seconds that a rank may make others wait without getting on; else 300 at first, "
-                 "then 20 of "
-                 "the slowest first iteration, 60 or more")
+                 "Seconds without progress of one rank, while others wait for it, after which the "
+                 "job ends (default: 300 until the first iteration is done, then 20 times the "
+                 "slowest rank's first iteration, at least 60)")
       ->check(between(kLeastTimeoutSeconds, kMostSeconds))
       ->type_name("S");
   app.add_option("--threads", options.threads,
@@ -86,7 +93,10 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--seed", options.seed, "Seed of the tensors' content")
       ->type_name("N")
       ->capture_default_str();
-  app.add_flag("--leaves", options.leaves, "Replay what was recorded below each operator");
+  app.add_flag(
+      "--leaves", options.leaves,
+      "Replay the lowest recorded operators in place of those that called them (decomposed; "
+      "less portable)");
   app.add_flag("--continue-on-error", options.continue_on_error,
                "Count an operator that fails as dropped, and go on");
 }
@@ -140,7 +150,8 @@ void add_faults_option(CLI::App& app, replayer::ReplayOptions& options) {
                                         fmt::format("{} is none of recorded, any, a number", text));
            }
          },
-         "Page faults of an iteration: recorded (as many as the original's), any or a number")
+         "Page faults of an iteration: recorded (as many as the original's steps had: the profiled "
+         "ones with --pace asap, else the unprofiled ones), any (leave it to malloc) or a number")
       ->type_name("N")
       ->default_str("recorded");
 }
@@ -175,9 +186,8 @@ void add_until_option(CLI::App& app, replayer::ReplayOptions& options) {
            }
            options.until_percent = percent;
          },
-         "Measure until the median is known to ± this much, or the limit of --seconds (then 120) "
-         "or "
-         "--iterations is met")
+         "Measure until the 95 % interval of the median is within ± X %, at most --seconds (then "
+         "120 by default) or --iterations")
       ->type_name("X%");
 }
 
@@ -208,7 +218,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                                             "took and how much of the original it was.",
                              .examples = kExamples,
                              .failure = "the run failed, or a check: --min-coverage, "
-                                        "--require-steady-clocks",
+                                        "--memory-limit, --require-steady-clocks",
                              .more_statuses = kMoreStatuses});
   app->add_option("BENCH", arguments.input,
                   "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
@@ -221,7 +231,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_until_option(*app, arguments.options);
   app->add_flag_callback(
       "--no-restore", [&arguments] { arguments.options.restores = false; },
-      "Never give tensors their first content back while iterations are measured");
+      "Never reset inputs and weights to their initial values between iterations");
   add_only_option(*app, arguments);
   app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
       ->check(between(0, kMostRanks))

@@ -74,16 +74,17 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
       ->check(CLI::Range(1e-6, 1e9))
       ->type_name("GiB");
   app->add_flag("--cut-any", arguments.cuts_any,
-                "Cut tables in columns also where they fit but hold the others up");
-  app->add_flag("--draw", arguments.draw, "Draw a file of tables and write it to --output");
-  app->add_flag("--heavy", arguments.heavy, "Draw tables of 20 lookups a bag and more");
+                "Also shard tables column-wise that fit, where they hold up the slowest rank");
+  app->add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
+  app->add_flag("--heavy", arguments.heavy,
+                "With --draw: tables with a pooling factor (lookups per sample) of 20 or more");
   app->add_option("--seed", arguments.seed, "Of the random heuristic, and of what is drawn")
       ->type_name("N")
       ->default_str("0");
   app->add_option("-o,--output", arguments.output, "Write the plan to this file, as JSON")
       ->type_name("FILE");
   add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "the result is printed all the same");
+  add_quiet_option(*app, arguments.quiet, "a plan is printed all the same");
   parse_arguments(*app, argc, argv);
   refuse_misfits(arguments);
   return arguments;

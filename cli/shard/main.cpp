@@ -26,6 +26,9 @@ int draw(const ShardArguments& arguments) {
                             .seed = arguments.seed,
                             .memory_bytes = arguments.memory_gib.value_or(0) * kGiB});
   et_schema::write_file_atomically(arguments.output, predictor::to_json(task));
+  if (!arguments.quiet) {
+    print_output(drawn_text(task, arguments.output));
+  }
   return kStatusOk;
 }
 

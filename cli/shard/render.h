@@ -20,6 +20,8 @@ struct Sharding {
   std::vector<predictor::Plan> plans;  ///< the search's first, then the heuristics
 };
 
+/// "tables.json: 47 tables, 52.5 GiB", of tables that were drawn.
+[[nodiscard]] std::string drawn_text(const predictor::ShardTask& task, const std::string& path);
 /// For a person: the plans by time, the chosen one's ranks, what was cut.
 [[nodiscard]] std::string sharding_text(const Sharding& sharding);
 /// The plan (docs/formats.md, "Sharding plan").

@@ -41,17 +41,21 @@ double balance_of(const Plan& plan) {
   return slowest > 0 ? sum / static_cast<double>(plan.rank_times.size()) / slowest : 1;
 }
 
-std::string head_text(const Sharding& sharding) {
+double bytes_of(const predictor::ShardTask& task) {
   double bytes = 0;
-  for (const predictor::NamedTable& table : sharding.task.tables) {
+  for (const predictor::NamedTable& table : task.tables) {
     bytes += table_bytes(table.table);
   }
+  return bytes;
+}
+
+std::string head_text(const Sharding& sharding) {
   const std::string memory = std::isfinite(sharding.memory_bytes)
                                  ? bytes_text(sharding.memory_bytes) + " a rank"
                                  : "not bounded";
   TextTable table({{""}, {""}});
   table.add({"tables", fmt::format("{} of {}, {} in sum", sharding.task.tables.size(),
-                                   sharding.tables_file, bytes_text(bytes))});
+                                   sharding.tables_file, bytes_text(bytes_of(sharding.task)))});
   table.add({"ranks", fmt::format("{}, {} samples each", sharding.ranks,
                                   with_commas(static_cast<std::uint64_t>(sharding.task.batch)))});
   table.add({"memory", memory});
@@ -143,6 +147,11 @@ std::string caveats_text(const Plan& plan) {
 }
 
 }  // namespace
+
+std::string drawn_text(const predictor::ShardTask& task, const std::string& path) {
+  return fmt::format("{}: {} tables, {}\n", path, with_commas(task.tables.size()),
+                     bytes_text(bytes_of(task)));
+}
 
 std::string sharding_text(const Sharding& sharding) {
   const Plan& chosen = sharding.plans.front();

@@ -46,6 +46,13 @@ int run(std::vector<std::string> words) {
     print_output(fmt::format("understudy {}\n", et_schema::kToolVersion));
     return kStatusOk;
   }
+  const bool asks_help = (verb == "completion" && words == std::vector<std::string>{"--help"}) ||
+                         (verb == "completion" && words == std::vector<std::string>{"-h"}) ||
+                         (verb == "help" && words == std::vector<std::string>{"completion"});
+  if (asks_help) {
+    print_output(completion_help_text());
+    return kStatusOk;
+  }
   if (verb == "completion") {
     print_output(std::string(completion_script(words.empty() ? std::string() : words.front())));
     return kStatusOk;

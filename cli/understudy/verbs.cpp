@@ -69,8 +69,8 @@ fs::path find_program(const std::string& verb, const fs::path& folder) {
   std::error_code error;
   const bool is_installed = fs::is_directory(own, error);
   if (is_script(verb) && !is_installed) {
-    refuse(fmt::format("{} is a script, and no part of a build", verb), "an installed package",
-           folder.string(), fmt::format("run scripts/{} of the clone", verb));
+    refuse(fmt::format("{} needs the installed package", verb), "an installed package",
+           "a build tree: " + folder.string(), fmt::format("run scripts/{} of the clone", verb));
   }
   const fs::path program = is_script(verb)                      ? folder / ("understudy-" + verb)
                            : is_installed && verb != kOnThePath ? own / verb
@@ -95,6 +95,8 @@ std::string help_text() {
   text +=
       "  completion  Prints shell completion: bash, zsh or fish\n"
       "  help        Help of all, or of a verb\n"
+      "capture and fidelity are of an installed package; in a clone they are scripts/capture and\n"
+      "scripts/fidelity\n"
       "\nOptions:\n"
       "  -h,--help   Print this help message and exit\n"
       "  --version   Display program version information and exit\n"
@@ -108,6 +110,12 @@ std::string help_text() {
       "\nEXIT STATUS\n"
       "  that of the verb; 2 for a verb that is not known\n";
   return text;
+}
+
+std::string completion_help_text() {
+  return "Usage: understudy completion bash|zsh|fish\n\n"
+         "Prints a shell's completion of verbs, flags and files:\n"
+         "  source <(understudy completion bash)\n";
 }
 
 std::string_view completion_script(const std::string& shell) {

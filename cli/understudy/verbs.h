@@ -22,6 +22,9 @@ namespace understudy::cli {
 /// `understudy --help`.
 [[nodiscard]] std::string help_text();
 
+/// `understudy completion --help`.
+[[nodiscard]] std::string completion_help_text();
+
 /// The script of a shell. Throws et_schema::Error (usage) for a shell that is not known.
 [[nodiscard]] std::string_view completion_script(const std::string& shell);
 

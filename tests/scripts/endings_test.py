@@ -8,13 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
-            "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere",
+            "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere", "tests/compile_times", "scripts/check_headers",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
+            "tests/benchmarks/prediction/seed_mlp_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/fleet/kill_study"]
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/emit_study", "tests/benchmarks/compose_study", "tests/benchmarks/reduce_study", "tests/fleet/kill_study"]
 # Runs a command as it is, with a main() that fails: run_main is told by what then happens.
 BROKEN = """
 import runpy, sys

@@ -6,8 +6,6 @@
 namespace understudy::calibrator {
 namespace {
 
-constexpr const char* kElements = "n:1..8388608";
-constexpr const char* kMatrix = "r:1..8192 c:1..8192";
 constexpr const char* kList = "t:1..200 n:1..1048576";
 constexpr double kOften = 2;
 

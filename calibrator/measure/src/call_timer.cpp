@@ -30,6 +30,8 @@ et_schema::TimedTensor describe(const at::Tensor& tensor) {
   timed.sizes = tensor.sizes().vec();
   if (tensor.layout() == at::kStrided) {
     timed.strides = tensor.strides().vec();
+  } else {
+    timed.strides.assign(timed.sizes.size(), 0);  // as traces show tensors of other layouts
   }
   return timed;
 }

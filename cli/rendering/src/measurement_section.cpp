@@ -41,9 +41,10 @@ std::string restores_text(const et_schema::MeasurementUse& use) {
   }
   const std::string how_often =
       use.restore_every == 0
-          ? "restores of the state: none"
-          : fmt::format("restores of the state: {}, one in {} iterations",
-                        with_commas(use.restores), with_commas(use.restore_every));
+          ? "inputs and weights never reset"
+          : fmt::format("inputs and weights reset {} time{}, every {} iteration{}, untimed",
+                        with_commas(use.restores), use.restores == 1 ? "" : "s",
+                        with_commas(use.restore_every), use.restore_every == 1 ? "" : "s");
   return fmt::format("  {} ({})\n", how_often, use.restore_reason);
 }
 

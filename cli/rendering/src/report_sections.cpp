@@ -42,6 +42,9 @@ Section coverage_section(const Report& report) {
     body += fmt::format("  by recorded time: {}, of it substituted {}; dropped or stubbed {}\n",
                         percent_text(coverage.time), percent_text(coverage.substituted_time),
                         percent_text(coverage.dropped_time));
+    if (report.filters.empty() && coverage.replayed == coverage.selected && *coverage.time < 1) {
+      body += "  the rest is opened operators' own overhead, which is not replayed\n";
+    }
   }
   for (const std::string& filter : report.filters) {
     body += fmt::format("  filter: {}\n", filter);
@@ -149,7 +152,7 @@ Section memory_section(const Report& report) {
   TextTable table({{"", kRight}, {""}});
   table.add({with_bytes(memory.peak_bytes), "peak of all tensors"});
   table.add({with_bytes(memory.live_peak_bytes), "peak of intermediates by their lifetimes"});
-  table.add({with_bytes(memory.external_bytes), "externals, as far as touched"});
+  table.add({with_bytes(memory.external_bytes), "made before the step, as far as touched"});
   return {report.world_size > 1 ? "Memory (the largest rank)" : "Memory", table.to_text()};
 }
 

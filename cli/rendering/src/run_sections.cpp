@@ -54,12 +54,22 @@ Section original_section(const et_schema::Report& report) {
     table.add({what, figure_text(recorded), figure_text(replayed),
                ratio_text(replayed, is_alike ? recorded : std::nullopt)});
   };
-  add("a step that nothing observed", original.unprofiled_ms, total.iteration_ms.median, is_whole);
+  add("the unprofiled step", original.unprofiled_ms, total.iteration_ms.median, is_whole);
   add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
   add("  in operators", original.operators_ms, operators_ms, true);
   add("  between them", is_whole ? rest(original.step_ms, original.operators_ms) : std::nullopt,
       mean(total.gap_samples_ms), is_whole);
   std::string text = table.to_text();
+  if (total.pace.mode == "asap" && is_whole) {
+    text +=
+        "  Without the original's host gaps; --pace recorded is the comparison of whole steps\n";
+  }
+  if (operators_ms && !total.gap_samples_ms.empty()) {
+    text +=
+        "  Operators and gaps are from separate timing passes, one operator at a time: they need "
+        "not "
+        "add up to the iteration\n";
+  }
   if (!is_whole) {
     text += fmt::format(
         "  The replay is a part of the step ({}): operators are held against the same ones\n",

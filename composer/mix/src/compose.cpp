@@ -274,7 +274,8 @@ class RankComposer {
   void note_origin(const Occurrence& occurrence, const PlanPiece& asked, const Bench& bench,
                    std::size_t chosen, int repetition) {
     et_schema::Origin origin;
-    origin.piece = fmt::format("{} of {}", asked.name, asked.source);
+    origin.piece =
+        asked.name == asked.source ? asked.name : fmt::format("{} of {}", asked.name, asked.source);
     origin.occurrence = occurrence.name;
     origin.repetition = static_cast<std::uint64_t>(repetition);
     origin.rank = bench.recorded_rank(chosen);

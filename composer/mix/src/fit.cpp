@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <regex>
@@ -108,13 +109,24 @@ double iteration_ms(const std::vector<Times>& times, const Counts& counts) {
   return ms;
 }
 
+/// The path's last name, by a number apart from those of the sources before.
+std::string source_name(const std::string& path, const std::vector<PlanSource>& before) {
+  const std::filesystem::path place = std::filesystem::path(path).lexically_normal();
+  const std::string name = (place.has_filename() ? place : place.parent_path()).filename().string();
+  std::string unique = name;
+  for (int i = 2; std::ranges::find(before, unique, &PlanSource::name) != before.end(); ++i) {
+    unique = fmt::format("{} ({})", name, i);
+  }
+  return unique;
+}
+
 Plan plan_of(const std::vector<FitPart>& parts, const Counts& counts, int ranks) {
   Plan plan;
   plan.file = "--fit";
   plan.name = "fit";
   plan.ranks = ranks;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string name = fmt::format("part{}", i);
+    const std::string name = source_name(parts[i].path, plan.sources);
     plan.sources.push_back({name, parts[i].path, std::nullopt, "", 0});
     PlanPiece piece;
     piece.name = name;
@@ -134,14 +146,15 @@ Plan plan_of(const std::vector<FitPart>& parts, const Counts& counts, int ranks)
 Fit fit(const std::vector<FitPart>& parts, double minutes, double tolerance, const Load& load) {
   std::vector<Times> times;
   std::vector<double> weights;
+  Fit found;
   int ranks = 1;
   for (const FitPart& part : parts) {
     const Bench bench = load({"", part.path, std::nullopt, "", 0}, "");
     ranks = std::max(ranks, bench.world_size());
     times.push_back(times_of(bench, part.path));
     weights.push_back(part.share / times.back().step_ms);
+    found.asked_shares.push_back(part.share);
   }
-  Fit found;
   found.asked = mixed(times, weights);
   std::optional<Counts> best;
   for (std::uint64_t first = 1; first <= kMostSteps; ++first) {

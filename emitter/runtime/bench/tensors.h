@@ -8,11 +8,13 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/Storage.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "tables.h"
 #include "values.h"
 
 namespace bench {
@@ -113,15 +115,21 @@ class Maker {
     }
     const auto item = static_cast<std::int64_t>(c10::elementSize(layout.dtype));
     bytes = std::max(bytes, extent == 0 ? 0 : (layout.offset + extent) * item);
+    if (place.is_cpu() && bytes >= kMappedBytes) {
+      const c10::Storage memory = map_memory(static_cast<std::size_t>(bytes));
+      const Tensor made = on_storage(memory, layout.dtype, layout.sizes, strides, layout.offset);
+      tables_.emplace_back(made, rule, seed_, id);
+      return made;
+    }
     const Tensor memory = at::empty({bytes}, at::TensorOptions().device(place).dtype(at::kByte));
     return add(id, on_storage(memory.storage(), layout.dtype, layout.sizes, strides, layout.offset),
                std::move(rule));
   }
   /// Another layout of the memory of a tensor that was made before.
   Tensor view(std::uint64_t id, const Tensor& of, const Layout& layout, Rule rule = by_shape()) {
-    return add(
-        id, on_storage(of.storage(), layout.dtype, layout.sizes, strides_of(layout), layout.offset),
-        std::move(rule));
+    const Tensor made =
+        on_storage(of.storage(), layout.dtype, layout.sizes, strides_of(layout), layout.offset);
+    return is_in_table(made) ? made : add(id, made, std::move(rule));
   }
   Tensor view(std::uint64_t id, const Tensor& of, at::ScalarType dtype,
               std::vector<std::int64_t> sizes, Rule rule = by_shape()) {
@@ -133,6 +141,9 @@ class Maker {
     made.unsafeGetTensorImpl()->set_wrapped_number(true);
     return made;
   }
+
+  /// Tables that are mapped on demand: a TableSeeding gives rows their values.
+  [[nodiscard]] std::vector<Table>& tables() { return tables_; }
 
   /// What the step changes, and gets back between iterations.
   void changes(std::vector<Tensor> tensors) { changed_ = std::move(tensors); }
@@ -154,12 +165,18 @@ class Maker {
       if (made.rule.kind != Rule::Kind::kByShape)
         fill(made.tensor, made.rule, seed_, made.id);
     }
+    for (const Table& table : tables_) {
+      table.restore();
+    }
   }
   /// Copies of what changes, and variants of the indices.
   void remember() {
     for (const Tensor& tensor : changed_) {
-      copies_.push_back(bytes_of(tensor).clone());
+      copies_.push_back(is_in_table(tensor) ? Tensor() : bytes_of(tensor).clone());
     }
+    // Tables have values in the rows that the first indices meet.
+    if (!tables_.empty())
+      varying_.clear();
     for (Varying& varying : varying_) {
       for (std::size_t i = kVariants; i-- > 0;) {
         fill_variant(varying.tensor, i);
@@ -170,7 +187,11 @@ class Maker {
   }
   void restore() const {
     for (std::size_t i = 0; i < changed_.size(); ++i) {
-      bytes_of(changed_[i]).copy_(copies_[i]);
+      if (copies_[i].defined())
+        bytes_of(changed_[i]).copy_(copies_[i]);
+    }
+    for (const Table& table : tables_) {
+      table.restore();
     }
   }
   /// The index values of iteration `number`.
@@ -206,6 +227,10 @@ class Maker {
     std::size_t present;
   };
 
+  [[nodiscard]] bool is_in_table(const Tensor& tensor) const {
+    return std::any_of(tables_.begin(), tables_.end(),
+                       [&](const Table& table) { return table.holds(tensor); });
+  }
   static std::vector<std::int64_t> strides_of(const Layout& layout) {
     return layout.strides.empty() ? contiguous_strides(layout.sizes) : layout.strides;
   }
@@ -227,6 +252,7 @@ class Maker {
 
   std::uint64_t seed_;
   std::vector<Made> made_;
+  std::vector<Table> tables_;
   std::vector<Tensor> changed_;
   std::vector<Tensor> copies_;
   std::vector<Varying> varying_;

@@ -368,15 +368,17 @@ class Rounding {
   double smallest_ = 0;
 };
 
+/// Elements first, first + 1, … at `data`.
 template <typename T>
-void store(const Draws& draws, const Rule& rule, T* data, std::int64_t count) {
+void store(const Draws& draws, const Rule& rule, T* data, std::int64_t first, std::int64_t count) {
   if constexpr (std::is_integral_v<T>) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const double whole = draws.integral() ? 0 : std::floor(draws.real(i));
+      const std::int64_t at = first + i;
+      const double whole = draws.integral() ? 0 : std::floor(draws.real(at));
       const std::int64_t number =
-          draws.integral() ? draws.integer(i) : static_cast<std::int64_t>(whole);
+          draws.integral() ? draws.integer(at) : static_cast<std::int64_t>(whole);
       if constexpr (std::is_same_v<T, bool>) {
-        data[i] = draws.integral() ? number != 0 : draws.real(i) != 0;
+        data[i] = draws.integral() ? number != 0 : draws.real(at) != 0;
       } else {
         TORCH_CHECK(std::in_range<T>(number), "a value rule gives ", number, ", which ",
                     c10::CppTypeToScalarType<T>::value, " cannot hold");
@@ -386,18 +388,18 @@ void store(const Draws& draws, const Rule& rule, T* data, std::int64_t count) {
   } else {
     const Rounding<T> rounded(rule);
     for (std::int64_t i = 0; i < count; ++i) {
-      data[i] = rounded(draws.integral() ? static_cast<double>(draws.integer(i)) : draws.real(i));
+      const std::int64_t at = first + i;
+      data[i] = rounded(draws.integral() ? static_cast<double>(draws.integer(at)) : draws.real(at));
     }
   }
 }
 
-inline void store(const Draws& draws, const Rule& rule, const at::Tensor& tensor) {
-  void* const data = tensor.data_ptr();
-  const std::int64_t count = tensor.numel();
+inline void store(const Draws& draws, const Rule& rule, at::ScalarType dtype, void* data,
+                  std::int64_t first, std::int64_t count) {
   const auto as = [&]<typename T>(std::int64_t parts) {
-    store(draws, rule, static_cast<T*>(data), count * parts);
+    store(draws, rule, static_cast<T*>(data), first * parts, count * parts);
   };
-  switch (tensor.scalar_type()) {
+  switch (dtype) {
     case at::kByte:
       return as.operator()<std::uint8_t>(1);
     case at::kChar:
@@ -435,7 +437,7 @@ inline void store(const Draws& draws, const Rule& rule, const at::Tensor& tensor
     case at::kComplexDouble:
       return as.operator()<double>(2);
     default:
-      TORCH_CHECK(false, "no values of type ", tensor.scalar_type());
+      TORCH_CHECK(false, "no values of type ", dtype);
   }
 }
 
@@ -461,11 +463,11 @@ inline void fill(const at::Tensor& tensor, const Rule& asked, std::uint64_t seed
   const at::Tensor target = without_repeats(tensor);
   const Draws draws(rule, seed, stream, target.numel());
   if (target.is_cpu() && target.is_contiguous()) {
-    store(draws, rule, target);
+    store(draws, rule, target.scalar_type(), target.data_ptr(), 0, target.numel());
     return;
   }
   const at::Tensor made = at::empty(target.sizes(), target.options().device(at::kCPU));
-  store(draws, rule, made);
+  store(draws, rule, made.scalar_type(), made.data_ptr(), 0, made.numel());
   target.copy_(made);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace understudy::et_schema {
@@ -112,9 +113,23 @@ bool fits(std::string_view op, std::string_view part) {
   return end == op.size() || op[end] == '_' || op[end] == '.' || (op[end] >= '0' && op[end] <= '9');
 }
 
+/// Kernels that inductor made, and the graphs that hold them.
+bool is_compiled(std::string_view op) {
+  constexpr std::array<std::string_view, 5> kBeginnings = {
+      "cpp_fused", "triton_", "## Call CompiledFxGraph", "CompiledFunction", "Torch-Compiled"};
+  return std::ranges::any_of(kBeginnings,
+                             [&](std::string_view beginning) { return op.starts_with(beginning); });
+}
+
 }  // namespace
 
 std::string_view op_class(std::string_view op) {
+  if (is_compiled(op)) {
+    return "compiled";
+  }
+  if (op == "as_strided") {
+    return "view";  // an alias that the original made outside of any operator
+  }
   if (op.find("::") == std::string_view::npos) {
     return "communication";
   }

@@ -93,6 +93,10 @@ constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_
 
 }  // namespace
 
+bool moves_values(std::string_view op) {
+  return std::ranges::find(kMovers, op, &ValueMover::op) != kMovers.end();
+}
+
 void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
   carry_through(instruction, op);
   carry_positive(instruction, op);

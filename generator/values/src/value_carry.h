@@ -10,6 +10,9 @@
 
 namespace understudy::generator {
 
+/// True of an operator whose result holds its argument's values, in any order.
+[[nodiscard]] bool moves_values(std::string_view op);
+
 /// Carries demands against the flow of data: from an operator's results to its arguments, where it
 /// moves values without changing them, or where what is asked of the result follows from what is
 /// asked of them.

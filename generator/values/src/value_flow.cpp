@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "demands.h"
+#include "drawn.h"
 #include "et_schema/model/assumed.h"
 #include "generator/values/masks.h"
 #include "reuse_rules.h"
@@ -39,7 +41,8 @@ class ValueAssigner {
         captured_(captured),
         demands_(program),
         sparse_counts_(program),
-        carrier_(program, demands_) {}
+        carrier_(program, demands_),
+        drawn_(find_drawn(program)) {}
 
   void assign(const IndexSpread& spread) {
     const std::vector<bool> unwritten = find_unwritten_allocations(program_);
@@ -63,7 +66,7 @@ class ValueAssigner {
       return;
     }
     const std::string_view op = without_overload(instruction.name);
-    if (has_pinned_results(op)) {
+    if (has_pinned_results(op) || draws_structure(instruction, op)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
       // How many elements it gives is data: where that differs in a replay, they are pinned there.
@@ -273,6 +276,39 @@ class ValueAssigner {
     return reads;
   }
 
+  /// Lengths and offsets that the program draws itself decide shapes. They are made as the recorded
+  /// shapes want them, by the operator nearest to the draw that the demand comes to.
+  [[nodiscard]] bool draws_structure(const Instruction& instruction, std::string_view op) const {
+    bool draws = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const Slot& slot = program_.slots[id];
+      const bool is_asked =
+          std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
+            return demand.rule.kind == ValueRuleKind::kLengths ||
+                   demand.rule.kind == ValueRuleKind::kOffsets;
+          });
+      draws |= is_asked && drawn_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+               (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
+    });
+    return draws && !(moves_values(op) && reads_integers(instruction));
+  }
+
+  [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,
+                                         et_schema::StorageId storage) const {
+    bool is_view = false;
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId id) { is_view |= program_.slots[id].storage == storage; });
+    return is_view;
+  }
+
+  [[nodiscard]] bool reads_integers(const Instruction& instruction) const {
+    bool reads = false;
+    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+      reads |= et_schema::is_integral(program_.slots[id].dtype);
+    });
+    return reads;
+  }
+
   void keep_demands_on_results(const Instruction& instruction) {
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       Slot& slot = program_.slots[id];
@@ -324,6 +360,7 @@ class ValueAssigner {
   Demands demands_;
   SparseCounts sparse_counts_;
   ValueCarrier carrier_;
+  std::vector<bool> drawn_;
 };
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace {
 using et_schema::JsonField;
 using nlohmann::ordered_json;
 
-ordered_json errors_json(const ErrorSummary& errors) {
+ordered_json errors_json(const Errors& errors) {
   return {{"n", errors.n},
           {"geometric", errors.geometric},
           {"mean", errors.mean},
-          {"max", errors.max},
+          {"max", errors.worst},
           {"bias", errors.bias}};
 }
 
@@ -108,9 +108,10 @@ int at_least(const JsonField& field, int least) {
   return value;
 }
 
-ErrorSummary read_errors(const JsonField& field) {
-  return {static_cast<std::size_t>(field.at("n").as_uint()), non_negative(field.at("geometric")),
-          non_negative(field.at("mean")), non_negative(field.at("max")), finite(field.at("bias"))};
+Errors read_errors(const JsonField& field) {
+  return {static_cast<std::size_t>(field.at("n").as_uint()), non_negative(field.at("mean")),
+          non_negative(field.at("geometric")), non_negative(field.at("max")),
+          finite(field.at("bias"))};
 }
 
 BandwidthSigmoid read_sigmoid(const JsonField& field) {

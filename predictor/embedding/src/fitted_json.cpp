@@ -23,7 +23,7 @@ ordered_json fit_json(const EmbeddingFit& fit) {
                         {{"n", fit.left_out.n},
                          {"geometric", fit.left_out.geometric},
                          {"mean", fit.left_out.mean},
-                         {"max", fit.left_out.max},
+                         {"max", fit.left_out.worst},
                          {"bias", fit.left_out.bias}}}};
   for (std::size_t i = 0; i < kEmbeddingTerms; ++i) {
     json["ns"][kTermNames[i]] = fit.ns[i];
@@ -55,7 +55,7 @@ EmbeddingFit read_fit(const JsonField& field) {
   const JsonField errors = field.at("left_out");
   const JsonField bias = errors.at("bias");
   fit.left_out = {static_cast<std::size_t>(errors.at("n").as_uint()),
-                  non_negative(errors.at("geometric")), non_negative(errors.at("mean")),
+                  non_negative(errors.at("mean")), non_negative(errors.at("geometric")),
                   non_negative(errors.at("max")), bias.as_double()};
   return fit;
 }

@@ -133,7 +133,8 @@ Estimate SeedEmbeddingCosts::time(double load, Direction direction) const {
   constexpr double kLow = 0.6;
   constexpr double kHigh = 1.8;
   const double ns = dram_us(card_, load) * kNsPerUs;
-  const char* model = direction == Direction::kForward ? "seed forward" : "seed backward";
+  const char* model =
+      direction == Direction::kForward ? "published forward formula" : "published backward formula";
   return {.ns = ns,
           .low_ns = kLow * ns,
           .high_ns = kHigh * ns,

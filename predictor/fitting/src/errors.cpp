@@ -6,39 +6,55 @@
 #include "et_schema/support/assert.h"
 
 namespace understudy::predictor {
+namespace {
 
-ErrorSummary summarize_errors(const std::vector<double>& predicted,
-                              const std::vector<double>& measured) {
-  UNDERSTUDY_ASSERT(predicted.size() == measured.size());
+/// `share_of(i)` is predicted / measured - 1.
+template <typename ShareOf>
+Errors errors_over(std::size_t count, ShareOf&& share_of) {
   // Keeps the logarithm of an exact prediction finite, as the source of the measure does.
   constexpr double kLeast = 4e-4;
-  ErrorSummary summary;
-  summary.n = measured.size();
-  if (measured.empty()) {
-    return summary;
+  Errors errors;
+  errors.n = count;
+  if (count == 0) {
+    return errors;
   }
   double logarithms = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const double error = predicted[i] / measured[i] - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double error = share_of(i);
     logarithms += std::log(std::abs(error) + kLeast);
-    summary.mean += std::abs(error);
-    summary.bias += error;
-    summary.max = std::max(summary.max, std::abs(error));
+    errors.mean += std::abs(error);
+    errors.bias += error;
+    errors.worst = std::max(errors.worst, std::abs(error));
   }
-  const auto n = static_cast<double>(measured.size());
-  summary.geometric = std::exp(logarithms / n);
-  summary.mean /= n;
-  summary.bias /= n;
-  return summary;
+  const auto n = static_cast<double>(count);
+  errors.geometric = std::exp(logarithms / n);
+  errors.mean /= n;
+  errors.bias /= n;
+  return errors;
 }
 
-double conformal_quantile(std::vector<double> scores, double share) {
+}  // namespace
+
+Errors errors_of(const std::vector<double>& residuals) {
+  return errors_over(residuals.size(), [&](std::size_t i) { return std::exp(-residuals[i]) - 1; });
+}
+
+Errors summarize_errors(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  UNDERSTUDY_ASSERT(predicted.size() == measured.size());
+  return errors_over(measured.size(),
+                     [&](std::size_t i) { return predicted[i] / measured[i] - 1; });
+}
+
+double conformal_quantile(std::vector<double> scores, double share, double beyond) {
   if (scores.empty()) {
     return 0;
   }
   std::ranges::sort(scores);
   const double rank = std::ceil(share * static_cast<double>(scores.size() + 1));
-  return scores[std::min(scores.size(), static_cast<std::size_t>(std::max(rank, 1.0))) - 1];
+  if (rank > static_cast<double>(scores.size())) {
+    return scores.back() * beyond;
+  }
+  return scores[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
 }  // namespace understudy::predictor

@@ -49,10 +49,6 @@ Device device_of(const Program& program, SlotId slot) {
   return program.storages[program.slots[slot].storage].device;
 }
 
-bool is_accelerator(const Device& device) {
-  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
-}
-
 /// A mask is turned into numbers, which needs their count; an index on the host is copied first.
 bool has_waiting_index(const Program& program, const Instruction& instruction) {
   for (std::size_t i = 1; i < instruction.args.size(); ++i) {
@@ -98,6 +94,10 @@ bool crosses(const Program& program, const Instruction& instruction) {
 }
 
 }  // namespace
+
+bool is_accelerator(const Device& device) {
+  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
+}
 
 bool touches_device(const Program& program, const Instruction& instruction) {
   bool found = false;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "et_schema/support/content_hash.h"
+#include "kernel_load.h"
 
 namespace understudy::predictor {
 namespace {
@@ -38,10 +39,6 @@ double next_power_of_two(double size) {
   return std::exp2(std::ceil(std::log2(std::max(size, 1.0))));
 }
 
-double size_at(const TensorLayout& tensor, std::size_t index) {
-  return index < tensor.sizes.size() ? static_cast<double>(tensor.sizes[index]) : 1;
-}
-
 void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
   std::array<double, kSizes> sizes{};
   if (work.family == Family::kConvolution && call.inputs.size() > 1) {
@@ -67,14 +64,12 @@ void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
   }
 }
 
-struct Tile {
-  double m, n;
-};
-constexpr std::array<Tile, 5> kTiles = {{{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
+constexpr std::array<Tile, 5> kFeatureTiles = {
+    {{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
 
 /// Tiles are handed to the processors in waves; a part of a wave takes as long as a whole one.
 void add_tiles(const Product& p, const Card& card, Writer& out) {
-  for (const Tile& tile : kTiles) {
+  for (const Tile& tile : kFeatureTiles) {
     const double across = std::ceil(p.m / tile.m);
     const double along = std::ceil(p.n / tile.n);
     const double waves = p.batch * across * along / card.processors;
@@ -178,6 +173,8 @@ et_schema::DType dtype_of(const OperatorCall& call) {
   return et_schema::DType::kFloat32;
 }
 
+constexpr const char* kSparseResult = " (sparse)";
+
 }  // namespace
 
 std::string full_name(const OperatorCall& call) {
@@ -185,21 +182,23 @@ std::string full_name(const OperatorCall& call) {
 }
 
 Point point_of(const OperatorCall& call, const Card& card) {
-  constexpr double kNsPerS = 1e9;
   constexpr std::size_t kProductAt = kFirstSize + 2 * kSizes;
-  constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kTiles.size();
+  constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kFeatureTiles.size();
   constexpr std::size_t kRowsAt = kConvolutionAt + 11;
   constexpr std::size_t kLayoutAt = kRowsAt + 4;
   static_assert(kLayoutAt == kElementBytesFeature && kLayoutAt + 5 <= kOperatorFeature);
-  static_assert(kFirstCardFeature + 8 == kFeatures);
+  static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
+  static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
   const Work work = work_of(call);
   const et_schema::DType dtype = dtype_of(call);
   const double bytes = bytes_of(work);
   Point point;
   point.compute_ns = work.flops / peak_flops(card, dtype) * kNsPerS;
   point.memory_ns = bytes / card.bandwidth_bytes_per_s * kNsPerS;
+  point.kernels =
+      kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);
-  point.op = full_name(call);
+  point.op = full_name(call) + (has_sparse_result(call) ? kSparseResult : "");
   Writer out(point.x);
   out.add_ln(work.flops / std::max(bytes, 1.0));
   out.add_ln(point.compute_ns);
@@ -218,6 +217,12 @@ Point point_of(const OperatorCall& call, const Card& card) {
   out.at(kRowsAt);
   add_rows(work, card, out);
   add_layout(call, out);
+  // Elsewhere they are what is among the features already.
+  if (work.is_product) {
+    out.at(kKernelsFeature);
+    out.add_ln(point.kernels.compute_ns);
+    out.add_ln(point.kernels.memory_ns);
+  }
   out.at(kFirstCardFeature);
   add_card(card, out);
   return point;

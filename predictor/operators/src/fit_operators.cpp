@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kFewestOfSharedCard = 300;  // rows that a card adds something with
 constexpr std::size_t kMostOfSharedCard = 1500;
 constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // below, other cards help
-constexpr std::size_t kSharedTrees = 200;
 
 /// The calls of one device as samples, by operator.
 struct DeviceSamples {
@@ -98,33 +97,23 @@ Samples pooled(const CardsOfGroup& group, std::optional<std::size_t> left_out,
   return all;
 }
 
-TreeOptions shared_trees() {
-  TreeOptions options;
-  options.trees = kSharedTrees;
-  return options;
-}
-
-SharedFit fit_shared_group(const CardsOfGroup& group) {
+SharedFit fit_shared_group(const CardsOfGroup& group, const TreeOptions& trees) {
   SharedFit fit;
   fit.cards = group.names;
   std::vector<Sample> storage;
   std::vector<double> residuals;
   for (std::size_t card = 0; card < group.samples.size(); ++card) {
     const Samples others = pooled(group, card, storage);
-    const auto model =
-        unmeasured_model(fit_shared(others, group.samples.size() - 1, shared_trees()));
-    Samples asked;
+    const auto model = fit_shared(others, group.samples.size() - 1, trees);
     for (const Sample& sample : group.samples[card]) {
-      asked.push_back(&sample);
+      residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
     }
-    const std::vector<double> own = residuals_of(asked, *model);
-    residuals.insert(residuals.end(), own.begin(), own.end());
   }
   fit.errors = errors_of(residuals);
   constexpr double kLeastWidth = 0.1;  // of a card that nobody has tried
   fit.width = std::max(conformal_width(residuals), kLeastWidth);
   const Samples all = pooled(group, std::nullopt, storage);
-  fit.model = fit_shared(all, group.samples.size(), shared_trees());
+  fit.model = fit_shared(all, group.samples.size(), trees);
   fit.range = Range::of(all);
   std::set<std::string> operators;
   for (const Sample* sample : all) {
@@ -152,9 +141,11 @@ class Fitter {
 
   OperatorModels fit() {
     OperatorModels models;
+    TreeOptions shared = options_.trees;
+    shared.trees = std::max(2 * shared.trees / 3, 1);
     for (const auto& [name, group] : shared_groups_) {
       progress(name);
-      models.add(name, fit_shared_group(group));
+      models.add(name, fit_shared_group(group, shared));
     }
     for (const auto& [key, device] : devices_) {
       models.add(key, fit_device(key, device, models));
@@ -199,6 +190,7 @@ class Fitter {
     progress(fmt::format("{}: {}", key.device, name));
     FitOptions fit;
     fit.candidates = options_.candidates;
+    fit.trees = options_.trees;
     const auto shared = models.shared().find(shared_key(key.timed, name));
     const bool is_few = all.size() < kFewestForOwnModel;
     if (is_few && shared != models.shared().end()) {

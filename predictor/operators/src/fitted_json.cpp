@@ -28,7 +28,7 @@ void append_texts(std::string& out, const std::vector<std::string>& texts) {
   out += "]";
 }
 
-void append_floats(std::string& out, const std::array<float, kSizes + 1>& values) {
+void append_size_floats(std::string& out, const std::array<float, kSizes + 1>& values) {
   out += "[";
   for (const float value : values) {
     out += out.back() == '[' ? "" : ",";
@@ -162,9 +162,9 @@ Errors read_errors(const JsonField& field) {
 
 void append_json(std::string& out, const Range& range) {
   out += "{\"low\":";
-  append_floats(out, range.low);
+  append_size_floats(out, range.low);
   out += ",\"high\":";
-  append_floats(out, range.high);
+  append_size_floats(out, range.high);
   out += "}";
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "et_schema/support/assert.h"
 #include "models.h"
@@ -81,6 +82,9 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
     if (samples.size() >= kFewestForTrees / 2) {
       candidates.push_back(Candidate::kTransferredTrees);
     }
+    if (samples.size() >= kFewestForTrees) {
+      candidates.push_back(Candidate::kMean);
+    }
   }
   if (candidates.empty()) {
     candidates.push_back(Candidate::kTwoClock);
@@ -141,7 +145,7 @@ void prefer_transferred(std::vector<Trial>& trials, std::size_t rows) {
   constexpr double kClearlyShare = 0.01;
   const auto transferred = std::ranges::find_if(trials, [](const Trial& trial) {
     return trial.candidate == Candidate::kTransferred ||
-           trial.candidate == Candidate::kTransferredTrees;
+           trial.candidate == Candidate::kTransferredTrees || trial.candidate == Candidate::kMean;
   });
   if (rows >= kFewest || transferred == trials.end()) {
     return;
@@ -169,39 +173,13 @@ void set_widths(const Samples& samples, const Trial* best, const FitOptions& opt
 
 }  // namespace
 
-Errors errors_of(const std::vector<double>& residuals) {
-  constexpr double kGeometricTerm = 4e-4;
-  Errors errors{residuals.size(), 0, 0, 0, 0};
-  if (residuals.empty()) {
-    return errors;
-  }
-  for (const double residual : residuals) {
-    const double error = std::exp(-residual) - 1;
-    errors.mean += std::abs(error);
-    errors.geometric += std::log(std::abs(error) + kGeometricTerm);
-    errors.worst = std::max(errors.worst, std::abs(error));
-    errors.bias += error;
-  }
-  const auto count = static_cast<double>(residuals.size());
-  errors.mean /= count;
-  errors.geometric = std::exp(errors.geometric / count);
-  errors.bias /= count;
-  return errors;
-}
-
 double conformal_width(std::vector<double> residuals, double share) {
   UNDERSTUDY_ASSERT(!residuals.empty());
+  constexpr double kOfTooFew = 1.5;
   for (double& residual : residuals) {
     residual = std::abs(residual);
   }
-  std::ranges::sort(residuals);
-  const auto count = static_cast<double>(residuals.size());
-  const double rank = std::ceil((count + 1) * share);
-  if (rank > count) {
-    // Fewer than the quantile needs: the largest, and half as much again.
-    return residuals.back() * 1.5;
-  }
-  return residuals[static_cast<std::size_t>(rank) - 1];
+  return conformal_quantile(std::move(residuals), share, kOfTooFew);
 }
 
 Range Range::of(const Samples& samples) {

@@ -216,6 +216,15 @@ void TreesModel::append_json(std::string& out) const {
   out += "}";
 }
 
+void MeanModel::append_json(std::string& out) const {
+  begin(out, kind());
+  out += ",\"of\":[";
+  first_->append_json(out);
+  out += ",";
+  second_->append_json(out);
+  out += "]}";
+}
+
 void TransferredModel::append_json(std::string& out) const {
   begin(out, kind());
   out += ",\"base\":";
@@ -264,8 +273,10 @@ void MlpModel::append_json(std::string& out) const {
 }
 
 void append_json(std::string& out, const SharedModel& shared) {
-  out += "{\"mean\":";
-  append_base(out, shared.mean);
+  out += "{\"wide\":";
+  append_base(out, shared.wide);
+  out += ",\"narrow\":";
+  append_base(out, shared.narrow);
   out += ",\"operators\":";
   append_codes(out, shared.codes);
   out += ",\"trees\":";
@@ -275,11 +286,32 @@ void append_json(std::string& out, const SharedModel& shared) {
 
 std::shared_ptr<const SharedModel> read_shared_model(const JsonField& field) {
   auto shared = std::make_shared<SharedModel>();
-  shared->mean = read_base(field.at("mean"));
+  shared->wide = read_base(field.at("wide"));
+  shared->narrow = read_base(field.at("narrow"));
   shared->codes = read_codes(field.at("operators"));
   shared->trees = read_trees(field.at("trees"));
   return shared;
 }
+
+namespace {
+
+std::unique_ptr<CallModel> read_mean(const JsonField& field,
+                                     const std::shared_ptr<const SharedModel>& shared) {
+  const JsonField of = field.at("of");
+  std::vector<std::unique_ptr<CallModel>> models;
+  for (const JsonField& model : of.items()) {
+    if (model.at("model").as_text() == to_string(Candidate::kMean)) {
+      of.fail("models that are no means themselves");
+    }
+    models.push_back(read_model(model, shared));
+  }
+  if (models.size() != 2) {
+    of.fail("two models", std::to_string(models.size()));
+  }
+  return std::make_unique<MeanModel>(std::move(models[0]), std::move(models[1]));
+}
+
+}  // namespace
 
 std::unique_ptr<CallModel> read_model(const JsonField& field,
                                       const std::shared_ptr<const SharedModel>& shared) {
@@ -301,6 +333,8 @@ std::unique_ptr<CallModel> read_model(const JsonField& field,
       return read_nearest(field);
     case Candidate::kMlp:
       return read_mlp(field);
+    case Candidate::kMean:
+      return read_mean(field, shared);
     case Candidate::kTransferred:
     case Candidate::kTransferredTrees:
       break;

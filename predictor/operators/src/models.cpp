@@ -11,7 +11,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Candidate, std::string_view>, 7> kCandidateNames = {{
+constexpr std::array<std::pair<Candidate, std::string_view>, 8> kCandidateNames = {{
     {Candidate::kRoofline, "roofline"},
     {Candidate::kNearest, "nearest"},
     {Candidate::kTwoClock, "two_clock"},
@@ -19,11 +19,8 @@ constexpr std::array<std::pair<Candidate, std::string_view>, 7> kCandidateNames 
     {Candidate::kMlp, "mlp"},
     {Candidate::kTransferred, "transferred"},
     {Candidate::kTransferredTrees, "transferred+trees"},
+    {Candidate::kMean, "mean"},
 }};
-
-double base_ln(const TwoClock& base, const Point& point) {
-  return std::log(base_ns(base, point.compute_ns, point.memory_ns));
-}
 
 double ln_bound(const Point& point) {
   return std::log(std::max(bound_ns(point), 1.0));
@@ -109,12 +106,13 @@ std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
   constexpr double kPull = 0.05;
   std::unique_ptr<TransferredModel> best;
   double least = 0;
-  for (const double trust : {1.0, 0.5}) {
+  for (const double trust : {1.4, 1.0, 0.5}) {
     std::vector<BaseSample> left = base_samples(samples);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       left[i].ln_ns -= trust * shared->residual(samples[i]->point);
     }
-    const TwoClock base = fit_two_clock(left, &shared->mean, kPull);
+    const TwoClock& around = shared->base_of(samples.front()->point);
+    const TwoClock base = fit_two_clock(left, &around, kPull);
     auto model = std::make_unique<TransferredModel>(shared, base, trust, Trees(), OperatorCodes());
     const double error = mean_error(samples, *model);
     if (!best || error < least) {
@@ -129,37 +127,6 @@ std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
   OperatorCodes codes = OperatorCodes::of(samples, residuals);
   Trees own = grow(samples, residuals, codes, options);
   return best->with_own_trees(std::move(own), std::move(codes));
-}
-
-/// A card's own, where shares that its samples leave open stay near usual ones.
-TwoClock pulled_base(const Samples& samples, std::uint32_t card) {
-  constexpr double kPull = 8;
-  constexpr double kUsualCompute = 0.6;
-  constexpr double kUsualMemory = 0.7;
-  Samples own;
-  std::ranges::copy_if(samples, std::back_inserter(own),
-                       [&](const Sample* sample) { return sample->card == card; });
-  UNDERSTUDY_ASSERT(!own.empty());
-  const std::vector<BaseSample> rows = base_samples(own);
-  TwoClock around = fit_two_clock(rows);
-  around.compute_share = kUsualCompute;
-  around.memory_share = kUsualMemory;
-  return fit_two_clock(rows, &around, kPull);
-}
-
-double median_of(const std::vector<TwoClock>& bases, double TwoClock::*parameter) {
-  std::vector<double> values;
-  for (const TwoClock& base : bases) {
-    values.push_back(base.*parameter);
-  }
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : std::sqrt(values[half - 1] * values[half]);
-}
-
-TwoClock median_base(const std::vector<TwoClock>& bases) {
-  return {median_of(bases, &TwoClock::floor_ns), median_of(bases, &TwoClock::fixed_ns),
-          median_of(bases, &TwoClock::compute_share), median_of(bases, &TwoClock::memory_share)};
 }
 
 }  // namespace
@@ -206,6 +173,16 @@ bool OperatorCodes::knows(const std::string& op) const {
 }
 
 std::vector<BaseSample> base_samples(const Samples& samples) {
+  std::vector<BaseSample> all;
+  all.reserve(samples.size());
+  for (const Sample* sample : samples) {
+    const KernelLoad& kernels = sample->point.kernels;
+    all.push_back({kernels.compute_ns, kernels.memory_ns, sample->ln_ns});
+  }
+  return all;
+}
+
+std::vector<BaseSample> roofline_samples(const Samples& samples) {
   std::vector<BaseSample> all;
   all.reserve(samples.size());
   for (const Sample* sample : samples) {
@@ -259,6 +236,10 @@ double TransferredModel::ln_ns(const Point& point) const {
   return own_.size() == 0 ? shared : shared + own_(tree_features(point, codes_));
 }
 
+double MeanModel::ln_ns(const Point& point) const {
+  return (first_->ln_ns(point) + second_->ln_ns(point)) / 2;
+}
+
 double Trend::operator()(const Point& point) const {
   return slope * std::max(0.0, ln_bound(point) - knee);
 }
@@ -284,40 +265,13 @@ std::unique_ptr<CallModel> fit_beyond(Candidate candidate, const Samples& sample
                                         : fit_model(candidate, samples, shared, options);
 }
 
-double SharedModel::residual(const Point& point) const {
-  return trees(tree_features(point, codes));
-}
-
-std::shared_ptr<const SharedModel> fit_shared(const Samples& samples, std::size_t cards,
-                                              const TreeOptions& options) {
-  UNDERSTUDY_ASSERT(!samples.empty() && cards > 0);
-  std::vector<TwoClock> bases;
-  for (std::uint32_t card = 0; card < cards; ++card) {
-    bases.push_back(pulled_base(samples, card));
-  }
-  auto shared = std::make_shared<SharedModel>();
-  shared->mean = median_base(bases);
-  std::vector<double> residuals;
-  for (const Sample* sample : samples) {
-    // Each card's own fixed times, and shares that all have in common: what a card reaches beside
-    // them is for the trees to tell from sizes and ratios.
-    TwoClock base = bases[sample->card];
-    base.compute_share = shared->mean.compute_share;
-    base.memory_share = shared->mean.memory_share;
-    residuals.push_back(sample->ln_ns - base_ln(base, sample->point));
-  }
-  shared->codes = OperatorCodes::of(samples, residuals);
-  shared->trees = grow(samples, residuals, shared->codes, options);
-  return shared;
-}
-
 std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples,
                                      const std::shared_ptr<const SharedModel>& shared,
                                      const TreeOptions& options) {
   UNDERSTUDY_ASSERT(!samples.empty());
   switch (candidate) {
     case Candidate::kRoofline:
-      return std::make_unique<RooflineModel>(fit_roofline(base_samples(samples)));
+      return std::make_unique<RooflineModel>(fit_roofline(roofline_samples(samples)));
     case Candidate::kNearest:
       return fit_nearest(samples);
     case Candidate::kTwoClock:
@@ -330,13 +284,13 @@ std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples
     case Candidate::kTransferredTrees:
       UNDERSTUDY_ASSERT(shared != nullptr);
       return fit_transferred(samples, shared, candidate == Candidate::kTransferredTrees, options);
+    case Candidate::kMean:
+      UNDERSTUDY_ASSERT(shared != nullptr);
+      return std::make_unique<MeanModel>(fit_transferred(samples, shared, true, options),
+                                         fit_trees(samples, options, false));
   }
   UNDERSTUDY_ASSERT(false);
   return nullptr;
-}
-
-std::unique_ptr<CallModel> unmeasured_model(const std::shared_ptr<const SharedModel>& shared) {
-  return std::make_unique<TransferredModel>(shared, shared->mean, 1.0, Trees(), OperatorCodes());
 }
 
 }  // namespace understudy::predictor

@@ -6,7 +6,12 @@
 
 namespace understudy::predictor {
 
+/// ln of nanoseconds.
+[[nodiscard]] double base_ln(const TwoClock& base, const Point& point);
+/// What the base is fitted to: what kernels do.
 [[nodiscard]] std::vector<BaseSample> base_samples(const Samples& samples);
+/// What the roofline is fitted to: FLOPs and bytes alone.
+[[nodiscard]] std::vector<BaseSample> roofline_samples(const Samples& samples);
 /// Features as trees see them: the operator's code filled in, the card's own left out.
 [[nodiscard]] Features tree_features(const Point& point, const OperatorCodes& codes);
 [[nodiscard]] Trees grow(const Samples& samples, const std::vector<double>& residuals,
@@ -95,6 +100,20 @@ class TransferredModel final : public CallModel {
   double trust_;  ///< of the shared residual that is taken
   Trees own_;
   OperatorCodes codes_;
+};
+
+/// The mean of two models' ln t: each errs in its own way.
+class MeanModel final : public CallModel {
+ public:
+  MeanModel(std::unique_ptr<CallModel> first, std::unique_ptr<CallModel> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+  [[nodiscard]] Candidate kind() const override { return Candidate::kMean; }
+  [[nodiscard]] double ln_ns(const Point& point) const override;
+  [[nodiscard]] const TwoClock* base() const override { return first_->base(); }
+  void append_json(std::string& out) const override;
+
+ private:
+  std::unique_ptr<CallModel> first_, second_;
 };
 
 /// The five nearest measured sizes, weighed by nearness.

@@ -51,7 +51,7 @@ double NearestModel::ln_ns(const Point& point) const {
 }
 
 std::unique_ptr<CallModel> fit_nearest(const Samples& samples) {
-  const TwoClock roofline = fit_roofline(base_samples(samples));
+  const TwoClock roofline = fit_roofline(roofline_samples(samples));
   std::vector<NearestModel::Entry> entries;
   entries.reserve(samples.size());
   for (const Sample* sample : samples) {

@@ -53,10 +53,10 @@ Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point,
   prediction.high_ns = prediction.ns * std::exp(width.ln);
   prediction.device_ns = prediction.ns;
   if (base != nullptr) {
-    const double kernel = kernel_ns(*base, point.compute_ns, point.memory_ns);
+    const double kernel = kernel_ns(*base, point.kernels.compute_ns, point.kernels.memory_ns);
     prediction.host_ns = base->floor_ns;
     prediction.device_ns *=
-        std::min(1.0, kernel / base_ns(*base, point.compute_ns, point.memory_ns));
+        std::min(1.0, kernel / base_ns(*base, point.kernels.compute_ns, point.kernels.memory_ns));
   }
   prediction.model = std::move(name);
   prediction.extrapolated = width.is_extrapolated;
@@ -169,8 +169,8 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
       const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
                             std::ranges::binary_search(fit.operators, name);
       const double width = is_known ? fit.width : std::hypot(fit.width, kOtherOperatorWidth);
-      const auto model = unmeasured_model(fit.model);
-      return prediction_of(model->ln_ns(point), model->base(), point, {width, true}, "other cards");
+      return prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point), point,
+                           {width, true}, "other cards");
     }
   }
   return std::nullopt;

@@ -141,25 +141,45 @@ double elements_of(const std::vector<TensorLayout>& tensors) {
   return most;
 }
 
-/// Rows that are read by number: a table counts only as far as its rows can be met.
-double gathered_bytes(const OperatorCall& call) {
+/// Numbers of rows: all integers among the arguments.
+double index_count(const OperatorCall& call) {
   double indices = 0;
-  double index_bytes = 0;
+  for (const TensorLayout& input : call.inputs) {
+    indices += et_schema::is_integral(input.dtype) ? count(input) : 0;
+  }
+  return indices;
+}
+
+/// A table counts only as far as its rows can be met.
+double met_bytes(const TensorLayout& table, double indices) {
+  const double row_bytes = stored_bytes(table) / std::max(first_dimension(table), 1.0);
+  return indices > 0 ? std::min(stored_bytes(table), indices * row_bytes) : stored_bytes(table);
+}
+
+/// Rows that are read by number.
+double gathered_bytes(const OperatorCall& call) {
+  const double indices = index_count(call);
   double bytes = 0;
   for (const TensorLayout& input : call.inputs) {
-    if (et_schema::is_integral(input.dtype)) {
-      indices += count(input);
-      index_bytes += stored_bytes(input);
-    }
+    bytes += et_schema::is_integral(input.dtype) ? stored_bytes(input) : met_bytes(input, indices);
   }
+  return bytes;
+}
+
+/// "aten::index_add_": of its result only the rows that are met are written.
+bool writes_rows_in_place(const OperatorCall& call, Family family) {
+  return family == Family::kIndex && call.name.ends_with('_') && !call.name.ends_with("__");
+}
+
+/// Each index gives a row of the gradient.
+double sparse_rows_bytes(const OperatorCall& call) {
+  double indices = 0;
   for (const TensorLayout& input : call.inputs) {
-    if (!et_schema::is_integral(input.dtype)) {
-      const double row_bytes = stored_bytes(input) / std::max(first_dimension(input), 1.0);
-      bytes +=
-          indices > 0 ? std::min(stored_bytes(input), indices * row_bytes) : stored_bytes(input);
-    }
+    indices = std::max(indices, et_schema::is_integral(input.dtype) ? count(input) : 0);
   }
-  return bytes + index_bytes;
+  const TensorLayout& table = call.outputs.front();
+  const auto item = static_cast<double>(et_schema::item_size(table.dtype));
+  return indices * count(table) / std::max(first_dimension(table), 1.0) * item;
 }
 
 void set_bytes(const OperatorCall& call, Work& work) {
@@ -178,8 +198,12 @@ void set_bytes(const OperatorCall& call, Work& work) {
       work.read_bytes += stored_bytes(input);
     }
   }
+  const bool in_place = writes_rows_in_place(call, work.family);
   for (const TensorLayout& output : call.outputs) {
-    work.write_bytes += stored_bytes(output);
+    work.write_bytes += in_place ? met_bytes(output, index_count(call)) : stored_bytes(output);
+  }
+  if (has_sparse_result(call)) {
+    work.write_bytes += sparse_rows_bytes(call);
   }
   // foreach and fused optimizers return nothing: they write about one list of those that they read.
   if (call.outputs.empty() && !call.inputs.empty()) {
@@ -226,6 +250,15 @@ void set_rows(const OperatorCall& call, Work& work) {
 std::string_view to_string(Family family) {
   return std::ranges::find(kFamilyNames, family, &std::pair<Family, std::string_view>::first)
       ->second;
+}
+
+bool has_sparse_result(const OperatorCall& call) {
+  if (family_of(call.name) != Family::kEmbedding || call.outputs.empty()) {
+    return false;
+  }
+  const TensorLayout& result = call.outputs.front();
+  return element_count(result) > 1 && !result.strides.empty() &&
+         std::ranges::all_of(result.strides, [](std::int64_t stride) { return stride == 0; });
 }
 
 Family family_of(std::string_view op) {

@@ -156,6 +156,9 @@ std::string to_json(const Platform& platform) {
                                 kPlatformVersion);
   append_json_string(out, et_schema::kToolVersion);
   out += ",\n\"operators\":" + to_json(platform.operators);
+  if (platform.energy) {
+    out += ",\n\"energy\":" + to_json(*platform.energy);
+  }
   out += ",\n\"sections\":{";
   for (const auto& [name, text] : platform.sections) {
     out += out.back() == '{' ? "\n" : ",\n";
@@ -174,8 +177,20 @@ Platform parse_platform(std::string_view text, const std::string& file) {
   const auto writer = root.find("tool_version");
   et_schema::check_format(root, {"platform", kFormat, kPlatformVersion}, file,
                           writer ? writer->as_text() : std::string());
+  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
+    throw et_schema::bad_input(
+        "the platform is of an older format, whose models mean something else",
+        {.file = file,
+         .field = "version",
+         .expected = fmt::format("version {}", kPlatformVersion),
+         .got = fmt::format("version {}", version.as_int()),
+         .hint = kHint});
+  }
   Platform platform;
   platform.operators = read_operator_models(root.at("operators"));
+  if (const auto energy = root.find("energy")) {
+    platform.energy = read_energy(*energy);
+  }
   platform.rows = read_rows(root.at("rows"));
   for (const auto& [name, value] : root.at("sections").members()) {
     platform.sections[name] = document.at("sections").at(name).dump();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -49,6 +50,60 @@ std::vector<TensorLayout> layouts(const Program& program,
     all.push_back(std::move(layout));
   }
   return all;
+}
+
+std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::size_t argument) {
+  if (argument >= instruction.args.size()) {
+    return std::nullopt;
+  }
+  const auto* slot = std::get_if<et_schema::Argument::SlotRef>(&instruction.args[argument].value);
+  return slot == nullptr ? std::nullopt : std::optional(slot->id);
+}
+
+bool makes(const Instruction& instruction, et_schema::SlotId slot) {
+  bool found = false;
+  et_schema::for_each_slot(instruction.results,
+                           [&](et_schema::SlotId result) { found = found || result == slot; });
+  return found;
+}
+
+/// Rows of a sparse tensor: of what it was put together from, or was taken apart to.
+std::optional<TensorLayout> values_of(const Program& program, et_schema::SlotId sparse) {
+  for (const Instruction& instruction : program.instructions) {
+    std::vector<TensorLayout> all;
+    if (instruction.name.starts_with("aten::_sparse_coo_tensor") && slot_of(instruction, 1) &&
+        makes(instruction, sparse)) {
+      all = layouts(program, {instruction.args[1]});
+    } else if (instruction.name == "aten::_values" && slot_of(instruction, 0) == sparse) {
+      all = layouts(program, instruction.results);
+    }
+    if (!all.empty() && !all.front().sizes.empty()) {
+      return all.front();
+    }
+  }
+  return std::nullopt;
+}
+
+/// A sparse gradient is added to a table row by row: what index_add_ does. The sizes of a sparse
+/// tensor are the table's.
+std::optional<OperatorCall> sparse_update(const Program& program, const Instruction& instruction) {
+  const std::optional<et_schema::SlotId> table = slot_of(instruction, 0);
+  const std::optional<et_schema::SlotId> added = slot_of(instruction, 1);
+  if (instruction.name != "aten::add_.Tensor" || !table || !added) {
+    return std::nullopt;
+  }
+  const std::optional<TensorLayout> values =
+      program.slots[*added].sparse ? values_of(program, *added) : std::nullopt;
+  if (!values) {
+    return std::nullopt;
+  }
+  OperatorCall call;
+  call.name = "aten::index_add_";
+  call.outputs = layouts(program, {instruction.args.front()});
+  call.inputs = call.outputs;
+  call.inputs.push_back({et_schema::DType::kInt64, {values->sizes.front()}, {}});
+  call.inputs.push_back(*values);
+  return call;
 }
 
 /// As --device and a table's column Device take them.
@@ -108,6 +163,9 @@ DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device
 }
 
 OperatorCall call_of(const Program& program, const Instruction& instruction) {
+  if (std::optional<OperatorCall> sparse = sparse_update(program, instruction)) {
+    return *std::move(sparse);
+  }
   const std::size_t dot = std::min(instruction.name.find('.'), instruction.name.size());
   OperatorCall call;
   call.name = instruction.name.substr(0, dot);
@@ -118,6 +176,10 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   call.inputs = layouts(program, instruction.args);
   call.outputs = layouts(program, instruction.results);
   return call;
+}
+
+bool has_issue_times(const Program& program) {
+  return program.profile && program.profile->device_events > 0;
 }
 
 PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& device,
@@ -133,6 +195,12 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
   OperatorCost cost;
   if (key_.timed == TimedAs::kHost) {
     cost.host = estimate_of(prediction, prediction.ns);
+    if (parts_.page_faults) {
+      const Estimate faults = parts_.page_faults(program, instruction);
+      cost.host.ns += faults.ns;
+      cost.host.low_ns += faults.low_ns;
+      cost.host.high_ns += faults.high_ns;
+    }
     return cost;
   }
   cost.host = of_host(program, instruction, prediction);
@@ -151,7 +219,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
   if (parts_.host) {
     return parts_.host(program, instruction);
   }
-  if (instruction.timing) {
+  if (instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
   return prediction.host_ns > 0 ? estimate_of(prediction, prediction.host_ns)
@@ -168,13 +236,8 @@ Estimate PlatformCosts::of_communication(const CommCall& call) const {
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  if (parts_.gap) {
-    return parts_.gap(program, instruction);
-  }
-  if (instruction.timing) {
-    return known(static_cast<double>(instruction.timing->gap_ns), "recorded");
-  }
-  return unmodelled(kUnknownGapNs, "no model of the host");
+  return parts_.gap ? parts_.gap(program, instruction)
+                    : unmodelled(kUnknownGapNs, "no model of the host");
 }
 
 }  // namespace understudy::predictor

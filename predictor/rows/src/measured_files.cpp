@@ -69,6 +69,24 @@ std::vector<std::string> files_below(const std::string& path) {
   return names;
 }
 
+constexpr const char* kInputsHint =
+    "inputs are operator tables (CSV), replay --operator-times files, collective or embedding "
+    "rows, "
+    "nccl-tests output, Kineto profiles: docs/formats.md";
+
+/// Else a first word of prose would be taken for the only column of a table.
+void refuse_text_without_columns(const et_schema::InputFile& file) {
+  const std::string_view text = file.data;
+  if (!text.empty() && text.substr(0, text.find('\n')).find(',') == std::string_view::npos) {
+    throw et_schema::bad_input(
+        "no measurements of operators",
+        {.file = file.name,
+         .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+         .got = "a first line without columns",
+         .hint = kInputsHint});
+  }
+}
+
 void read_file(et_schema::InputFile&& file, RowsRead& rows) {
   constexpr std::size_t kHeadBytes = 4096;
   std::vector<MeasuredCall> calls;
@@ -86,8 +104,10 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
         "no measurements of operators",
         {.file = file.name,
          .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
-         .got = "another JSON file"});
+         .got = "another JSON file",
+         .hint = kInputsHint});
   } else {
+    refuse_text_without_columns(file);
     calls = calls_of(parse_csv(file.data, file.name), Times::kRequired);
   }
   std::ranges::move(calls, std::back_inserter(rows.calls));

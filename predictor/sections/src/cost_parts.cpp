@@ -1,6 +1,7 @@
 #include "predictor/sections/cost_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,18 +34,33 @@ std::string name_without_overload(const std::string& name) {
   return name.substr(0, name.find('.'));
 }
 
-Estimate host_time(const HostOverheads& host, const Instruction& instruction) {
+Estimate host_time(const HostOverheads& host, const Program& program,
+                   const Instruction& instruction) {
   // Profiles name operators without their overload.
   const std::string name = name_without_overload(instruction.name);
   const std::string& known_as = host.operators.contains(instruction.name) ? instruction.name : name;
-  if (!host.operators.contains(known_as) && instruction.timing) {
+  if (!host.operators.contains(known_as) && instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
   const std::size_t launches = instruction.timing ? instruction.timing->launches : 1;
   return host_time_of(host, known_as, launches);
 }
 
+double page_fault_from_json(const et_schema::JsonField& section) {
+  const et_schema::JsonField field = section.at("page_fault_ns");
+  const double ns = field.as_double();
+  if (!std::isfinite(ns) || ns < 0) {
+    field.fail("nanoseconds, 0 or more");
+  }
+  return ns;
+}
+
 }  // namespace
+
+std::optional<double> page_fault_ns(const Platform& platform) {
+  const auto ns = section_of(platform, "host", page_fault_from_json);
+  return ns ? std::optional(*ns) : std::nullopt;
+}
 
 CostParts cost_parts(const Platform& platform, const std::string& host) {
   CostParts parts;
@@ -62,13 +78,12 @@ CostParts cost_parts(const Platform& platform, const std::string& host) {
     return parts;
   }
   const HostOverheads* overheads = &*found;
-  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {
-    return instruction.timing ? known(static_cast<double>(instruction.timing->gap_ns), "recorded")
-                              : gap_of(*overheads);
+  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& /*instruction*/) {
+    return gap_of(*overheads);
   };
   if (!overheads->operators.empty()) {
-    parts.host = [hosts, overheads](const Program& /*program*/, const Instruction& instruction) {
-      return host_time(*overheads, instruction);
+    parts.host = [hosts, overheads](const Program& program, const Instruction& instruction) {
+      return host_time(*overheads, program, instruction);
     };
   }
   return parts;

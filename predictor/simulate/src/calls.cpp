@@ -6,6 +6,7 @@
 
 #include "channels.h"
 #include "et_schema/model/comm_traits.h"
+#include "predictor/flow/host_waits.h"
 
 namespace understudy::predictor {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::CommBytes;
 using et_schema::CommKind;
-using et_schema::DeviceType;
 using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::Slot;
@@ -56,8 +56,7 @@ void describe_tensors(const Program& program, const Instruction& instruction, Co
   et_schema::for_each_slot(instruction.args, [&](SlotId id) {
     const Slot& slot = program.slots[id];
     call.dtype = slot.dtype;
-    const DeviceType type = program.storages[slot.storage].device.type;
-    call.on_device |= type == DeviceType::kCuda || type == DeviceType::kOther;
+    call.on_device |= is_accelerator(program.storages[slot.storage].device);
   });
 }
 

@@ -25,13 +25,13 @@ using et_schema::Program;
 
 constexpr double kLargestFactor = 1e6;
 constexpr std::size_t kLongestText = 200;
-constexpr std::array<std::string_view, 19> kClasses = {
+constexpr std::array<std::string_view, 20> kClasses = {
     "matmul",    "convolution", "attention",     "normalization", "recurrent",
     "embedding", "pooling",     "optimizer",     "loss",          "softmax",
     "reduction", "copy",        "view",          "allocation",    "index",
-    "random",    "sort",        "communication", "elementwise"};
+    "random",    "sort",        "communication", "compiled",      "elementwise"};
 
-[[noreturn]] void refuse(std::string_view text, std::string expected, std::string got) {
+[[noreturn]] void refuse_what_if(std::string_view text, std::string expected, std::string got) {
   throw et_schema::usage_error(
       "a what-if that cannot be read",
       {.field = fmt::format("--what-if '{}'", text),
@@ -55,7 +55,8 @@ double read_factor(std::string_view text, std::string_view factor) {
   const auto [stop, error] = std::from_chars(factor.data() + (has_x ? 1 : 0), end, value);
   if (!has_x || error != std::errc() || stop != end || !std::isfinite(value) || value < 0 ||
       value > kLargestFactor) {
-    refuse(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6", std::string(factor));
+    refuse_what_if(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6",
+                   std::string(factor));
   }
   return value;
 }
@@ -76,8 +77,8 @@ void read_target(WhatIf& question, std::string_view target) {
     try {
       question.pattern.emplace(question.name, std::regex::ECMAScript | std::regex::optimize);
     } catch (const std::regex_error& error) {
-      refuse(question.text, "a class, a kind of communication, or a regular expression",
-             error.what());
+      refuse_what_if(question.text, "a class, a kind of communication, or a regular expression",
+                     error.what());
     }
   }
 }
@@ -150,13 +151,17 @@ std::string what_is_there(const Job& job) {
 }
 
 [[noreturn]] void refuse_idle(const Job& job, const WhatIf& question) {
+  const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::any_of(program->instructions, is_communication);
+  });
   throw et_schema::usage_error(
       "a what-if that changes nothing",
       {.field = fmt::format("--what-if '{}'", question.text),
-       .expected = "something that the benchmark has: network, host, streams, a regular expression "
-                   "of an operator's name, or one of " +
-                   what_is_there(job),
-       .got = "no instruction of that name",
+       .expected = fmt::format("something that the benchmark has: {}host, streams, a regular "
+                               "expression of an operator's name, or one of {}",
+                               communicates ? "network, " : "", what_is_there(job)),
+       .got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
+                                                        : "no instruction of that name",
        .hint = "`inspect BENCH --ops` lists its operators"});
 }
 
@@ -166,18 +171,18 @@ WhatIf parse_what_if(std::string_view text) {
   WhatIf question;
   question.text = trimmed(text);
   if (question.text.size() > kLongestText) {
-    refuse(text.substr(0, 40), fmt::format("at most {} characters", kLongestText),
-           fmt::format("{}", question.text.size()));
+    refuse_what_if(text.substr(0, 40), fmt::format("at most {} characters", kLongestText),
+                   fmt::format("{}", question.text.size()));
   }
   const std::size_t blank = question.text.find_last_of(" \t");
   if (blank == std::string::npos) {
-    refuse(text, "TARGET xFACTOR", question.text.empty() ? "nothing" : "one word");
+    refuse_what_if(text, "TARGET xFACTOR", question.text.empty() ? "nothing" : "one word");
   }
   const std::string_view last = std::string_view(question.text).substr(blank + 1);
   const std::string_view target = trimmed(std::string_view(question.text).substr(0, blank));
   if (target == "streams") {
     if (last != "1") {
-      refuse(text, "streams 1", std::string(last));
+      refuse_what_if(text, "streams 1", std::string(last));
     }
     question.target = WhatIfTarget::kSingleStream;
     return question;

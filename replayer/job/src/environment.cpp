@@ -34,6 +34,15 @@ std::string date_utc() {
   return {text, length};
 }
 
+/// GCC's version text is a bare number; Clang's names it.
+std::string compiler() {
+#ifdef __clang__
+  return __VERSION__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
 std::string kernel() {
   utsname names{};
   return uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown";
@@ -50,7 +59,7 @@ et_schema::Environment describe_environment(const RankRun& run) {
   environment.cpu_count = static_cast<int>(std::thread::hardware_concurrency());
   environment.threads = run.threads;
   environment.versions = run.versions;
-  environment.versions["compiler"] = __VERSION__;
+  environment.versions["compiler"] = compiler();
   environment.versions["kernel"] = kernel();
   return environment;
 }

@@ -187,8 +187,8 @@ void Measurement::find_restore_interval() {
   bool searching = options_.asked.restores;
   restore_every_ = options_.asked.restores ? 1 : 0;
   restore_reason_ = options_.asked.restores ? fmt::format(
-                                                  "values stay healthy for {} iterations, and "
-                                                  "longer is not looked at",
+                                                  "no NaN, Inf or subnormal number within {} "
+                                                  "iterations; more are not checked",
                                                   kMostBetweenRestores)
                                             : "--no-restore";
   for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
@@ -203,11 +203,11 @@ void Measurement::find_restore_interval() {
     const char* plural = n == 1 ? "" : "s";
     if (!healthy) {
       restore_reason_ =
-          fmt::format("NaN, infinite or subnormal numbers after {} iteration{}", n, plural);
+          fmt::format("NaN, Inf or subnormal numbers after {} iteration{}", n, plural);
     } else if (is_late && n < kMostBetweenRestores) {
       restore_reason_ = fmt::format(
-          "values stay healthy for {} iteration{}, which took the {:.0f} "
-          "s that are looked for",
+          "no NaN, Inf or subnormal number within {} iteration{}; the {:.0f} s check covered no "
+          "more",
           n, plural, kProbeSeconds);
     }
   }

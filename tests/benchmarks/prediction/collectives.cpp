@@ -65,7 +65,7 @@ CommCall call_of(const CollectiveRow& row) {
 }
 
 struct Outcome {
-  ErrorSummary errors;
+  Errors errors;
   double held = 0;  ///< share of the measurements inside the 90 % interval; of models without: 0
 };
 
@@ -83,11 +83,11 @@ Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow
 }
 
 void print(const std::string& model, const Outcome& outcome, bool has_interval) {
-  const ErrorSummary& errors = outcome.errors;
+  const Errors& errors = outcome.errors;
   const std::string held =
       has_interval ? fmt::format("{:6.1f}", outcome.held * kPercent) : "     -";
   fmt::print("  {:<46} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {}\n", model, errors.n,
-             errors.geometric * kPercent, errors.mean * kPercent, errors.max * kPercent,
+             errors.geometric * kPercent, errors.mean * kPercent, errors.worst * kPercent,
              errors.bias * kPercent, held);
 }
 

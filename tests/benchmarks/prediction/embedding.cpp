@@ -22,10 +22,10 @@ namespace et = understudy::et_schema;
 constexpr double kPercent = 100;
 
 void print(const char* direction, CacheModel cache, const EmbeddingFit& fit) {
-  const ErrorSummary& errors = fit.left_out;
+  const Errors& errors = fit.left_out;
   fmt::print("  {:<9} {:<12} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f}  {:8.0f} KiB\n", direction,
              to_string(cache), errors.n, errors.geometric * kPercent, errors.mean * kPercent,
-             errors.max * kPercent, errors.bias * kPercent, fit.cache_bytes / 1024);
+             errors.worst * kPercent, errors.bias * kPercent, fit.cache_bytes / 1024);
 }
 
 }  // namespace

@@ -1,11 +1,16 @@
 // How well models of operators predict what they were not fitted to, on tables of kernels measured
 // on several cards (docs/formats.md, "Operator tables", "Cards"):
-//   study_operators KERNELS CARDS [random|largest|card|speed] [ROWS] [mlp]
+//   study_operators KERNELS CARDS random|largest|card|speed|rows-random|rows-largest
+//     [ROWS] [mlp] [OPERATOR…]
 // random: a fifth of the shapes held out; largest: the tenth with the largest bound; card: each
-// card predicted from the others, with 0, 20 and 100 calls of its own; speed: 10,000 predictions.
-// ROWS of each card and operator are drawn (default: all); mlp adds the seed's kind of model.
+// card predicted from the others, with 0, 1, 20, 50 and 100 calls of its own; speed: 10,000
+// predictions. ROWS of each card and operator are drawn (default: all); mlp adds three layers on
+// the sizes; OPERATOR, such as linear, leaves out others (default: all). rows-random and
+// rows-largest print what these splits hold, for models that are fitted elsewhere
+// (seed_mlp_study): operator, card, 1 where held out, ln of ns, ln of four sizes.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,12 +38,25 @@ struct CardRows {
 };
 using Operators = std::map<std::string, std::vector<CardRows>>;
 
+/// How many of them the 90 % intervals hold.
+struct Held {
+  double held = 0, asked = 0;
+  void add(bool is_held) {
+    held += is_held ? 1 : 0;
+    asked += 1;
+  }
+  [[nodiscard]] double share() const { return asked > 0 ? held / asked : 1; }
+};
+
 /// Sums of errors over cards.
 struct Score {
   double mean = 0, geometric = 0, worst = 0, bias = 0, held = 0, worst_held = 1;
-  double last = 0;  ///< of the card that was added last
+  double last = 0;      ///< of the card that was added last
+  Held inside, beyond;  ///< of the range that was measured, all cards together
+  std::vector<double> by_card;
   int cards = 0;
   void add(const Errors& errors, double share_held = 0) {
+    by_card.push_back(kPercent * errors.mean);
     last = errors.mean;
     mean += errors.mean;
     geometric += errors.geometric;
@@ -54,18 +72,48 @@ struct Score {
   }
 };
 
-Operators read(const std::string& kernels, const std::string& specs, std::size_t most) {
+/// What is asked behind the folders and the kind of study.
+struct Asked {
+  std::size_t most = 1'000'000;
+  bool with_mlp = false;
+  std::vector<std::string> operators;
+  [[nodiscard]] bool holds(const std::string& op) const {
+    return operators.empty() || std::ranges::any_of(operators, [&](const std::string& part) {
+             return op.find(part) != std::string::npos;
+           });
+  }
+};
+
+Asked asked_of(const std::vector<std::string>& arguments) {
+  Asked asked;
+  for (std::size_t i = 3; i < arguments.size(); ++i) {
+    const std::string& text = arguments[i];
+    if (text == "mlp") {
+      asked.with_mlp = true;
+    } else if (text.find_first_not_of("0123456789") == std::string::npos) {
+      asked.most = std::stoul(text);
+    } else {
+      asked.operators.push_back(text);
+    }
+  }
+  return asked;
+}
+
+Operators read(const std::string& kernels, const std::string& specs, const Asked& asked) {
   const std::vector<Card> cards = read_cards(specs);
   std::map<std::string, std::map<std::string, std::vector<MeasuredCall>>> calls;
   for (MeasuredCall& call : read_measured_calls({kernels}).calls) {
-    calls[full_name(call.call)][call.device].push_back(std::move(call));
+    const std::string op = full_name(call.call);
+    if (asked.holds(op)) {
+      calls[op][call.device].push_back(std::move(call));
+    }
   }
   Operators operators;
   for (auto& [op, by_card] : calls) {
     for (auto& [name, rows] : by_card) {
       std::mt19937_64 engine(7);
       std::shuffle(rows.begin(), rows.end(), engine);
-      rows.resize(std::min(rows.size(), most));
+      rows.resize(std::min(rows.size(), asked.most));
       CardRows& own = operators[op].emplace_back();
       own.card = name;
       for (const MeasuredCall& row : rows) {
@@ -114,13 +162,22 @@ Split split_largest(const std::vector<Sample>& samples) {
 /// What a fitted model says of samples, and how many its intervals hold.
 void judge(const FittedModel& fitted, const Samples& asked, Score& score) {
   std::vector<double> all;
-  double held = 0;
+  Held held;
   for (const Sample* sample : asked) {
     const double miss = sample->ln_ns - fitted.ln_ns(sample->point);
-    held += std::abs(miss) <= fitted.width_at(sample->point) ? 1 : 0;
+    const bool is_held = std::abs(miss) <= fitted.width_at(sample->point);
+    held.add(is_held);
+    (fitted.range.excludes(sample->point) ? score.beyond : score.inside).add(is_held);
     all.push_back(miss);
   }
-  score.add(errors_of(all), held / static_cast<double>(asked.size()));
+  score.add(errors_of(all), held.share());
+}
+
+std::string held_text(const Score& score) {
+  return fmt::format("held {:.1f} (least {:.1f}; inside {:.1f}, beyond {:.1f} of {:.0f})",
+                     kPercent * score.held / score.cards, kPercent * score.worst_held,
+                     kPercent * score.inside.share(), kPercent * score.beyond.share(),
+                     score.beyond.asked);
 }
 
 void study_split(const Operators& operators, Split (*split_of)(const std::vector<Sample>&),
@@ -151,8 +208,7 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
     for (const Candidate candidate : candidates) {
       fmt::print("  {} {}", to_string(candidate), scores[candidate].text());
     }
-    fmt::print("  | chosen {} held {:.1f} (least {:.1f}); by card{}\n", chosen.text(),
-               kPercent * chosen.held / chosen.cards, kPercent * chosen.worst_held, by_card);
+    fmt::print("  | chosen {} {}; by card{}\n", chosen.text(), held_text(chosen), by_card);
     std::fflush(stdout);
   }
 }
@@ -175,7 +231,7 @@ Split few_and_rest(const std::vector<Sample>& samples, std::size_t few) {
 void study_cards(const Operators& operators) {
   fmt::print(
       "each card from the others: mean / geometric / worst / sign, in %, means over the cards\n");
-  const std::size_t counts[] = {0, 1, 20, 100};
+  const std::size_t counts[] = {0, 1, 20, 50, 100};
   for (const auto& [op, cards] : operators) {
     std::map<std::size_t, Score> scores;
     for (const CardRows& left_out : cards) {
@@ -206,7 +262,11 @@ void study_cards(const Operators& operators) {
           split.known = {few_and_rest(left_out.samples, 0).asked.front()};
         }
         if (count == 0) {
-          scores[0].add(errors_of(residuals(split.asked, *unmeasured_model(shared))));
+          std::vector<double> misses;
+          for (const Sample* sample : split.asked) {
+            misses.push_back(sample->ln_ns - shared->ln_ns(sample->point));
+          }
+          scores[0].add(errors_of(misses));
           continue;
         }
         FitOptions options;
@@ -216,12 +276,34 @@ void study_cards(const Operators& operators) {
       }
     }
     fmt::print("{:24}", op);
-    for (const std::size_t count : counts) {
-      fmt::print("  {} calls {} held {:.1f}", count, scores[count].text(),
-                 kPercent * scores[count].held / scores[count].cards);
-    }
     fmt::print("\n");
+    for (const std::size_t count : counts) {
+      const Score& score = scores[count];
+      fmt::print("  {:3} calls {:28} {}; by card {:.1f}\n", count, score.text(),
+                 count < 2 ? std::string() : held_text(score), fmt::join(score.by_card, " "));
+    }
     std::fflush(stdout);
+  }
+}
+
+void print_rows(const Operators& operators, Split (*split_of)(const std::vector<Sample>&)) {
+  const auto print = [](const std::string& op, const std::string& card, const Samples& samples,
+                        int is_asked) {
+    for (const Sample* sample : samples) {
+      fmt::print("{},{},{},{:.7f}", op, card, is_asked, sample->ln_ns);
+      for (std::size_t i = 0; i < kSizes; ++i) {
+        fmt::print(",{:.7f}", sample->point.x[kFirstSize + i]);
+      }
+      fmt::print("\n");
+    }
+  };
+  fmt::print("operator,card,held_out,ln_ns,ln_a,ln_b,ln_c,ln_d\n");
+  for (const auto& [op, cards] : operators) {
+    for (const CardRows& card : cards) {
+      const Split split = split_of(card.samples);
+      print(op, card.card, split.known, 0);
+      print(op, card.card, split.asked, 1);
+    }
   }
 }
 
@@ -256,7 +338,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 3) {
     fmt::print(stderr,
-               "usage: study_operators KERNELS CARDS random|largest|card|speed [ROWS] [mlp]\n");
+               "usage: study_operators KERNELS CARDS random|largest|card|speed|rows-random|"
+               "rows-largest [ROWS] [mlp] [OPERATOR...]\n");
     return 2;
   }
   const std::string& what = arguments[2];
@@ -264,12 +347,14 @@ int main(int argc, char** argv) {
     study_speed(arguments[0], arguments[1]);
     return 0;
   }
-  const std::size_t most = arguments.size() > 3 ? std::stoul(arguments[3]) : 1000000;
-  const Operators operators = read(arguments[0], arguments[1], most);
+  const Asked asked = asked_of(arguments);
+  const Operators operators = read(arguments[0], arguments[1], asked);
   if (what == "card") {
     study_cards(operators);
+  } else if (what.starts_with("rows-")) {
+    print_rows(operators, what == "rows-largest" ? split_largest : split_random);
   } else {
-    study_split(operators, what == "largest" ? split_largest : split_random, arguments.size() > 4);
+    study_split(operators, what == "largest" ? split_largest : split_random, asked.with_mlp);
   }
   return 0;
 }

@@ -88,10 +88,9 @@ TEST(CommandLine, HelpAndVersionGoToStandardOutput) {
       "EXIT STATUS\n"
       "  0   success\n"
       "  1   the run failed\n"
-      "  2   usage: wrong flags, or what does not fit together (a world size, benchmarks, a "
-      "library)\n"
-      "  65  an input file that is not right\n"
-      "  70  a bug of Understudy's\n\n";
+      "  2   usage error: wrong flags, or a world size, benchmark or library that does not match\n"
+      "  65  an input file is missing or invalid\n"
+      "  70  internal error (a bug)\n\n";
   EXPECT_TRUE(help.ends_with(end)) << help;
   testing::internal::CaptureStdout();
   EXPECT_THROW(static_cast<void>(parse({"--version"})), Finished);

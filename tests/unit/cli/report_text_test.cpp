@@ -101,7 +101,7 @@ Coverage: 0 of 0 selected operators replayed, –
 Memory
   0 B  peak of all tensors
   0 B  peak of intermediates by their lifetimes
-  0 B  externals, as far as touched
+  0 B  made before the step, as far as touched
 
 Checks
   0  of 0 outputs differ from the recorded shape, dtype or stride

@@ -182,6 +182,9 @@ std::vector<TimedTensor> read_tensors(const JsonField& field) {
     tensor.device = parse_device(item.at("device").as_text());
     tensor.sizes = item.at("sizes").as_ints();
     tensor.strides = item.at("strides").as_ints();
+    if (tensor.strides.empty()) {
+      tensor.strides.assign(tensor.sizes.size(), 0);  // a sparse tensor's, as some wrote them
+    }
   }
   return tensors;
 }

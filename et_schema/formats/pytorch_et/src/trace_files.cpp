@@ -19,6 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A folder of folders may hold a job in each.
+std::string job_hint(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> folders;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code no_status;
+    if (entry->is_directory(no_status)) {
+      folders.push_back(entry->path().filename().string());
+    }
+  }
+  return folders.empty()
+             ? std::string()
+             : fmt::format("give the folder of one job's traces, perhaps {}",
+                           (fs::path(path) / *std::ranges::min_element(folders)).string());
+}
+
 Error no_traces(const std::string& path, const TraceSet& set) {
   std::error_code error;
   const bool is_bench =
@@ -33,7 +50,7 @@ Error no_traces(const std::string& path, const TraceSet& set) {
       {.file = path,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
        .got = is_bench ? "a benchmark (bench.et)" : got,
-       .hint = is_bench ? "replay takes it; traces are what it was made from" : std::string()});
+       .hint = is_bench ? "replay takes it; traces are what it was made from" : job_hint(path)});
 }
 
 /// A file of a trace, not yet of a rank.

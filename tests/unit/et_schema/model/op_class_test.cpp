@@ -20,6 +20,10 @@ TEST(OpClass, IsToldByTheName) {
   EXPECT_EQ(op_class("aten::sum.dim_IntList"), "reduction");
   EXPECT_EQ(op_class("fbgemm::split_embedding_codegen_lookup_adagrad_function"), "embedding");
   EXPECT_EQ(op_class("all_to_allv"), "communication");
+  EXPECT_EQ(op_class("as_strided"), "view");
+  EXPECT_EQ(op_class("cpp_fused_gelu_gelu_backward_sum_2"), "compiled");
+  EXPECT_EQ(op_class("triton_poi_fused_add_0"), "compiled");
+  EXPECT_EQ(op_class("## Call CompiledFxGraph fabc ##"), "compiled");
 }
 
 }  // namespace

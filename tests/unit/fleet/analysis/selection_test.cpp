@@ -81,11 +81,12 @@ TEST(Selections, NothingIsRefused) {
     static_cast<void>(select_jobs({}, {}));
     FAIL() << "it selected";
   } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "there is nothing to select from\n"
-              "  expected: jobs with benchmarks and weights above 0\n"
-              "  got:      0 jobs\n"
-              "  hint:     fleet nightly makes the benchmarks");
+    EXPECT_EQ(
+        et_schema::to_text(error),
+        "there is nothing to select from\n"
+        "  expected: jobs with benchmarks and weights above 0\n"
+        "  got:      0 jobs\n"
+        "  hint:     fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks");
   }
 }
 

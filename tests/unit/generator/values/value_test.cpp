@@ -176,6 +176,37 @@ TEST(Values, UniqueHasPinnedResults) {
   EXPECT_EQ(values.value->high, 50);
 }
 
+TEST(Values, LengthsThatTheProgramDrawsItselfArePinned) {
+  constexpr const char* kRandint =
+      "aten::randint.low(SymInt low, SymInt high, SymInt[] size) -> Tensor";
+  constexpr const char* kSort =
+      "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+      "indices)";
+  constexpr const char* kPack =
+      "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, "
+      "Tensor)";
+  const TestValue lengths = tensor(10, 11, {4}, "long int");
+  const TestValue sorted = tensor(12, 13, {4}, "long int");
+  TraceBuilder builder;
+  builder.add(2, "aten::randint", kRandint, {integer(3), integer(9), list({integer(4)})},
+              {lengths});
+  builder.add(2, "aten::sort", kSort, {lengths, integer(-1), integer(1)},
+              {sorted, tensor(14, 15, {4}, "long int")});
+  builder.add(2, "aten::_pack_padded_sequence", kPack,
+              {tensor(16, 17, {4, 8, 5}), sorted, integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(2, "aten::unsqueeze", "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+              {sorted, integer(1)}, {tensor(22, 13, {4, 1}, "long int")});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(program.instructions[1].pinned);
+  EXPECT_FALSE(program.instructions.back().pinned) << "a view of them";
+  const Slot& drawn =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(drawn.value.has_value());
+  EXPECT_EQ(drawn.value->kind, ValueRuleKind::kLengths);
+}
+
 constexpr const char* kEmpty =
     "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor";
 constexpr const char* kFill = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";

@@ -20,7 +20,7 @@ TEST(Series, FindsLatencyAndBandwidth) {
   EXPECT_NEAR(series.alpha_ns, 10000, 1e-3);
   EXPECT_NEAR(series.beta_ns_per_byte, 0.1, 1e-9);
   EXPECT_EQ(series.left_out.n, 3U * 8);
-  EXPECT_NEAR(series.left_out.max, 0, 1e-9);
+  EXPECT_NEAR(series.left_out.worst, 0, 1e-9);
 }
 
 class SeriesOfRanks : public testing::TestWithParam<int> {};

@@ -92,13 +92,13 @@ TEST(Interpolation, AWalkIsLeastKnownInTheMiddleAndBeyondTheEnds) {
 }
 
 TEST(Errors, MeansMaximumAndSign) {
-  const ErrorSummary errors = summarize_errors({110, 80, 100}, {100, 100, 100});
+  const Errors errors = summarize_errors({110, 80, 100}, {100, 100, 100});
   EXPECT_EQ(errors.n, 3U);
   EXPECT_NEAR(errors.mean, 0.1, 1e-12);
-  EXPECT_NEAR(errors.max, 0.2, 1e-12);
+  EXPECT_NEAR(errors.worst, 0.2, 1e-12);
   EXPECT_NEAR(errors.bias, -0.1 / 3, 1e-12);
   EXPECT_NEAR(errors.geometric, std::cbrt((0.1 + 4e-4) * (0.2 + 4e-4) * 4e-4), 1e-12);
-  EXPECT_EQ(summarize_errors({}, {}), ErrorSummary());
+  EXPECT_EQ(summarize_errors({}, {}), Errors());
 }
 
 TEST(Errors, ConformalQuantileCountsOneMore) {

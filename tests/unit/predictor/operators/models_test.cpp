@@ -95,7 +95,7 @@ TEST(Errors, OfKnownResiduals) {
 TEST(FitBest, TreesFindWhatTheBaseDoesNotHold) {
   const Card on = synthetic::card("A");
   const auto samples = samples_of(synthetic::elementwise(on, 600), on);
-  const FittedModel fitted = fit_best(pointers(samples), {});
+  const FittedModel fitted = fit_best(pointers(samples), synthetic::quick_fit());
   EXPECT_EQ(fitted.candidates.front().candidate, Candidate::kTrees);
   EXPECT_LT(fitted.errors().mean, 0.02);
   EXPECT_GT(fitted.width_beyond, 0);
@@ -111,7 +111,7 @@ TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
   }
   const auto samples = samples_of(calls, on);
   const std::vector<Sample> known(samples.begin(), samples.begin() + 1000);
-  const FittedModel fitted = fit_best(pointers(known), {});
+  const FittedModel fitted = fit_best(pointers(known), synthetic::quick_fit());
   std::size_t within = 0;
   for (std::size_t i = 1000; i < samples.size(); ++i) {
     const double miss = std::abs(fitted.model->ln_ns(samples[i].point) - samples[i].ln_ns);
@@ -124,9 +124,9 @@ TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
 TEST(FitBest, FewRowsAndOneRow) {
   const Card on = synthetic::card("A");
   const auto samples = samples_of(synthetic::elementwise(on, 6), on);
-  const FittedModel few = fit_best(pointers(samples), {});
+  const FittedModel few = fit_best(pointers(samples), synthetic::quick_fit());
   EXPECT_EQ(few.rows, 6U);
-  const FittedModel one = fit_best({&samples[0]}, {});
+  const FittedModel one = fit_best({&samples[0]}, synthetic::quick_fit());
   EXPECT_EQ(one.errors().n, 0U);
   EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
 }
@@ -149,12 +149,11 @@ TEST(Shared, ACardLikeTheOthersIsPredictedFromThem) {
       all.push_back(std::move(sample));
     }
   }
-  const auto shared = fit_shared(pointers(all), 2);
-  const auto model = unmeasured_model(shared);
+  const auto shared = fit_shared(pointers(all), 2, synthetic::few_trees());
   const auto asked = samples_of(synthetic::elementwise(cards[2], 200), cards[2]);
   std::vector<double> residuals;
   for (const Sample& sample : asked) {
-    residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
+    residuals.push_back(sample.ln_ns - shared->ln_ns(sample.point));
   }
   EXPECT_LT(errors_of(residuals).mean, 0.08);
 }

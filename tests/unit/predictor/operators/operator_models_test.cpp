@@ -19,8 +19,9 @@ OperatorCall named(OperatorCall call, const std::string& name, const std::string
 
 struct OneCard : testing::Test {
   static const OperatorModels& fitted() {
-    static const OperatorModels models = fit_operator_models(
-        synthetic::elementwise(synthetic::card("A"), 400), {synthetic::card("A")});
+    static const OperatorModels models =
+        fit_operator_models(synthetic::elementwise(synthetic::card("A"), 400),
+                            {synthetic::card("A")}, synthetic::quick_models());
     return models;
   }
   Card on = synthetic::card("A");
@@ -110,7 +111,7 @@ TEST(SeveralCards, ACardThatWasNotMeasuredIsPredictedFromItsSpecification) {
   for (MeasuredCall& call : synthetic::elementwise(b, 350)) {
     calls.push_back(call);
   }
-  OperatorModels models = fit_operator_models(calls, {a, b});
+  OperatorModels models = fit_operator_models(calls, {a, b}, synthetic::quick_models());
   const Card fast = synthetic::card("C", 4);
   models.add_card(fast);
   const OperatorCall call = synthetic::relu(8000, 2000);
@@ -137,7 +138,7 @@ TEST(SeveralCards, AFewCallsOfItsOwnCorrectIt) {
       ++own;
     }
   }
-  const OperatorModels models = fit_operator_models(calls, {a, b, c});
+  const OperatorModels models = fit_operator_models(calls, {a, b, c}, synthetic::quick_models());
   const OperatorCall call = synthetic::relu(8000, 2000);
   const Prediction prediction = models.predict(call, {"C", 0, TimedAs::kTimedCall});
   const double truth = 1.5 * synthetic::elementwise_ns(call, c);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "predictor/card/card.h"
+#include "predictor/operators/operator_models.h"
 #include "predictor/rows/call.h"
 
 namespace understudy::predictor::synthetic {
@@ -16,5 +17,24 @@ namespace understudy::predictor::synthetic {
 /// What that law says of one of them.
 [[nodiscard]] double elementwise_ns(const OperatorCall& call, const Card& on);
 [[nodiscard]] OperatorCall relu(std::int64_t rows, std::int64_t length);
+
+/// A fifth of the usual trees, each learning more: tests are of what is done with them.
+[[nodiscard]] inline TreeOptions few_trees() {
+  TreeOptions options;
+  options.trees = 60;
+  options.depth = 4;
+  options.rate = 0.25;
+  return options;
+}
+[[nodiscard]] inline ModelsOptions quick_models() {
+  ModelsOptions options;
+  options.trees = few_trees();
+  return options;
+}
+[[nodiscard]] inline FitOptions quick_fit() {
+  FitOptions options;
+  options.trees = few_trees();
+  return options;
+}
 
 }  // namespace understudy::predictor::synthetic

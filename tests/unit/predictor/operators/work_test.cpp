@@ -64,6 +64,28 @@ TEST(Work, LookupsReadRowsAndNotTheTable) {
   EXPECT_EQ(small.read_bytes, 4.0 * 16 * 4 + 1000 * 8);
 }
 
+TEST(Work, UpdatesInPlaceWriteTheRowsThatAreMet) {
+  const Work work =
+      work_of(call("aten::index_add_", {"float32[1000000,16]", "int64[10]", "float32[10,16]"},
+                   {"float32[1000000,16]"}));
+  EXPECT_EQ(work.write_bytes, 10.0 * 16 * 4);
+  const Work copied =
+      work_of(call("aten::index_add", {"float32[1000,16]", "int64[10]", "float32[10,16]"},
+                   {"float32[1000,16]"}));
+  EXPECT_EQ(copied.write_bytes, 1000.0 * 16 * 4) << "the result is a tensor of its own";
+}
+
+TEST(Work, ASparseGradientHasARowForEachIndex) {
+  const std::vector<std::string> inputs = {"float32[4,16]", "int64[10]", "int64[4]"};
+  const OperatorCall sparse =
+      call("aten::_embedding_bag_backward", inputs, {"float32[1000000,16;0,0]"});
+  EXPECT_TRUE(has_sparse_result(sparse));
+  EXPECT_NEAR(work_of(sparse).write_bytes, 10.0 * 16 * 4, 8) << "and hardly anything of the table";
+  const OperatorCall dense = call("aten::_embedding_bag_backward", inputs, {"float32[1000,16]"});
+  EXPECT_FALSE(has_sparse_result(dense));
+  EXPECT_EQ(work_of(dense).write_bytes, 1000.0 * 16 * 4);
+}
+
 TEST(Work, ViewsMoveNothingAndFillsWrite) {
   EXPECT_EQ(bytes_of(work_of(call("aten::view", {"float32[10]"}, {"float32[2,5]"}))), 0);
   EXPECT_EQ(bytes_of(work_of(call("aten::empty", {}, {"float32[10]"}))), 0);

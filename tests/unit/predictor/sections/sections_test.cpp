@@ -88,8 +88,10 @@ TEST(Sections, AProfileTellsItsHost) {
   instruction.name = "aten::unheard_of";
   EXPECT_FALSE(parts.host(program, instruction).modelled);
   instruction.timing = et_schema::Timing{.host_ns = 77, .gap_ns = 7};
+  EXPECT_NE(parts.host(program, instruction).ns, 77) << "of a step without a device";
+  program.profile.emplace().device_events = 1;
   EXPECT_EQ(parts.host(program, instruction).ns, 77);
-  EXPECT_EQ(parts.gap(program, instruction).ns, 7);
+  EXPECT_NE(parts.gap(program, instruction).ns, 7) << "RecordedCosts' to tell";
   EXPECT_FALSE(cost_parts(platform, "c++").gap);
 }
 
@@ -113,6 +115,15 @@ TEST(Sections, ModelsAreListedWithTheirErrors) {
                                                .on_device = true});
   EXPECT_NEAR(answer.ns, 2e4 + (1 << 20), 1);
   EXPECT_FALSE(parts.gap);
+}
+
+TEST(Sections, TheHostTellsWhatAPageFaultTakes) {
+  Platform platform;
+  EXPECT_FALSE(page_fault_ns(platform));
+  platform.sections["host"] = R"({"page_fault_ns":1684.5})";
+  EXPECT_EQ(page_fault_ns(platform), 1684.5);
+  platform.sections["host"] = R"({"page_fault_ns":-1})";
+  EXPECT_THROW(static_cast<void>(page_fault_ns(platform)), et_schema::Error);
 }
 
 TEST(Sections, ADamagedOneIsRefused) {

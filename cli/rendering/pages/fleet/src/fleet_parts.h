@@ -11,8 +11,6 @@ namespace understudy::pages {
 
 using Json = nlohmann::ordered_json;
 
-inline constexpr double kPercent = 100;  ///< in a whole
-
 /// A number; null where it is not finite.
 [[nodiscard]] Json json_of(double number);
 [[nodiscard]] Json json_of(const FleetEvent& event);

@@ -92,11 +92,11 @@ Markup end_of(const RankReport& total) {
   }
   facts.push_back({"ended by", text(end)});
   if (!use.restore_reason.empty()) {
-    facts.push_back({"restores of the state",
+    facts.push_back({"resets of inputs and weights",
                      text(fmt::format("{} ({}; {})", use.restores,
                                       use.restore_every == 0
                                           ? "never"
-                                          : fmt::format("one in {} iterations", use.restore_every),
+                                          : fmt::format("every {} iterations", use.restore_every),
                                       use.restore_reason))});
   }
   if (total.first_iteration_ms) {
@@ -174,11 +174,22 @@ Section original_section(const Report& report) {
   };
   const Figure gap =
       original.operators_ms ? Figure(*original.step_ms - *original.operators_ms) : std::nullopt;
-  add("a step that nothing observed", original.unprofiled_ms, total.iteration_ms.median, is_whole);
+  add("the unprofiled step", original.unprofiled_ms, total.iteration_ms.median, is_whole);
   add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
   add("in operators", original.operators_ms, operators, true);
   add("between them", is_whole ? gap : std::nullopt, mean(total.gap_samples_ms), is_whole);
   section.body = table_markup(table);
+  if (total.pace.mode == "asap" && is_whole) {
+    section.body +=
+        element("p", {},
+                "Without the original's host gaps; --pace recorded is the comparison of "
+                "whole steps.");
+  }
+  if (operators && !total.gap_samples_ms.empty()) {
+    section.body += element("p", {},
+                            "Operators and gaps are from separate timing passes, one operator at a "
+                            "time: they need not add up to the iteration.");
+  }
   if (!is_whole) {
     section.body += element(
         "p", {},

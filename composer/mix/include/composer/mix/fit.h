@@ -19,6 +19,7 @@ struct FitPart {
 struct Fit {
   Plan plan;
   std::vector<std::uint64_t> steps;     ///< by part: whole steps of it in one iteration
+  std::vector<double> asked_shares;     ///< by part: of the time, as asked
   std::vector<double> shares;           ///< by part: of the recorded time
   std::map<std::string, double> asked;  ///< operator class → share of time
   std::map<std::string, double> got;

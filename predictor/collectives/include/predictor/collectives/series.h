@@ -48,7 +48,7 @@ struct Series {
   double end_step = 0;            ///< the same beyond the last one
   double rank_step = 0;           ///< |ln error| per sqrt(ln n)
   bool sigmoid_beyond = false;    ///< which of both was nearer where ends were left out
-  ErrorSummary left_out;          ///< of sizes between others, each predicted from the rest
+  Errors left_out;                ///< of sizes between others, each predicted from the rest
   bool operator==(const Series&) const = default;
 };
 

@@ -29,7 +29,7 @@ struct EmbeddingFit {
   EmbeddingTerms ns{};
   double cache_bytes = 0;  ///< that leave the least error
   double width = 0;        ///< |ln error|, 90 %, of rows that were left out
-  ErrorSummary left_out;   ///< each row predicted by a fit to four fifths without it
+  Errors left_out;         ///< each row predicted by a fit to four fifths without it
   bool operator==(const EmbeddingFit&) const = default;
 };
 

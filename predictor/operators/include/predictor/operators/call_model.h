@@ -27,13 +27,14 @@ using Samples = std::vector<const Sample*>;
 
 /// The kinds of models that are held against each other.
 enum class Candidate : std::uint8_t {
-  kRoofline,         ///< floor + the slower of two shares of the peaks
-  kNearest,          ///< the five nearest sizes' ratio to the roofline: a look-up
-  kTwoClock,         ///< two_clock.h alone
-  kTrees,            ///< two_clock.h times boosted trees
-  kMlp,              ///< three hidden layers on the sizes' logarithms
-  kTransferred,      ///< trees of other cards on a base that is fitted to this one
-  kTransferredTrees  ///< the same, and trees of its own on top
+  kRoofline,          ///< floor + the slower of two shares of the peaks
+  kNearest,           ///< the five nearest sizes' ratio to the roofline: a look-up
+  kTwoClock,          ///< two_clock.h alone
+  kTrees,             ///< two_clock.h times boosted trees
+  kMlp,               ///< three hidden layers on the sizes' logarithms
+  kTransferred,       ///< trees of other cards on a base that is fitted to this one
+  kTransferredTrees,  ///< the same, and trees of its own on top
+  kMean               ///< the mean, of ln t, of the latter and of two_clock+trees
 };
 /// "two_clock+trees".
 [[nodiscard]] std::string_view to_string(Candidate candidate);
@@ -71,14 +72,18 @@ class OperatorCodes {
   std::vector<std::pair<std::string, float>> codes_;
 };
 
-/// What cards have in common: a base, and trees on what it leaves of all of them.
+/// What cards have in common: bases, and trees on what each card's own leaves.
 struct SharedModel {
-  TwoClock mean;  ///< medians over the cards
+  TwoClock wide;    ///< of cards with 10 GB/s of memory bandwidth a processor and more
+  TwoClock narrow;  ///< of others: small boards, which sustain less of their peak
   OperatorCodes codes;
   Trees trees;
 
+  [[nodiscard]] const TwoClock& base_of(const Point& point) const;
   /// Ratio to the base, ln.
   [[nodiscard]] double residual(const Point& point) const;
+  /// On a card of which nothing is known but its specification: ln of nanoseconds.
+  [[nodiscard]] double ln_ns(const Point& point) const;
 };
 /// `cards` numbers the samples' cards from 0. At least one sample of each.
 [[nodiscard]] std::shared_ptr<const SharedModel> fit_shared(const Samples& samples,
@@ -90,10 +95,6 @@ struct SharedModel {
 [[nodiscard]] std::unique_ptr<CallModel> fit_model(
     Candidate candidate, const Samples& samples,
     const std::shared_ptr<const SharedModel>& shared = nullptr, const TreeOptions& options = {});
-
-/// A shared model on a card of which nothing is known but its specification.
-[[nodiscard]] std::unique_ptr<CallModel> unmeasured_model(
-    const std::shared_ptr<const SharedModel>& shared);
 
 void append_json(std::string& out, const SharedModel& shared);
 [[nodiscard]] std::shared_ptr<const SharedModel> read_shared_model(

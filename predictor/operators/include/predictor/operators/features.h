@@ -23,14 +23,25 @@ inline constexpr std::size_t kSizes = 4;
 inline constexpr std::size_t kElementBytesFeature = 50;
 /// What models fill in themselves: how much slower than its family the operator is.
 inline constexpr std::size_t kOperatorFeature = 62;
+/// What its kernels do, ln of ns: of arithmetic, then of memory.
+inline constexpr std::size_t kKernelsFeature = 55;
 /// Features of the card alone, from here on.
 inline constexpr std::size_t kFirstCardFeature = 64;
+/// The last of them: ln of its memory's bytes a second and processor.
+inline constexpr std::size_t kBandwidthFeature = 71;
+
+/// Times at a card's peaks.
+struct KernelLoad {
+  double compute_ns = 0;
+  double memory_ns = 0;
+};
 
 /// A call as models take it.
 struct Point {
   Features x = {};
   double compute_ns = 0;    ///< FLOPs at the card's peak
   double memory_ns = 0;     ///< bytes at the card's bandwidth
+  KernelLoad kernels = {};  ///< what its kernels do, at those: padding and transforms included
   std::uint64_t shape = 0;  ///< of operator, dtypes, shapes: what a split keeps together
   std::string op;           ///< "aten::add.Tensor"
 };

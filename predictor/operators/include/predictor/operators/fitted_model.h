@@ -6,22 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "predictor/fitting/errors.h"
 #include "predictor/operators/call_model.h"
 
 namespace understudy::predictor {
 
-/// Errors of predictions that were not fitted to, as shares: 0.05 is 5 %.
-struct Errors {
-  std::size_t n = 0;
-  double mean = 0;       ///< arithmetic mean of |predicted / measured - 1|
-  double geometric = 0;  ///< exp(mean ln(|e| + 4e-4))
-  double worst = 0;      ///< the largest |e|
-  double bias = 0;       ///< mean of e: below 0 where too little was predicted
-  bool operator==(const Errors&) const = default;
-};
-/// `residuals` are ln measured - ln predicted. Of none: all 0.
-[[nodiscard]] Errors errors_of(const std::vector<double>& residuals);
-/// The half-width that holds `share` of |residuals|: split-conformal, infinite samples not assumed.
+/// The half-width that holds `share` of |residuals|; of too few residuals the largest, and half as
+/// much again. At least one.
 [[nodiscard]] double conformal_width(std::vector<double> residuals, double share = 0.9);
 
 /// Between which bounds and sizes a model has seen calls.

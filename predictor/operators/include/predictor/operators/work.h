@@ -29,6 +29,8 @@ enum class Family : std::uint8_t {
   kSort,
   kCommunication
 };
+/// A lookup's gradient as a sparse tensor, whose recorded strides are all 0: a row for each index.
+[[nodiscard]] bool has_sparse_result(const OperatorCall& call);
 /// "matmul", as et_schema::op_class has it.
 [[nodiscard]] std::string_view to_string(Family family);
 /// Any operator has one: elementwise where its name tells nothing.

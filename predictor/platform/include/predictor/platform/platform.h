@@ -1,23 +1,26 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "predictor/operators/operator_models.h"
+#include "predictor/platform/energy.h"
 #include "predictor/rows/call.h"
 
 namespace understudy::predictor {
 
 /// Version of the platform file; docs/formats.md, "platform.json".
-inline constexpr int kPlatformVersion = 1;
+inline constexpr int kPlatformVersion = 2;
 
 /// What is known of the devices that work could run on: specifications, everything measured, the
 /// models fitted to it. One of the file's sections is this room's; `sections` are those of others.
 struct Platform {
   std::vector<MeasuredCall> rows;
   OperatorModels operators;
+  std::optional<EnergyModels> energy = {};  ///< where rows told energies
   /// "overheads", "collectives", "embeddings": JSON texts, kept as they are.
   std::map<std::string, std::string> sections;
 };

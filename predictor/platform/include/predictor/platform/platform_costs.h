@@ -23,17 +23,25 @@ struct PlatformDevice {
 [[nodiscard]] OperatorCall call_of(const et_schema::Program& program,
                                    const et_schema::Instruction& instruction);
 
+/// Whether recorded host times are those of issuing work to a device: the profile saw such work. On
+/// a host they are those of the work itself.
+[[nodiscard]] bool has_issue_times(const et_schema::Program& program);
+
 /// What models of other rooms answer; what is left empty is answered by bounds, not `modelled`.
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
   std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> gap = {};
+  /// Of an operator on a host: what the page faults take that it meets there. Measured calls meet
+  /// none: their results lie where those of the call before lay. Without it: nothing.
+  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> page_faults =
+      {};
   /// Of an operator on a card: the issuing thread's time.
   std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> host = {};
 };
 
 /// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
-/// Without parts: host times and gaps as recorded in the program, where it has them; communication
-/// by a latency and a bandwidth that any network has.
+/// Without parts: host times as recorded in the program, where it has issue times, a gap that
+/// nobody measured, communication by a latency and a bandwidth that any network has.
 class PlatformCosts final : public Costs {
  public:
   /// `platform` must outlive it. Throws what find_device() throws.

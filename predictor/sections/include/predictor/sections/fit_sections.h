@@ -38,7 +38,7 @@ struct SectionModel {
   std::string covers;   ///< "allreduce float32, 1 node, 2 4 8 ranks"
   std::string model;
   std::size_t rows = 0;
-  ErrorSummary left_out;  ///< of what it was not fitted to; n = 0: not known
+  Errors left_out;  ///< of what it was not fitted to; n = 0: not known
 };
 
 /// A platform's sections (Platform::sections), and what is in them.

@@ -13,7 +13,7 @@ using testing_texts::error_of;
 Profile profile_of(const std::string& json) {
   return parse_kineto(json, "k.json");
 }
-std::string parse_error(const std::string& json) {
+std::string profile_error(const std::string& json) {
   return error_of([&json] { static_cast<void>(profile_of(json)); });
 }
 
@@ -204,47 +204,47 @@ TEST(Kineto, ProfilesOfTheSamples) {
 }
 
 TEST(KinetoRefusal, WholeMessages) {
-  EXPECT_EQ(parse_error(testing_texts::trace(testing_texts::roots())),
+  EXPECT_EQ(profile_error(testing_texts::trace(testing_texts::roots())),
             "not a Kineto trace: this is an execution trace\n"
             "  file:     k.json\n"
             "  field:    nodes\n"
             "  expected: a list of traceEvents\n"
             "  got:      a PyTorch execution trace\n"
             "  hint:     give the profile of the same run");
-  EXPECT_EQ(parse_error("{}"),
+  EXPECT_EQ(profile_error("{}"),
             "not a Kineto trace\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"
             "  expected: a list of events\n"
             "  got:      nothing\n"
             "  hint:     give the chrome trace that torch.profiler.profile wrote");
-  EXPECT_EQ(parse_error(file_of("")),
+  EXPECT_EQ(profile_error(file_of("")),
             "a profile without events\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"
             "  expected: at least one event with a duration\n"
             "  got:      none\n"
             "  hint:     profile again, with the step inside of the profiler's active window");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": "now"})")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": "now"})")),
             "an event's time cannot be read\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: microseconds\n"
             "  got:      \"now\"");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
             "an event's time overflows\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: nanoseconds below 2^63\n"
             "  got:      9223372036854775807");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
-                                R"(, "baseTimeNanoseconds": 9000000000000000000)")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
+                                  R"(, "baseTimeNanoseconds": 9000000000000000000)")),
             "an event's time overflows\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: nanoseconds below 2^63 with the base time\n"
             "  got:      base time 9000000000000000000");
-  EXPECT_EQ(parse_error(file_of("5")),
+  EXPECT_EQ(profile_error(file_of("5")),
             "an event is no object\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"

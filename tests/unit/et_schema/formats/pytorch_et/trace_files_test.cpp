@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "reader_texts.h"
 
 namespace understudy::et_schema {
 namespace {
 
+namespace fs = std::filesystem;
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 
 std::string small_trace() {
@@ -117,6 +120,22 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
           "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
           "  got:      Kineto files: " +
           kineto + " and 1 more");
+}
+
+TEST(TraceFilesRefusal, FolderOfJobs) {
+  const TemporaryFolder folder;
+  fs::create_directories(fs::path(folder.path()) / "mlp" / "traces");
+  fs::create_directories(fs::path(folder.path()) / "gpt");
+  EXPECT_EQ(
+      read_error({folder.path()}),
+      "no trace is there\n"
+      "  file:     " +
+          folder.path() +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      none\n"
+          "  hint:     give the folder of one job's traces, perhaps " +
+          (fs::path(folder.path()) / "gpt").string());
 }
 
 TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {

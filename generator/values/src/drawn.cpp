@@ -1,0 +1,45 @@
+#include "drawn.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::SlotId;
+
+constexpr auto kDraws = std::to_array<std::string_view>(
+    {"aten::bernoulli",    "aten::bernoulli_", "aten::binomial",     "aten::cauchy_",
+     "aten::exponential_", "aten::geometric_", "aten::log_normal_",  "aten::multinomial",
+     "aten::normal",       "aten::normal_",    "aten::poisson",      "aten::rand",
+     "aten::rand_like",    "aten::randint",    "aten::randint_like", "aten::randn",
+     "aten::randn_like",   "aten::random",     "aten::random_",      "aten::uniform_"});
+
+}  // namespace
+
+bool is_draw(std::string_view op) {
+  return std::ranges::find(kDraws, op) != kDraws.end();
+}
+
+std::vector<bool> find_drawn(const et_schema::Program& program) {
+  std::vector<bool> drawn(program.storages.size());
+  for (const Instruction& instruction : program.instructions) {
+    bool has_drawn = false;
+    bool has_other = false;
+    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+      const et_schema::Slot& slot = program.slots[id];
+      (drawn[slot.storage] ? has_drawn : has_other) |= !slot.wrapped_number;
+    });
+    if (is_draw(without_overload(instruction.name)) || (has_drawn && !has_other)) {
+      et_schema::for_each_slot(instruction.results,
+                               [&](SlotId id) { drawn[program.slots[id].storage] = true; });
+    }
+  }
+  return drawn;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,114 @@
+#include "kernel_load.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace understudy::predictor {
+namespace {
+
+/// The last two multiply a matrix by a vector.
+constexpr std::array<Tile, 9> kTiles = {{{128, 128},
+                                         {128, 64},
+                                         {64, 128},
+                                         {64, 64},
+                                         {32, 128},
+                                         {128, 32},
+                                         {32, 32},
+                                         {1, 128},
+                                         {128, 1}}};
+
+/// The share of the peak that a tile can reach beside the largest: what it loads serves
+/// m n / (m + n) multiplications.
+double share_of(const Tile& tile) {
+  constexpr double kLargest = 64;
+  constexpr double kPower = 0.4;
+  return std::pow(tile.m * tile.n / (tile.m + tile.n) / kLargest, kPower);
+}
+
+/// FLOPs that the processors are busy for: padded tiles, handed out in whole waves, with the tile
+/// that takes least. Where `splits`, up to eight tiles share one place and add up their parts.
+double tiled_flops(const Product& p, double processors, bool splits) {
+  constexpr double kStep = 8;      // of the inner dimension
+  constexpr double kAddingUp = 8;  // of a part, in the same unit
+  static const std::array<double, kTiles.size()> kShares = [] {
+    std::array<double, kTiles.size()> shares{};
+    std::ranges::transform(kTiles, shares.begin(), share_of);
+    return shares;
+  }();
+  double least = 0;
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const Tile& tile = kTiles[i];
+    const double tiles = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+    for (double parts = 1; parts <= (splits ? 8 : 1); parts *= 2) {
+      const double depth = std::ceil(p.k / parts / kStep) * kStep + kAddingUp * (parts > 1 ? 2 : 1);
+      const double waves = std::ceil(tiles * parts / processors);
+      const double flops = 2 * waves * processors * tile.m * tile.n * depth / kShares[i];
+      least = least == 0 ? flops : std::min(least, flops);
+    }
+  }
+  return least;
+}
+
+/// float32, 3x3, stride 1, one group: what cuDNN has Winograd's kernels for.
+bool has_winograd(const OperatorCall& call) {
+  if (call.inputs.size() < 2 || call.outputs.empty() ||
+      call.name.find("backward") != std::string::npos) {
+    return false;
+  }
+  const TensorLayout& input = call.inputs[0];
+  const TensorLayout& weight = call.inputs[1];
+  const TensorLayout& result = call.outputs[0];
+  return input.sizes.size() == 4 && weight.sizes.size() == 4 && result.sizes.size() == 4 &&
+         weight.dtype == et_schema::DType::kFloat32 && weight.sizes[2] == 3 &&
+         weight.sizes[3] == 3 && weight.sizes[1] == input.sizes[1] &&
+         result.sizes[2] >= input.sizes[2] - 2 && result.sizes[3] >= input.sizes[3] - 2;
+}
+
+/// Squares of four results a side as 36 products; what is transformed goes through memory in
+/// kernels of their own, or stays in one kernel that multiplies more slowly.
+KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flops,
+                          const KernelLoad& plain, const KernelLoad& least) {
+  constexpr double kSide = 4;
+  constexpr double kProducts = 36;
+  constexpr double kFusedSlower = 1.5;
+  const TensorLayout& result = call.outputs[0];
+  const double squares = size_at(result, 0) * std::ceil(size_at(result, 2) / kSide) *
+                         std::ceil(size_at(result, 3) / kSide);
+  const double out = size_at(call.inputs[1], 0);
+  const double in = size_at(call.inputs[1], 1);
+  const double compute_ns =
+      tiled_flops({kProducts, out, squares, in}, card.processors, false) / flops * kNsPerS;
+  const auto moved_ns = [&](double elements) {
+    const double bytes = 2 * kProducts * elements * 4;  // written and read, float32
+    return plain.memory_ns + bytes / card.bandwidth_bytes_per_s * kNsPerS;
+  };
+  const KernelLoad apart{compute_ns, moved_ns(in * out + squares * (in + out))};
+  const KernelLoad fused{kFusedSlower * compute_ns, moved_ns(in * out)};
+  return std::min({least, apart, fused}, [](const KernelLoad& a, const KernelLoad& b) {
+    return std::hypot(a.compute_ns, a.memory_ns) < std::hypot(b.compute_ns, b.memory_ns);
+  });
+}
+
+}  // namespace
+
+KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& card, double flops,
+                       const KernelLoad& plain) {
+  const bool is_host = card.name == "cpu";
+  const bool is_tiled = work.family == Family::kMatmul || work.family == Family::kConvolution;
+  const Product& p = work.product;
+  const double product_flops = 2 * p.batch * p.m * p.n * p.k;
+  if (is_host || !work.is_product || !is_tiled || !(product_flops > 0)) {
+    return plain;
+  }
+  KernelLoad load = plain;
+  const double tiled = tiled_flops(p, card.processors, work.family == Family::kMatmul);
+  // Backward passes are several products of the same size.
+  load.compute_ns =
+      std::max(plain.compute_ns, tiled * work.flops / product_flops / flops * kNsPerS);
+  return work.family == Family::kConvolution && has_winograd(call)
+             ? least_winograd(call, card, flops, plain, load)
+             : load;
+}
+
+}  // namespace understudy::predictor

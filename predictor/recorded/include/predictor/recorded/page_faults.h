@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "et_schema/model/program.h"
+#include "predictor/simulate/job.h"
+
+namespace understudy::predictor {
+
+/// Page faults of the steps that nothing observed, by operator. Where the capture counted those of
+/// each operator they are its own, scaled to the step's number; else each operator has as many as
+/// it has of the bytes that the original took from the heap in large blocks, or, where no profile
+/// shows these, of the bytes of its results. No faults where the step's number is not known.
+class RecordedPageFaults {
+ public:
+  /// `job` must outlive it.
+  explicit RecordedPageFaults(const Job& job);
+  ~RecordedPageFaults();
+
+  [[nodiscard]] double of(const et_schema::Program& program,
+                          const et_schema::Instruction& instruction) const;
+  /// Of all of a program's operators.
+  [[nodiscard]] double of_step(const et_schema::Program& program) const;
+
+ private:
+  class Tables;
+  std::unique_ptr<const Tables> tables_;
+};
+
+}  // namespace understudy::predictor

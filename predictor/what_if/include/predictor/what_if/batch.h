@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::predictor {
+
+/// Another batch size: sizes that grow with it grow from `from` to `to`.
+struct BatchSize {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+};
+
+/// Reads "64:256". Throws Error (usage).
+[[nodiscard]] BatchSize parse_batch_size(std::string_view text);
+
+/// What another batch size changes of the calls of one operator.
+struct BatchChange {
+  std::string name;
+  std::uint64_t count = 0;  ///< calls of which a tensor has another shape
+  std::string before;  ///< the first one's tensors: "float32[64,8] float32[8,4] -> float32[64,4]"
+  std::string after;
+};
+
+struct ScaledBatch {
+  et_schema::Program program;
+  std::vector<BatchChange> changes;  ///< in order of names
+};
+
+/// The program as it would be with another batch size. The batch is the leading dimension of what
+/// comes from outside, has that size and is not written by the step; rules of operators carry it
+/// on (docs/prediction.md, "What if"). Shapes, strides and storages are those of the new size;
+/// numbers among the arguments, value rules and recorded times stay as they are. Throws Error (bad
+/// input), by operator: whose rule is not known, or which the batch meets in a way that no rule is
+/// for; where nothing has that size.
+[[nodiscard]] ScaledBatch with_batch_size(const et_schema::Program& program, const BatchSize& batch,
+                                          int rank);
+
+}  // namespace understudy::predictor

@@ -1,0 +1,287 @@
+#include "predictor/what_if/batch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "batch_rules.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+
+constexpr const char* kSummary = "the batch size cannot be changed";
+
+/// Slots of other storages come from outside as they are: data, constants.
+std::set<et_schema::StorageId> written_storages(const Program& program) {
+  std::set<et_schema::StorageId> storages;
+  for (const Instruction& instruction : program.instructions) {
+    for (std::size_t i = 0; instruction.schema && i < instruction.args.size(); ++i) {
+      if (et_schema::argument_is_written(program.schemas[*instruction.schema], i)) {
+        et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+          storages.insert(program.slots[slot].storage);
+        });
+      }
+    }
+  }
+  return storages;
+}
+
+class Walker {
+ public:
+  Walker(const Program& program, const BatchSize& batch, int rank)
+      : program_(program), batch_(batch), rank_(rank), dims_(program.slots.size()) {}
+
+  void walk() {
+    mark_data();
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.kind != InstructionKind::kMarker &&
+          instruction.kind != InstructionKind::kWait) {
+        pass(instruction);
+      }
+    }
+  }
+  [[nodiscard]] const std::vector<std::optional<Dims>>& dims() const { return dims_; }
+
+ private:
+  void mark_data() {
+    const auto written = written_storages(program_);
+    std::set<std::int64_t> leading;
+    bool is_found = false;
+    for (std::size_t i = 0; i < program_.slots.size(); ++i) {
+      const Slot& slot = program_.slots[i];
+      if (!slot.external || slot.sizes.empty() || written.contains(slot.storage)) {
+        continue;
+      }
+      leading.insert(slot.sizes[0]);
+      if (slot.sizes[0] == batch_.from) {
+        dims_[i] = Dims(slot.sizes.size(), false);
+        (*dims_[i])[0] = true;
+        is_found = true;
+      }
+    }
+    if (!is_found) {
+      throw et_schema::bad_input(
+          kSummary,
+          {.rank = rank_,
+           .field = "--batch",
+           .expected = fmt::format("a leading size of its data: {}", fmt::join(leading, ", ")),
+           .got = fmt::format("{}", batch_.from),
+           .hint = "FROM is the first size of the data that the step reads"});
+    }
+  }
+
+  [[nodiscard]] BatchTensor tensor(SlotId id) const {
+    const Slot& slot = program_.slots[id];
+    return {id, true, slot.sizes, slot.strides, dims_[id].value_or(Dims(slot.sizes.size(), false))};
+  }
+
+  void add_results(const std::vector<Argument>& results, std::vector<BatchTensor>& out) const {
+    for (const Argument& result : results) {
+      if (const auto* slot = std::get_if<Argument::SlotRef>(&result.value)) {
+        out.push_back(tensor(slot->id));
+        out.back().dims.assign(out.back().sizes.size(), false);
+      } else if (const auto* list = std::get_if<Argument::List>(&result.value)) {
+        add_results(*list, out);
+      } else {
+        out.push_back({.slot = 0, .is_there = false, .sizes = {}, .strides = {}, .dims = {}});
+      }
+    }
+  }
+
+  void pass(const Instruction& instruction) {
+    BatchCall call{instruction, {}, {}, batch_.from};
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId slot) { call.inputs.push_back(tensor(slot)); });
+    add_results(instruction.results, call.outputs);
+    try {
+      const std::vector<Dims> results = batch_of_results(call);
+      for (std::size_t i = 0; i < results.size() && i < call.outputs.size(); ++i) {
+        if (call.outputs[i].is_there) {
+          set(call.outputs[i], results[i]);
+        }
+      }
+    } catch (const NoRule& error) {
+      throw et_schema::bad_input(kSummary, {.rank = rank_,
+                                            .node = instruction.node_id,
+                                            .field = instruction.name,
+                                            .expected = error.what(),
+                                            .got = error.got,
+                                            .hint = "capture the program with that batch size"});
+    }
+  }
+
+  void set(const BatchTensor& result, const Dims& dims) {
+    if (dims.size() != result.sizes.size()) {
+      throw NoRule(fmt::format("a result of {} dimensions", dims.size()),
+                   fmt::format("[{}]", fmt::join(result.sizes, ",")));
+    }
+    std::optional<Dims>& known = dims_[result.slot];
+    if (known && *known != dims) {
+      throw NoRule("a tensor that grows as it did before",
+                   fmt::format("[{}], which does not", fmt::join(result.sizes, ",")));
+    }
+    known = dims;
+  }
+
+  const Program& program_;
+  BatchSize batch_;
+  int rank_;
+  std::vector<std::optional<Dims>> dims_;
+};
+
+std::int64_t scaled_size(std::int64_t size, const BatchSize& batch, const Slot& slot, int rank) {
+  // Sizes come from files, and their product may be no number.
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(size, batch.to, &product) || product % batch.from != 0) {
+    throw et_schema::bad_input(
+        kSummary, {.rank = rank,
+                   .field = "--batch",
+                   .expected = fmt::format("sizes that are multiples of {}", batch.from),
+                   .got = fmt::format("{} of a tensor [{}]", size, fmt::join(slot.sizes, ","))});
+  }
+  return product / batch.from;
+}
+
+/// What lies outside of a dimension that grows is as much further apart.
+void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
+  const Slot recorded = slot;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!dims[d]) {
+      continue;
+    }
+    slot.sizes[d] = scaled_size(recorded.sizes[d], batch, recorded, rank);
+    for (std::size_t outer = 0; outer < slot.strides.size(); ++outer) {
+      if (recorded.strides[outer] > recorded.strides[d] && recorded.strides[d] > 0) {
+        slot.strides[outer] = scaled_size(slot.strides[outer], batch, recorded, rank);
+      }
+    }
+  }
+}
+
+/// What a slot needs of its storage. Sizes come from files and from --batch: together they may be
+/// no number.
+std::int64_t extent_bytes(const Slot& slot, int rank) {
+  std::int64_t last = slot.offset;
+  std::int64_t elements = 1;
+  bool overflows = false;
+  for (std::size_t d = 0; d < slot.sizes.size(); ++d) {
+    if (slot.sizes[d] == 0) {
+      return 0;
+    }
+    std::int64_t step = 0;
+    const std::int64_t stride = d < slot.strides.size() ? slot.strides[d] : 0;
+    overflows = overflows || __builtin_mul_overflow(elements, slot.sizes[d], &elements) ||
+                __builtin_mul_overflow(slot.sizes[d] - 1, stride, &step) ||
+                __builtin_add_overflow(last, step, &last);
+  }
+  std::int64_t bytes = 0;
+  const auto item = static_cast<std::int64_t>(et_schema::item_size(slot.dtype));
+  overflows = overflows || __builtin_add_overflow(last, 1, &last) ||
+              __builtin_mul_overflow(elements, item, &elements) ||
+              __builtin_mul_overflow(last, item, &bytes);
+  if (overflows) {
+    throw et_schema::bad_input(kSummary, {.rank = rank,
+                                          .field = "--batch",
+                                          .expected = "tensors of at most 2^63 bytes",
+                                          .got = fmt::format("[{}]", fmt::join(slot.sizes, ","))});
+  }
+  return bytes;
+}
+
+std::string shapes_of(const Program& program, const std::vector<Argument>& arguments) {
+  std::string text;
+  et_schema::for_each_slot(arguments, [&](SlotId id) {
+    const Slot& slot = program.slots[id];
+    text += fmt::format("{}{}[{}]", text.empty() ? "" : " ", et_schema::to_string(slot.dtype),
+                        fmt::join(slot.sizes, ","));
+  });
+  return text;
+}
+
+std::string shapes_of(const Program& program, const Instruction& instruction) {
+  return shapes_of(program, instruction.args) + " -> " + shapes_of(program, instruction.results);
+}
+
+std::vector<BatchChange> changes_of(const Program& before, const Program& after) {
+  std::map<std::string, BatchChange> changes;
+  for (const Instruction& instruction : before.instructions) {
+    std::string was = shapes_of(before, instruction);
+    std::string is = shapes_of(after, instruction);
+    if (instruction.kind == InstructionKind::kMarker || was == is) {
+      continue;
+    }
+    BatchChange& change = changes[instruction.name];
+    if (change.count++ == 0) {
+      change.name = instruction.name;
+      change.before = std::move(was);
+      change.after = std::move(is);
+    }
+  }
+  std::vector<BatchChange> all;
+  for (auto& [name, change] : changes) {
+    all.push_back(std::move(change));
+  }
+  return all;
+}
+
+}  // namespace
+
+BatchSize parse_batch_size(std::string_view text) {
+  BatchSize batch;
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto read = [&](std::string_view part, std::int64_t least, std::int64_t& size) {
+    constexpr std::int64_t kMost = 1'000'000'000;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), size);
+    return error == std::errc() && stop == part.data() + part.size() && size >= least &&
+           size <= kMost;
+  };
+  // A batch of one is like any dimension of one element.
+  if (!read(text.substr(0, colon), 2, batch.from) ||
+      !read(text.substr(std::min(colon + 1, text.size())), 1, batch.to)) {
+    throw et_schema::usage_error(
+        "a batch size that cannot be read",
+        {.field = "--batch",
+         .expected = "FROM:TO, such as 64:256, with FROM the recorded size, 2 or more",
+         .got = std::string(text)});
+  }
+  return batch;
+}
+
+ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int rank) {
+  Walker walker(program, batch, rank);
+  walker.walk();
+  ScaledBatch result{program, {}};
+  for (std::size_t i = 0; i < program.slots.size(); ++i) {
+    const std::optional<Dims>& dims = walker.dims()[i];
+    if (dims && grows(*dims)) {
+      Slot& slot = result.program.slots[i];
+      scale(slot, *dims, batch, rank);
+      std::int64_t& bytes = result.program.storages[slot.storage].bytes;
+      const std::int64_t was = program.storages[slot.storage].bytes;
+      // Smaller batches need less, and what other slots of it need at most what was recorded.
+      const std::int64_t needed = extent_bytes(slot, rank);
+      bytes = batch.to >= batch.from ? std::max(bytes, needed)
+                                     : std::min(was, std::max(needed, was / batch.from * batch.to));
+    }
+  }
+  result.changes = changes_of(program, result.program);
+  return result;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,282 @@
+#include "batch_views.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace understudy::predictor::batch {
+
+using et_schema::Argument;
+
+std::string text_of(const BatchTensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.sizes, ","));
+}
+
+void refuse(const std::string& wanted, const std::string& got) {
+  throw NoRule(wanted, got);
+}
+
+Dims none(const BatchTensor& tensor) {
+  return Dims(tensor.sizes.size(), false);
+}
+
+std::int64_t elements(const BatchTensor& tensor) {
+  return std::accumulate(tensor.sizes.begin(), tensor.sizes.end(), std::int64_t{1},
+                         std::multiplies<>());
+}
+
+std::vector<Dims> all_of(const BatchCall& call, const Dims& dims) {
+  return std::vector<Dims>(call.outputs.size(), dims);
+}
+
+const BatchTensor& input(const BatchCall& call, std::size_t at) {
+  if (at >= call.inputs.size()) {
+    refuse(fmt::format("{} tensors or more among its arguments", at + 1),
+           fmt::format("{}", call.inputs.size()));
+  }
+  return call.inputs[at];
+}
+
+std::vector<std::int64_t> numbers_at(const BatchCall& call, std::size_t argument) {
+  std::vector<std::int64_t> numbers;
+  if (argument < call.instruction.args.size()) {
+    const auto& value = call.instruction.args[argument].value;
+    if (const auto* list = std::get_if<Argument::List>(&value)) {
+      for (const Argument& item : *list) {
+        if (const auto* number = std::get_if<std::int64_t>(&item.value)) {
+          numbers.push_back(*number);
+        }
+      }
+    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      numbers.push_back(*number);
+    }
+  }
+  return numbers;
+}
+
+Dims made(const BatchTensor& out, std::int64_t batch) {
+  Dims dims = none(out);
+  if (!dims.empty() && out.sizes[0] == batch) {
+    dims[0] = true;
+  }
+  return dims;
+}
+
+namespace {
+
+/// A dimension's number among the arguments; counted from the end where it is below 0.
+std::size_t dimension_at(const BatchCall& call, std::size_t argument, std::size_t rank,
+                         std::int64_t standard) {
+  const auto& args = call.instruction.args;
+  std::int64_t dim = standard;
+  if (argument < args.size()) {
+    if (const auto* value = std::get_if<std::int64_t>(&args[argument].value)) {
+      dim = *value;
+    }
+  }
+  dim += dim < 0 ? static_cast<std::int64_t>(rank) : 0;
+  if (dim < 0 || dim >= static_cast<std::int64_t>(rank)) {
+    refuse(fmt::format("a dimension of {}", rank), fmt::format("{}", dim));
+  }
+  return static_cast<std::size_t>(dim);
+}
+
+/// Neighbouring dimensions are joined or taken apart; the batch has to be the first of those.
+Dims reshaped(const BatchTensor& in, const BatchTensor& out) {
+  Dims dims = none(out);
+  if (elements(in) != elements(out)) {
+    refuse(fmt::format("{} elements", elements(in)), text_of(out));
+  }
+  std::size_t i = 0;
+  std::size_t o = 0;
+  while (i < in.sizes.size() && o < out.sizes.size()) {
+    const std::size_t first_in = i;
+    const std::size_t first_out = o;
+    std::int64_t a = in.sizes[i++];
+    std::int64_t b = out.sizes[o++];
+    while (a != b) {
+      std::int64_t& less = a < b ? a : b;
+      const bool is_in = a < b;
+      if (is_in ? i == in.sizes.size() : o == out.sizes.size()) {
+        refuse("a shape that can be taken apart", text_of(out));
+      }
+      less *= is_in ? in.sizes[i++] : out.sizes[o++];
+    }
+    for (std::size_t d = first_in; d < i; ++d) {
+      if (!in.dims[d]) {
+        continue;
+      }
+      const bool leads = std::all_of(in.sizes.begin() + static_cast<std::ptrdiff_t>(first_in),
+                                     in.sizes.begin() + static_cast<std::ptrdiff_t>(d),
+                                     [](std::int64_t size) { return size == 1; });
+      if (!leads) {
+        refuse("the batch before what it is joined with", text_of(in));
+      }
+      std::size_t to = first_out;
+      while (to + 1 < o && out.sizes[to] == 1) {
+        ++to;
+      }
+      dims[to] = true;
+    }
+  }
+  return dims;
+}
+
+/// A part along a dimension, which is left out where the results have one less.
+std::vector<Dims> part_along(const BatchCall& call, std::size_t argument) {
+  const BatchTensor& in = input(call, 0);
+  const BatchTensor& out = call.outputs.at(0);
+  const std::size_t at = dimension_at(call, argument, in.sizes.size(), 0);
+  Dims dims = in.dims;
+  if (out.sizes.size() < in.sizes.size()) {
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  if (in.dims[at] && (out.sizes.size() < in.sizes.size() || out.sizes[at] != in.sizes[at])) {
+    refuse("a part of something else than the batch", text_of(out) + " of " + text_of(in));
+  }
+  return all_of(call, dims);
+}
+}  // namespace
+
+std::vector<Dims> reshape(const BatchCall& call) {
+  return all_of(call, reshaped(input(call, 0), call.outputs.at(0)));
+}
+
+std::vector<Dims> transpose(const BatchCall& call) {
+  Dims dims = input(call, 0).dims;
+  if (dims.size() < 2) {
+    return all_of(call, dims);
+  }
+  const std::size_t a = dimension_at(call, 1, dims.size(), 0);
+  const std::size_t b = dimension_at(call, 2, dims.size(), 1);
+  const bool kept = dims[a];
+  dims[a] = dims[b];
+  dims[b] = kept;
+  return all_of(call, dims);
+}
+
+std::vector<Dims> permute(const BatchCall& call) {
+  const Dims& in = input(call, 0).dims;
+  const std::vector<std::int64_t> order = numbers_at(call, 1);
+  const auto rank = static_cast<std::int64_t>(in.size());
+  Dims dims;
+  for (const std::int64_t at : order) {
+    const std::int64_t from = at < 0 ? at + rank : at;
+    if (from < 0 || from >= rank) {
+      refuse(fmt::format("dimensions of {}", rank), fmt::format("{}", at));
+    }
+    dims.push_back(in[static_cast<std::size_t>(from)]);
+  }
+  if (dims.size() != in.size()) {
+    refuse("an order of all dimensions", fmt::format("{} of {}", dims.size(), in.size()));
+  }
+  return all_of(call, dims);
+}
+
+std::vector<Dims> factory(const BatchCall& call) {
+  std::vector<Dims> results;
+  for (const BatchTensor& out : call.outputs) {
+    results.push_back(made(out, call.batch));
+  }
+  return results;
+}
+
+std::vector<Dims> expand(const BatchCall& call) {
+  const BatchTensor& in = input(call, 0);
+  const BatchTensor& out = call.outputs.at(0);
+  const std::size_t left = out.sizes.size() - std::min(in.sizes.size(), out.sizes.size());
+  Dims dims = made(out, call.batch);
+  for (std::size_t d = 0; d < in.sizes.size() && left + d < out.sizes.size(); ++d) {
+    if (in.sizes[d] == out.sizes[left + d]) {
+      dims[left + d] = in.dims[d];
+    }
+  }
+  return all_of(call, dims);
+}
+
+/// Recorded as a layout of the same memory: dimensions are told by their strides.
+std::vector<Dims> alias(const BatchCall& call) {
+  const BatchTensor& in = input(call, 0);
+  const BatchTensor& out = call.outputs.at(0);
+  Dims dims = none(out);
+  std::size_t found = 0;
+  for (std::size_t d = 0; d < out.sizes.size(); ++d) {
+    for (std::size_t s = 0; s < in.sizes.size() && out.sizes[d] > 1; ++s) {
+      if (in.dims[s] && in.strides[s] == out.strides[d] && in.sizes[s] == out.sizes[d]) {
+        dims[d] = true;
+        ++found;
+      }
+    }
+  }
+  if (found == static_cast<std::size_t>(std::ranges::count(in.dims, true))) {
+    return {dims};
+  }
+  return {reshaped(in, out)};
+}
+
+std::vector<Dims> concatenate(const BatchCall& call) {
+  const BatchTensor& first = input(call, 0);
+  for (const BatchTensor& in : call.inputs) {
+    if (in.dims != first.dims) {
+      refuse("parts that grow alike", text_of(in));
+    }
+  }
+  if (first.dims.empty() || first.dims[dimension_at(call, 1, first.dims.size(), 0)]) {
+    refuse("parts beside each other, not one batch behind the other", text_of(first));
+  }
+  return all_of(call, first.dims);
+}
+
+/// x[:, i, j]: neighbouring dimensions become those of the indices, which do not grow.
+std::vector<Dims> index(const BatchCall& call) {
+  const BatchTensor& in = input(call, 0);
+  const BatchTensor& out = call.outputs.at(0);
+  const auto& args = call.instruction.args;
+  const auto* list = args.size() > 1 ? std::get_if<Argument::List>(&args[1].value) : nullptr;
+  std::vector<std::size_t> indexed;
+  for (std::size_t d = 0; list != nullptr && d < list->size(); ++d) {
+    if (std::holds_alternative<Argument::SlotRef>((*list)[d].value)) {
+      indexed.push_back(d);
+    }
+  }
+  const bool are_neighbours = !indexed.empty() && indexed.back() < in.sizes.size() &&
+                              indexed.back() - indexed.front() + 1 == indexed.size();
+  const bool meets_batch =
+      std::ranges::any_of(indexed, [&](std::size_t d) { return d < in.dims.size() && in.dims[d]; });
+  const bool grow = std::any_of(call.inputs.begin() + 1, call.inputs.end(),
+                                [](const BatchTensor& index) { return grows(index.dims); });
+  const std::size_t kept = in.sizes.size() - std::min(indexed.size(), in.sizes.size());
+  if (!are_neighbours || meets_batch || grow || out.sizes.size() < kept) {
+    refuse("indices of neighbouring dimensions beside the batch", text_of(in));
+  }
+  const auto first = static_cast<std::ptrdiff_t>(indexed.front());
+  Dims dims(in.dims.begin(), in.dims.begin() + first);
+  dims.resize(dims.size() + out.sizes.size() - kept, false);
+  dims.insert(dims.end(), in.dims.begin() + static_cast<std::ptrdiff_t>(indexed.back()) + 1,
+              in.dims.end());
+  return all_of(call, dims);
+}
+
+std::vector<Dims> stack(const BatchCall& call) {
+  Dims dims = input(call, 0).dims;
+  const std::size_t at = dimension_at(call, 1, dims.size() + 1, 0);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), false);
+  for (const BatchTensor& in : call.inputs) {
+    if (in.dims != call.inputs[0].dims) {
+      refuse("parts that grow alike", text_of(in));
+    }
+  }
+  return all_of(call, dims);
+}
+
+std::vector<Dims> part_along_first(const BatchCall& call) {
+  return part_along(call, 1);
+}
+std::vector<Dims> part_along_second(const BatchCall& call) {
+  return part_along(call, 2);
+}
+
+}  // namespace understudy::predictor::batch

@@ -1,0 +1,300 @@
+#include "predictor/what_if/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "et_schema/support/error.h"
+#include "hand_made.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+using testing::ref;
+using Sizes = std::vector<std::int64_t>;
+
+constexpr BatchSize kTwice{64, 128};
+
+/// Programs by hand, whose tensors have shapes.
+struct Made {
+  Program program;
+
+  SlotId slot(const Sizes& sizes, bool external = false, Sizes strides = {}) {
+    std::int64_t elements = 1;
+    Sizes contiguous(sizes.size());
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      contiguous[d] = elements;
+      elements *= sizes[d];
+    }
+    program.storages.push_back({.device = et_schema::parse_device("cpu"), .bytes = 4 * elements});
+    et_schema::Slot& slot = program.slots.emplace_back();
+    slot.storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
+    slot.dtype = et_schema::DType::kFloat32;
+    slot.sizes = sizes;
+    slot.strides = strides.empty() ? contiguous : std::move(strides);
+    slot.external = external;
+    return static_cast<SlotId>(program.slots.size() - 1);
+  }
+  SlotId data(const Sizes& sizes) { return slot(sizes, true); }
+
+  SlotId op(const std::string& name, std::vector<Argument> args, const Sizes& result) {
+    const SlotId out = slot(result);
+    add(name, std::move(args), {ref(out)});
+    return out;
+  }
+  void add(const std::string& name, std::vector<Argument> args, std::vector<Argument> results) {
+    Instruction& instruction = program.instructions.emplace_back();
+    instruction.name = name;
+    instruction.node_id = program.instructions.size();
+    instruction.args = std::move(args);
+    instruction.results = std::move(results);
+  }
+};
+
+Argument number(std::int64_t value) {
+  return {value};
+}
+Argument numbers(const Sizes& values) {
+  Argument::List list;
+  for (const std::int64_t value : values) {
+    list.push_back(number(value));
+  }
+  return {list};
+}
+Argument list_of(const std::vector<SlotId>& slots) {
+  Argument::List list;
+  for (const SlotId slot : slots) {
+    list.push_back(ref(slot));
+  }
+  return {list};
+}
+
+Sizes sizes_of(const ScaledBatch& scaled, SlotId slot) {
+  return scaled.program.slots[slot].sizes;
+}
+
+std::string refusal(const Program& program, const BatchSize& batch = kTwice) {
+  try {
+    static_cast<void>(with_batch_size(program, batch, 3));
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+    return to_text(error);
+  }
+  return "nothing was refused";
+}
+
+TEST(Batch, GoesThroughALayerAndBackAndEndsAtTheWeights) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId w = made.data({4, 8});
+  const SlotId b = made.data({4});
+  const SlotId wt = made.op("aten::t", {ref(w)}, {8, 4});
+  const SlotId y = made.op("aten::addmm", {ref(b), ref(x), ref(wt)}, {64, 4});
+  const SlotId z = made.op("aten::relu", {ref(y)}, {64, 4});
+  const SlotId mean = made.op("aten::mean", {ref(z)}, {});
+  const SlotId g = made.op("aten::expand", {ref(mean), numbers({64, 4})}, {64, 4});
+  const SlotId dz = made.op("aten::threshold_backward", {ref(g), ref(y), number(0)}, {64, 4});
+  const SlotId dzt = made.op("aten::t", {ref(dz)}, {4, 64});
+  const SlotId dw = made.op("aten::mm", {ref(dzt), ref(x)}, {4, 8});
+  const SlotId db = made.op("aten::sum.dim_IntList", {ref(dz), numbers({0})}, {4});
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(sizes_of(scaled, y), (Sizes{128, 4}));
+  EXPECT_EQ(sizes_of(scaled, wt), (Sizes{8, 4}));
+  EXPECT_EQ(sizes_of(scaled, mean), Sizes{});
+  EXPECT_EQ(sizes_of(scaled, dz), (Sizes{128, 4}));
+  EXPECT_EQ(sizes_of(scaled, dzt), (Sizes{4, 128}));
+  EXPECT_EQ(sizes_of(scaled, dw), (Sizes{4, 8}));
+  EXPECT_EQ(sizes_of(scaled, db), Sizes{4});
+  EXPECT_EQ(scaled.program.storages[x].bytes, 4 * 128 * 8);
+  const auto addmm = std::ranges::find(scaled.changes, "aten::addmm", &BatchChange::name);
+  ASSERT_NE(addmm, scaled.changes.end());
+  EXPECT_EQ(addmm->count, 1);
+  EXPECT_EQ(addmm->before, "float32[4] float32[64,8] float32[8,4] -> float32[64,4]");
+  EXPECT_EQ(addmm->after, "float32[4] float32[128,8] float32[8,4] -> float32[128,4]");
+}
+
+TEST(Batch, IsJoinedWithTheSequenceAndTakenApartAgain) {
+  Made made;
+  const SlotId x = made.data({64, 5, 6});
+  const SlotId flat = made.op("aten::view", {ref(x), numbers({320, 6})}, {320, 6});
+  const SlotId heads = made.op("aten::view", {ref(flat), numbers({64, 5, 2, 3})}, {64, 5, 2, 3});
+  const SlotId swapped =
+      made.op("aten::transpose.int", {ref(heads), number(1), number(2)}, {64, 2, 5, 3});
+  const SlotId back =
+      made.op("aten::permute", {ref(swapped), numbers({2, 0, 1, 3})}, {5, 64, 2, 3});
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(sizes_of(scaled, flat), (Sizes{640, 6}));
+  EXPECT_EQ(sizes_of(scaled, heads), (Sizes{128, 5, 2, 3}));
+  EXPECT_EQ(sizes_of(scaled, swapped), (Sizes{128, 2, 5, 3}));
+  EXPECT_EQ(sizes_of(scaled, back), (Sizes{5, 128, 2, 3}));
+}
+
+TEST(Batch, StridesOutsideOfItGrowWithIt) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId t = made.slot({8, 64}, false, {1, 8});
+  made.add("aten::t", {ref(x)}, {ref(t)});
+  const SlotId outer = made.slot({3, 64}, false, {64, 1});
+  made.add("aten::expand",
+           {ref(made.op("aten::sum.dim_IntList", {ref(x), numbers({1})}, {64})), numbers({3, 64})},
+           {ref(outer)});
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(scaled.program.slots[t].strides, (Sizes{1, 8}));
+  EXPECT_EQ(scaled.program.slots[outer].strides, (Sizes{128, 1}));
+}
+
+TEST(Batch, ResultsThatAreNotMadeKeepTheirPlace) {
+  Made made;
+  const SlotId x = made.data({64, 3, 8, 8});
+  const SlotId w = made.data({4, 3, 3, 3});
+  const SlotId y = made.op("aten::convolution", {ref(x), ref(w)}, {64, 4, 8, 8});
+  const SlotId dw = made.slot({4, 3, 3, 3});
+  made.add("aten::convolution_backward", {ref(y), ref(x), ref(w)},
+           {{Argument::Undefined{}}, ref(dw), {Argument::Undefined{}}});
+  const ScaledBatch scaled = with_batch_size(made.program, {64, 32}, 0);
+  EXPECT_EQ(sizes_of(scaled, y), (Sizes{32, 4, 8, 8}));
+  EXPECT_EQ(sizes_of(scaled, dw), (Sizes{4, 3, 3, 3}));
+  EXPECT_EQ(scaled.program.storages[x].bytes, 4 * 32 * 3 * 64);
+}
+
+TEST(Batch, PartsBesideEachOther) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId part =
+      made.op("aten::slice.Tensor", {ref(x), number(1), number(0), number(4)}, {64, 4});
+  const SlotId both = made.op("aten::cat", {list_of({x, part}), number(-1)}, {64, 12});
+  const SlotId stacked = made.op("aten::stack", {list_of({part, part}), number(0)}, {2, 64, 4});
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(sizes_of(scaled, both), (Sizes{128, 12}));
+  EXPECT_EQ(sizes_of(scaled, stacked), (Sizes{2, 128, 4}));
+}
+
+TEST(Batch, ViewsOfDataAreNoWrites) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId part = made.slot({64, 7}, false, {8, 1});
+  made.program.slots[part].storage = made.program.slots[x].storage;
+  made.add("aten::slice.Tensor", {ref(x), number(1), number(0), number(7)}, {ref(part)});
+  made.program.schemas = {
+      "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt "
+      "step=1) -> Tensor(a)"};
+  made.program.instructions[0].schema = 0;
+  EXPECT_EQ(sizes_of(with_batch_size(made.program, kTwice, 0), part), (Sizes{128, 7}));
+}
+
+TEST(Batch, IsKeptWhereOtherDimensionsAreIndexed) {
+  Made made;
+  const SlotId x = made.data({64, 8, 8});
+  const SlotId rows = made.data({28});
+  const SlotId pairs =
+      made.op("aten::index.Tensor",
+              {ref(x), {Argument::List{{Argument::None{}}, ref(rows), ref(rows)}}}, {64, 28});
+  EXPECT_EQ(sizes_of(with_batch_size(made.program, kTwice, 0), pairs), (Sizes{128, 28}));
+}
+
+TEST(Batch, WhatTheStepWritesIsNoData) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId w = made.data({64, 8});
+  made.add("aten::mul_.Tensor", {ref(w), number(2)}, {ref(w)});
+  made.program.schemas = {"aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"};
+  made.program.instructions[0].schema = 0;
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(sizes_of(scaled, x), (Sizes{128, 8}));
+  EXPECT_EQ(sizes_of(scaled, w), (Sizes{64, 8}));
+}
+
+TEST(BatchRefusals, NameAnOperatorWithoutARule) {
+  Made made;
+  made.op("aten::fft_rfft", {ref(made.data({64, 8}))}, {64, 5});
+  EXPECT_EQ(refusal(made.program),
+            "the batch size cannot be changed\n"
+            "  rank:     3\n"
+            "  node:     1\n"
+            "  field:    aten::fft_rfft\n"
+            "  expected: an operator whose rule is known\n"
+            "  got:      aten::fft_rfft\n"
+            "  hint:     capture the program with that batch size");
+}
+
+TEST(BatchRefusals, AProductOfTwoBatches) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId xt = made.op("aten::t", {ref(x)}, {8, 64});
+  made.op("aten::mm", {ref(x), ref(xt)}, {64, 64});
+  EXPECT_NE(refusal(made.program)
+                .find("  expected: one side of the product that grows\n"
+                      "  got:      both, of [64,8] and [8,64]\n"),
+            std::string::npos);
+}
+
+TEST(BatchRefusals, ABatchInTheMiddleOfWhatIsJoined) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId xt = made.op("aten::t", {ref(x)}, {8, 64});
+  made.op("aten::reshape", {ref(xt), numbers({512})}, {512});
+  EXPECT_NE(refusal(made.program).find("  expected: the batch before what it is joined with\n"),
+            std::string::npos);
+}
+
+TEST(BatchRefusals, AConstantAsLongAsTheBatch) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  const SlotId constant = made.data({1, 64, 8});
+  made.op("aten::add.Tensor", {ref(x), ref(constant)}, {1, 64, 8});
+  EXPECT_NE(refusal(made.program)
+                .find("  expected: arguments that all grow with the batch, or "
+                      "have one element there\n"),
+            std::string::npos);
+}
+
+TEST(BatchRefusals, APartOfTheBatchAndOneBehindTheOther) {
+  Made made;
+  const SlotId x = made.data({64, 8});
+  made.op("aten::select.int", {ref(x), number(0), number(5)}, {8});
+  EXPECT_NE(refusal(made.program).find("  expected: a part of something else than the batch\n"),
+            std::string::npos);
+  Made other;
+  const SlotId y = other.data({64, 8});
+  other.op("aten::cat", {list_of({y, y}), number(0)}, {128, 8});
+  EXPECT_NE(refusal(other.program).find("  expected: parts beside each other"), std::string::npos);
+}
+
+TEST(BatchRefusals, ASizeThatNothingHas) {
+  Made made;
+  made.data({32, 8});
+  made.data({16});
+  EXPECT_EQ(refusal(made.program),
+            "the batch size cannot be changed\n"
+            "  rank:     3\n"
+            "  field:    --batch\n"
+            "  expected: a leading size of its data: 16, 32\n"
+            "  got:      64\n"
+            "  hint:     FROM is the first size of the data that the step reads");
+}
+
+TEST(BatchRefusals, ATensorThatNoNumberMeasures) {
+  Made made;
+  made.data({64, std::int64_t{1} << 40});
+  EXPECT_EQ(refusal(made.program, {64, 1'000'000'000}),
+            "the batch size cannot be changed\n"
+            "  rank:     3\n"
+            "  field:    --batch\n"
+            "  expected: tensors of at most 2^63 bytes\n"
+            "  got:      [1000000000,1099511627776]");
+}
+
+TEST(BatchRefusals, TextsThatAreNoSizes) {
+  for (const char* text : {"64", "64:", ":64", "1:2", "64:0", "64:x", "64:128:1", "-4:8", ""}) {
+    EXPECT_THROW(static_cast<void>(parse_batch_size(text)), et_schema::Error) << text;
+  }
+  EXPECT_EQ(parse_batch_size("64:256").to, 256);
+}
+
+}  // namespace
+}  // namespace understudy::predictor
