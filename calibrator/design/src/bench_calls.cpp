@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/sparse_content.h"
+
 namespace understudy::calibrator {
 namespace {
 
@@ -53,6 +55,9 @@ class CallBuilder {
     tensor.zeros = storage.external ? storage.zeros : 0;
     if (!is_integral(tensor.layout.dtype)) {
       tensor.layout.value.reset();
+    }
+    if (tensor.layout.sparse && !tensor.layout.content) {
+      tensor.layout.content = et_schema::sparse_content(program_, id);
     }
     has_unknown_content_ = has_unknown_content_ || (tensor.layout.sparse && !tensor.layout.content);
     call_.tensors.push_back(std::move(tensor));

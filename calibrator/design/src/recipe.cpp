@@ -46,7 +46,7 @@ class ArgumentReader {
       UNDERSTUDY_ASSERT(closed);
       return {std::string(word)};
     }
-    for (const std::string_view kind : {"{", "f{", "i{", "b{", "w{"}) {
+    for (const std::string_view kind : {"{", "f{", "i{", "b{", "w{", "s{"}) {
       if (text_.rest.starts_with(kind)) {
         text_.take(kind);
         return tensor(kind.size() == 1 ? ' ' : kind.front());
@@ -134,8 +134,26 @@ class ArgumentReader {
     if (text_.take("z")) {
       tensor.zeros = variation_.zeros;
     }
+    if (kind == 's') {
+      const bool counted = text_.take("@");
+      UNDERSTUDY_ASSERT(counted);
+      make_sparse(slot, read_expression(text_, values_));
+    }
     call_.tensors.push_back(std::move(tensor));
     return {Argument::SlotRef{static_cast<et_schema::SlotId>(call_.tensors.size() - 1)}};
+  }
+
+  /// The gradient of a table: `rows` of it, at places of which some may be met twice.
+  static void make_sparse(et_schema::Slot& slot, std::int64_t rows) {
+    if (rows < 1) {
+      throw Impossible();
+    }
+    slot.sparse = true;
+    slot.strides.assign(slot.sizes.size(), 0);
+    et_schema::ValueRule places;
+    places.kind = et_schema::ValueRuleKind::kIntegers;
+    places.high = slot.sizes.front();
+    slot.content = et_schema::SparseContent{et_schema::SparseLayout::kCoo, rows, false, {places}};
   }
 
   DType dtype_of(char kind) const {

@@ -46,6 +46,8 @@ constexpr std::array kMemoryRecipes = std::to_array<Recipe>({
     {"aten::_index_put_impl_", kRow, "{v,d} [i{n}] {n,d} true false", "0", 1, true},
     {"aten::index_put_", kRow, "{v,d} [i{n}] {n,d} true", "0", 1, true},
     {"aten::index_add_", kRow, "{v,d} 0 i{n} {n,d}", "0", 1, true},
+    {"aten::coalesce", kRow, "s{v,d}@n", "n*16", 1, false, "n*d"},
+    {"aten::sparse_mask", kRow, "{v,d} s{v,d}@n", "0", 1, false, "n*d"},
     {"aten::gather", kMatrix, "{r,c} 1 i{r,c}"},
     {"aten::scatter_add_", kMatrix, "{r,c} 1 i{r,c} {r,c}"},
     {"aten::masked_fill.Scalar", kElements, "{n} b{n} 0.0"},

@@ -32,6 +32,9 @@ et_schema::TimedTensor describe(const at::Tensor& tensor) {
     timed.strides = tensor.strides().vec();
   } else {
     timed.strides.assign(timed.sizes.size(), 0);  // as traces show tensors of other layouts
+    if (tensor.layout() == at::kSparse) {
+      timed.stored = tensor._values().numel();
+    }
   }
   return timed;
 }

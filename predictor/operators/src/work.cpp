@@ -141,17 +141,29 @@ double elements_of(const std::vector<TensorLayout>& tensors) {
   return most;
 }
 
-/// Numbers of rows: all integers among the arguments.
+/// Rows that a sparse gradient of a table holds.
+double held_rows(const TensorLayout& sparse) {
+  TensorLayout whole = sparse;
+  whole.stored.reset();
+  const double row_length = count(whole) / std::max(first_dimension(whole), 1.0);
+  return count(sparse) / std::max(row_length, 1.0);
+}
+
+/// Numbers of rows: all integers among the arguments, and those of sparse ones.
 double index_count(const OperatorCall& call) {
   double indices = 0;
   for (const TensorLayout& input : call.inputs) {
     indices += et_schema::is_integral(input.dtype) ? count(input) : 0;
+    indices += input.stored ? held_rows(input) : 0;
   }
   return indices;
 }
 
 /// A table counts only as far as its rows can be met.
 double met_bytes(const TensorLayout& table, double indices) {
+  if (table.stored) {
+    return stored_bytes(table);
+  }
   const double row_bytes = stored_bytes(table) / std::max(first_dimension(table), 1.0);
   return indices > 0 ? std::min(stored_bytes(table), indices * row_bytes) : stored_bytes(table);
 }
@@ -202,7 +214,7 @@ void set_bytes(const OperatorCall& call, Work& work) {
   for (const TensorLayout& output : call.outputs) {
     work.write_bytes += in_place ? met_bytes(output, index_count(call)) : stored_bytes(output);
   }
-  if (has_sparse_result(call)) {
+  if (has_sparse_result(call) && !call.outputs.front().stored) {
     work.write_bytes += sparse_rows_bytes(call);
   }
   // foreach and fused optimizers return nothing: they write about one list of those that they read.

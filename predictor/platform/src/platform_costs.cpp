@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/model/sparse_content.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "et_schema/support/error.h"
 
@@ -43,7 +44,8 @@ std::vector<TensorLayout> layouts(const Program& program,
                                   const std::vector<et_schema::Argument>& arguments) {
   std::vector<TensorLayout> all;
   for (et_schema::TimedTensor& tensor : et_schema::timed_tensors(program, arguments)) {
-    TensorLayout layout{tensor.dtype, std::move(tensor.sizes), std::move(tensor.strides)};
+    TensorLayout layout{tensor.dtype, std::move(tensor.sizes), std::move(tensor.strides),
+                        tensor.stored};
     if (is_contiguous(layout)) {
       layout.strides.clear();
     }
@@ -60,49 +62,26 @@ std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::si
   return slot == nullptr ? std::nullopt : std::optional(slot->id);
 }
 
-bool makes(const Instruction& instruction, et_schema::SlotId slot) {
-  bool found = false;
-  et_schema::for_each_slot(instruction.results,
-                           [&](et_schema::SlotId result) { found = found || result == slot; });
-  return found;
-}
-
-/// Rows of a sparse tensor: of what it was put together from, or was taken apart to.
-std::optional<TensorLayout> values_of(const Program& program, et_schema::SlotId sparse) {
-  for (const Instruction& instruction : program.instructions) {
-    std::vector<TensorLayout> all;
-    if (instruction.name.starts_with("aten::_sparse_coo_tensor") && slot_of(instruction, 1) &&
-        makes(instruction, sparse)) {
-      all = layouts(program, {instruction.args[1]});
-    } else if (instruction.name == "aten::_values" && slot_of(instruction, 0) == sparse) {
-      all = layouts(program, instruction.results);
-    }
-    if (!all.empty() && !all.front().sizes.empty()) {
-      return all.front();
-    }
-  }
-  return std::nullopt;
-}
-
-/// A sparse gradient is added to a table row by row: what index_add_ does. The sizes of a sparse
-/// tensor are the table's.
+/// A sparse gradient is added to a table row by row: what index_add_ does.
 std::optional<OperatorCall> sparse_update(const Program& program, const Instruction& instruction) {
   const std::optional<et_schema::SlotId> table = slot_of(instruction, 0);
   const std::optional<et_schema::SlotId> added = slot_of(instruction, 1);
   if (instruction.name != "aten::add_.Tensor" || !table || !added) {
     return std::nullopt;
   }
-  const std::optional<TensorLayout> values =
-      program.slots[*added].sparse ? values_of(program, *added) : std::nullopt;
-  if (!values) {
+  const std::optional<et_schema::SparseContent> rows = et_schema::sparse_content(program, *added);
+  if (!rows || rows->indices.size() != 1) {
     return std::nullopt;
   }
+  const et_schema::Slot& gradient = program.slots[*added];
+  std::vector<std::int64_t> values = gradient.sizes;
+  values.front() = rows->elements;
   OperatorCall call;
   call.name = "aten::index_add_";
   call.outputs = layouts(program, {instruction.args.front()});
   call.inputs = call.outputs;
-  call.inputs.push_back({et_schema::DType::kInt64, {values->sizes.front()}, {}});
-  call.inputs.push_back(*values);
+  call.inputs.push_back({et_schema::DType::kInt64, {rows->elements}, {}});
+  call.inputs.push_back({gradient.dtype, std::move(values), {}});
   return call;
 }
 

@@ -40,6 +40,9 @@ std::string joined(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 std::int64_t element_count(const TensorLayout& tensor) {
+  if (tensor.stored) {
+    return *tensor.stored;
+  }
   double count = 1;
   for (const std::int64_t size : tensor.sizes) {
     count *= static_cast<double>(size);
@@ -50,13 +53,17 @@ std::int64_t element_count(const TensorLayout& tensor) {
 }
 
 double stored_bytes(const TensorLayout& tensor) {
+  const auto item = static_cast<double>(et_schema::item_size(tensor.dtype));
+  if (tensor.stored) {
+    return static_cast<double>(*tensor.stored) * item;
+  }
   double count = 1;
   for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
     const bool is_expanded = tensor.strides.size() == tensor.sizes.size() &&
                              tensor.strides[i] == 0 && tensor.sizes[i] > 0;
     count *= is_expanded ? 1 : static_cast<double>(tensor.sizes[i]);
   }
-  return count * static_cast<double>(et_schema::item_size(tensor.dtype));
+  return count * item;
 }
 
 bool is_contiguous(const TensorLayout& tensor) {
@@ -79,6 +86,9 @@ std::string to_string(const TensorLayout& tensor) {
   if (!tensor.strides.empty()) {
     text += ";" + joined(tensor.strides);
   }
+  if (tensor.stored) {
+    text += ";" + std::to_string(*tensor.stored);
+  }
   return text + "]";
 }
 
@@ -89,14 +99,27 @@ std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
   }
   const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  const std::size_t semicolon = std::min(inside.find(';'), inside.size());
-  std::optional<std::vector<std::int64_t>> sizes = parse_sizes(inside.substr(0, semicolon));
-  inside.remove_prefix(std::min(semicolon + 1, inside.size()));
-  std::optional<std::vector<std::int64_t>> strides = parse_sizes(inside);
-  if (!dtype || !sizes || !strides || (!strides->empty() && strides->size() != sizes->size())) {
+  // Sizes, strides, the count of a sparse tensor.
+  std::array<std::optional<std::vector<std::int64_t>>, 3> parts;
+  for (auto& part : parts) {
+    const std::size_t semicolon = std::min(inside.find(';'), inside.size());
+    part = parse_sizes(inside.substr(0, semicolon));
+    inside.remove_prefix(std::min(semicolon + 1, inside.size()));
+    if (!part) {
+      return std::nullopt;
+    }
+  }
+  const auto& [sizes, strides, stored] = parts;
+  const bool has_strides = !strides->empty();
+  if (!dtype || !inside.empty() || (has_strides && strides->size() != sizes->size()) ||
+      stored->size() > (has_strides ? 1 : 0)) {
     return std::nullopt;
   }
-  return TensorLayout{*dtype, std::move(*sizes), std::move(*strides)};
+  TensorLayout layout{*dtype, *sizes, *strides};
+  if (!stored->empty()) {
+    layout.stored = stored->front();
+  }
+  return layout;
 }
 
 std::string_view to_string(TimedAs timed) {

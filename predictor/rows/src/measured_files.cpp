@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
 
 TensorLayout layout_of(const et_schema::TimedTensor& tensor) {
-  TensorLayout layout{tensor.dtype, tensor.sizes, tensor.strides};
+  TensorLayout layout{tensor.dtype, tensor.sizes, tensor.strides, tensor.stored};
   if (is_contiguous(layout)) {
     layout.strides.clear();
   }

@@ -51,6 +51,13 @@ TEST(Recipe, ZerosAndSkewWhereTheRecipeAsksForThem) {
             "aten::embedding(float32[4,2], int64[3]) skew 1.1");
 }
 
+TEST(Recipe, SparseTensorsHaveSoManyRows) {
+  const Recipe recipe{"aten::coalesce", "", "s{v,d}@2*n"};
+  EXPECT_EQ(made(recipe, {{"v", 40}, {"d", 8}, {"n", 3}}),
+            "aten::coalesce(float32[40,8] sparse 6)");
+  EXPECT_EQ(made(recipe, {{"v", 40}, {"d", 8}, {"n", 0}}), "none");
+}
+
 TEST(Recipe, ATensorWithoutElementsIsNoCall) {
   EXPECT_EQ(made({"aten::x", "", "{m/2}"}, {{"m", 1}}), "none");
 }

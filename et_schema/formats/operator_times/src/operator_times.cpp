@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/model/report.h"
+#include "et_schema/model/sparse_content.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/json_text.h"
@@ -143,6 +144,9 @@ class Writer {
       append_json_ints(out_, tensor.sizes);
       key("strides");
       append_json_ints(out_, tensor.strides);
+      if (tensor.stored) {
+        integer("stored", *tensor.stored);
+      }
       out_ += "}";
     }
     out_ += "]";
@@ -184,6 +188,9 @@ std::vector<TimedTensor> read_tensors(const JsonField& field) {
     tensor.strides = item.at("strides").as_ints();
     if (tensor.strides.empty()) {
       tensor.strides.assign(tensor.sizes.size(), 0);  // a sparse tensor's, as some wrote them
+    }
+    if (const auto stored = item.find("stored")) {
+      tensor.stored = stored->as_int();
     }
   }
   return tensors;
@@ -253,8 +260,11 @@ void add_tensors(const Program& program, const std::vector<Argument>& arguments,
       add_tensors(program, *list, tensors);
     } else if (const auto* reference = std::get_if<Argument::SlotRef>(&argument.value)) {
       const Slot& slot = program.slots[reference->id];
-      tensors.push_back(
-          {slot.dtype, program.storages[slot.storage].device, slot.sizes, slot.strides});
+      TimedTensor& tensor = tensors.emplace_back();
+      tensor = {slot.dtype, program.storages[slot.storage].device, slot.sizes, slot.strides};
+      if (const auto content = sparse_content(program, reference->id)) {
+        tensor.stored = stored_values(slot, *content);
+      }
     }
   }
 }

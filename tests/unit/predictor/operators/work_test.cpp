@@ -55,6 +55,16 @@ TEST(Work, AttentionTakesTwoProducts) {
   EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
 }
 
+TEST(Work, OfSparseTensorsWhatTheyHold) {
+  const Work coalesce =
+      work_of(call("aten::coalesce", {"float32[1000,16;0,0;1120]"}, {"float32[1000,16;0,0;800]"}));
+  EXPECT_EQ(bytes_of(coalesce), 4.0 * (1120 + 800));
+  const Work masked =
+      work_of(call("aten::sparse_mask", {"float32[1000,16]", "float32[1000,16;0,0;160]"},
+                   {"float32[1000,16;0,0;160]"}));
+  EXPECT_EQ(bytes_of(masked), 4.0 * 3 * 160) << "ten rows of the table are read";
+}
+
 TEST(Work, LookupsReadRowsAndNotTheTable) {
   const Work work =
       work_of(call("aten::embedding", {"float32[1000000,16]", "int64[10]"}, {"float32[10,16]"}));

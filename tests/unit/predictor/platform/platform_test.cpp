@@ -236,8 +236,17 @@ TEST(PlatformCosts, ASparseGradientIsAddedRowByRow) {
   program.slots.back().sparse = false;
   EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_");
   program.slots.back().sparse = true;
-  program.instructions[0].args.pop_back();
+  program.instructions[0].args.clear();
   EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_") << "no rows are told";
+}
+
+TEST(PlatformCosts, ASparseTensorIsAsLargeAsWhatItHolds) {
+  et_schema::Program program = sparse_update_program();
+  const OperatorCall made = call_of(program, program.instructions[0]);
+  EXPECT_EQ(to_string(made.outputs.at(0)), "float32[1000,16;0,0;1120]");
+  program.instructions[0].args.clear();
+  const OperatorCall unknown = call_of(program, program.instructions[0]);
+  EXPECT_EQ(to_string(unknown.outputs.at(0)), "float32[1000,16;0,0]");
 }
 
 TEST(PlatformCosts, RecordedHostTimesAreTakenWhereADeviceDidTheWork) {

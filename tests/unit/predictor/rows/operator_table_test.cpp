@@ -107,15 +107,24 @@ TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
 }
 
 TEST(TensorLayout, TextAndBack) {
-  for (const char* text : {"float32[4,5]", "float32[4,5;1,4]", "int64[]", "bfloat16[0]"}) {
+  for (const char* text :
+       {"float32[4,5]", "float32[4,5;1,4]", "int64[]", "bfloat16[0]", "float32[4,5;0,0;10]"}) {
     const auto tensor = parse_tensor_layout(text);
     ASSERT_TRUE(tensor) << text;
     EXPECT_EQ(to_string(*tensor), text);
   }
-  for (const char* text : {"float32", "float32[1", "float32[1,]", "float32[-1]", "float99[1]",
-                           "float32[1;1,1]", "float32[1]x", "[", ""}) {
+  for (const char* text :
+       {"float32", "float32[1", "float32[1,]", "float32[-1]", "float99[1]", "float32[1;1,1]",
+        "float32[4;;1]", "float32[4;0;1,1]", "float32[4;0;1;1]", "float32[1]x", "[", ""}) {
     EXPECT_FALSE(parse_tensor_layout(text)) << text;
   }
+}
+
+TEST(TensorLayout, ASparseOneHasTheNumbersThatItHolds) {
+  const TensorLayout sparse = *parse_tensor_layout("float32[1000,16;0,0;1120]");
+  EXPECT_EQ(sparse.stored, 1120);
+  EXPECT_EQ(element_count(sparse), 1120);
+  EXPECT_EQ(stored_bytes(sparse), 4480);
 }
 
 TEST(TensorLayout, AnExpandedDimensionIsStoredOnce) {

@@ -22,6 +22,7 @@ namespace understudy::calibrator {
 /// - {m,k} a tensor of these sizes, of the element type at hand; f{…} float32, i{…} int64, b{…}
 ///   bool, w{} a Python number; behind it: ' its last two dimensions may lie in memory the other
 ///   way round, ^ its second and third do, z some of its elements may be zero;
+/// - s{v,d}@n a sparse tensor of these sizes with n rows;
 /// - =m+1 a number of dimensions; 1 and 0.5 numbers; "text"; true, false, none, undef (no tensor),
 ///   dtype (the element type's number);
 /// - [a b] a list; t*a in a list: `a` so many times as dimension t says.

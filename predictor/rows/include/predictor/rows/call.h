@@ -15,16 +15,19 @@ namespace understudy::predictor {
 struct TensorLayout {
   et_schema::DType dtype = et_schema::DType::kFloat32;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides = {};  ///< in elements; empty: contiguous
+  std::vector<std::int64_t> strides =
+      {};  ///< in elements; empty: contiguous; a sparse one's: all 0
+  std::optional<std::int64_t> stored = {};  ///< numbers that a sparse one holds, where known
   bool operator==(const TensorLayout&) const = default;
 };
 
+/// Of a sparse one: those that it holds, where known.
 [[nodiscard]] std::int64_t element_count(const TensorLayout& tensor);
 /// Bytes of the elements that it really has: a dimension of stride 0 counts once.
 [[nodiscard]] double stored_bytes(const TensorLayout& tensor);
 /// Strides as those of a contiguous tensor, dimensions of one element aside.
 [[nodiscard]] bool is_contiguous(const TensorLayout& tensor);
-/// "float32[4,5]", with strides "float32[4,5;1,4]".
+/// "float32[4,5]", with strides "float32[4,5;1,4]", sparse "float32[4,5;0,0;10]" of 10 numbers.
 [[nodiscard]] std::string to_string(const TensorLayout& tensor);
 /// The reverse. Null: not such a text, or a negative size.
 [[nodiscard]] std::optional<TensorLayout> parse_tensor_layout(std::string_view text);

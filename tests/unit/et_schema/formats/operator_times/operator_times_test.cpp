@@ -56,6 +56,14 @@ TEST(OperatorTimes, AreWrittenAsLinesAndReadBack) {
   EXPECT_EQ(parse_operator_times(kText, "times.jsonl"), sample());
 }
 
+TEST(OperatorTimes, ASparseTensorSaysWhatItHolds) {
+  OperatorTimes times = sample();
+  times.rows[0].outputs[0].stored = 5;
+  const std::string text = to_json_lines(times);
+  EXPECT_NE(text.find(R"("sizes":[2,3],"strides":[3,1],"stored":5}],"host")"), std::string::npos);
+  EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
+}
+
 TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   OperatorTimes times = sample();
   times.rows.resize(1);

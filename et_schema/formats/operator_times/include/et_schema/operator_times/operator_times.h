@@ -32,7 +32,8 @@ struct TimedTensor {
   DType dtype = DType::kUndefined;
   Device device;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> strides;        ///< of a sparse one all 0
+  std::optional<std::int64_t> stored = {};  ///< numbers that a sparse one holds, where known
   bool operator==(const TimedTensor&) const = default;
 };
 

@@ -1,0 +1,159 @@
+#include "et_schema/model/sparse_content.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::et_schema {
+namespace {
+
+std::string_view without_overload(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+const SlotId* slot_at(const Instruction& instruction, std::size_t argument) {
+  if (argument >= instruction.args.size()) {
+    return nullptr;
+  }
+  const auto* slot = std::get_if<Argument::SlotRef>(&instruction.args[argument].value);
+  return slot == nullptr ? nullptr : &slot->id;
+}
+
+/// The argument of that name; without a schema the one at `otherwise`.
+const SlotId* slot_named(const Program& program, const Instruction& instruction,
+                         std::string_view name, std::size_t otherwise) {
+  if (!instruction.schema) {
+    return slot_at(instruction, otherwise);
+  }
+  const int index = argument_index(program.schemas[*instruction.schema], name);
+  return index < 0 ? nullptr : slot_at(instruction, static_cast<std::size_t>(index));
+}
+
+bool makes(const Instruction& instruction, SlotId slot) {
+  bool found = false;
+  for_each_slot(instruction.results, [&](SlotId result) { found = found || result == slot; });
+  return found;
+}
+
+/// Sizes come from files: a product that no tensor can have ends at one that none reaches.
+std::int64_t product(std::int64_t first, std::span<const std::int64_t> sizes) {
+  constexpr double kMost = 9e18;
+  auto all = static_cast<double>(first);
+  for (const std::int64_t size : sizes) {
+    all *= static_cast<double>(size);
+  }
+  return static_cast<std::int64_t>(std::min(all, kMost));
+}
+
+/// So many elements at places that nobody knows, or as an external that the indices lie in says.
+SparseContent content_of(const Program& program, SlotId sparse, std::size_t dimensions,
+                         std::int64_t elements, const SlotId* indices) {
+  SparseContent content;
+  content.elements = elements;
+  const Slot& slot = program.slots[sparse];
+  for (std::size_t dim = 0; dim < std::min(dimensions, slot.sizes.size()); ++dim) {
+    ValueRule& rule = content.indices.emplace_back();
+    rule.kind = ValueRuleKind::kIntegers;
+    rule.high = slot.sizes[dim];
+  }
+  if (indices == nullptr || content.indices.size() != 1) {
+    return content;
+  }
+  const auto external = std::ranges::find_if(program.slots, [&](const Slot& other) {
+    return other.storage == program.slots[*indices].storage && other.value &&
+           other.value->kind == ValueRuleKind::kIntegers && other.value->high <= slot.sizes.front();
+  });
+  if (external != program.slots.end()) {
+    content.indices.front() = *external->value;
+  }
+  return content;
+}
+
+/// Of indices as COO has them: a row for each dimension, a column for each element.
+std::optional<SparseContent> content_at(const Program& program, SlotId sparse,
+                                        const SlotId* indices) {
+  if (indices == nullptr || program.slots[*indices].sizes.size() != 2) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t>& sizes = program.slots[*indices].sizes;
+  return content_of(program, sparse, static_cast<std::size_t>(sizes[0]), sizes[1], indices);
+}
+
+/// What the instruction that makes `sparse` says; `made_from` is the sparse tensor that it took.
+std::optional<SparseContent> content_made(const Program& program, const Instruction& instruction,
+                                          SlotId sparse, const SlotId*& made_from) {
+  const std::string_view op = without_overload(instruction.name);
+  if (op.find("sparse_coo_tensor") != std::string_view::npos) {
+    return content_at(program, sparse, slot_named(program, instruction, "indices", 0));
+  }
+  if (op.ends_with("embedding_sparse_backward") || op == "aten::embedding_backward" ||
+      op == "aten::_embedding_bag_sparse_backward") {
+    constexpr std::size_t kIndicesOfLookup = 1;
+    const SlotId* indices = slot_named(program, instruction, "indices", kIndicesOfLookup);
+    return indices == nullptr
+               ? std::nullopt
+               : std::optional(content_of(program, sparse, 1,
+                                          product(1, program.slots[*indices].sizes), indices));
+  }
+  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+    const SlotId* argument = slot_at(instruction, i);
+    if (argument != nullptr && program.slots[*argument].sparse && *argument != sparse) {
+      made_from = argument;
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+/// What `sparse` is taken apart to.
+std::optional<SparseContent> content_taken(const Program& program, const Instruction& instruction) {
+  const std::string_view op = without_overload(instruction.name);
+  const auto* result = instruction.results.size() == 1
+                           ? std::get_if<Argument::SlotRef>(&instruction.results.front().value)
+                           : nullptr;
+  if (result == nullptr || (op != "aten::_indices" && op != "aten::indices")) {
+    return std::nullopt;
+  }
+  return content_at(program, *slot_at(instruction, 0), &result->id);
+}
+
+}  // namespace
+
+std::optional<SparseContent> sparse_content(const Program& program, SlotId sparse) {
+  // One step for each operator between a tensor and the one that it was put together as.
+  for (std::size_t steps = 0; steps <= program.instructions.size(); ++steps) {
+    if (!program.slots[sparse].sparse) {
+      return std::nullopt;
+    }
+    if (program.slots[sparse].content) {
+      return program.slots[sparse].content;
+    }
+    const SlotId* made_from = nullptr;
+    for (const Instruction& instruction : program.instructions) {
+      std::optional<SparseContent> content;
+      if (makes(instruction, sparse)) {
+        content = content_made(program, instruction, sparse, made_from);
+      } else if (const SlotId* self = slot_at(instruction, 0); self != nullptr && *self == sparse) {
+        content = content_taken(program, instruction);
+      }
+      if (content) {
+        return content;
+      }
+    }
+    if (made_from == nullptr) {
+      return std::nullopt;
+    }
+    sparse = *made_from;
+  }
+  return std::nullopt;
+}
+
+std::int64_t stored_values(const Slot& slot, const SparseContent& content) {
+  const std::size_t sparse = std::min(content.indices.size(), slot.sizes.size());
+  return product(content.elements, std::span(slot.sizes).subspan(sparse));
+}
+
+}  // namespace understudy::et_schema
