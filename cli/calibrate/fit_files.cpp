@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,16 +43,32 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   return cards;
 }
 
+/// What is specified now goes before what a platform file holds of the same card.
+std::vector<predictor::Card> with_known_cards(std::vector<predictor::Card> cards,
+                                              const std::vector<predictor::Card>& known) {
+  for (const predictor::Card& card : known) {
+    if (std::ranges::find(cards, card.name, &predictor::Card::name) == cards.end()) {
+      cards.push_back(card);
+    }
+  }
+  return cards;
+}
+
 predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
-  const std::vector<predictor::Card> cards = read_specs(arguments.specs);
+  predictor::PlatformContent known;
+  const std::vector<std::string> measurements =
+      predictor::take_platform_files(arguments.inputs, known);
+  const std::vector<predictor::Card> cards =
+      with_known_cards(read_specs(arguments.specs), known.cards);
   predictor::SectionRows sections;
-  const std::vector<std::string> operators =
-      predictor::take_section_files(arguments.inputs, sections);
+  const std::vector<std::string> operators = predictor::take_section_files(measurements, sections);
   predictor::RowsRead read;
   if (!operators.empty()) {
     read = predictor::read_measured_calls(operators);
   }
+  read.calls.insert(read.calls.end(), std::make_move_iterator(known.rows.begin()),
+                    std::make_move_iterator(known.rows.end()));
   result.left_out = std::move(read.left_out);
   result.left_out.merge(sections.left_out);
   predictor::ModelsOptions options;
@@ -72,6 +89,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
+  platform.sections.insert(known.sections.begin(), known.sections.end());
   return platform;
 }
 
@@ -82,7 +100,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
   app.add_option("INPUT", arguments.inputs,
                  "Measurements: tables of operators (CSV), operator-times files of replay, folders "
                  "of them; files of collective rows, nccl-tests' output, embedding rows, Kineto "
-                 "profiles of a Python program (its host's overheads)");
+                 "profiles of a Python program (its host's overheads); platform files, whose "
+                 "rows, cards and sections are taken over");
   app.add_option(
          "--spec", arguments.specs,
          "What is specified of the cards: a card's JSON file, or a folder of them; peaks of "

@@ -15,11 +15,11 @@ TINY = ["label_with_quote", "lstm", "nested_jagged", "wrapped_number", "speech_c
 class SmallFleet:
     """A database, a store and `jobs` folders with a trace each. Each job holds one of TINY."""
 
-    def __init__(self, folder, bin_folder, jobs, url=None):
+    def __init__(self, folder, bin_folder, jobs, url=None, store=None):
         self.folder = Path(folder)
         self.bin = Path(bin_folder)
         self.url = url or str(self.folder / "fleet.db")
-        self.store = self.folder / "store"
+        self.store = store or self.folder / "store"
         self.lock = self.folder / "node.lock"
         self.names = [f"job{number:03d}" for number in range(jobs)]
         self.content = {}

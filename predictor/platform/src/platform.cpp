@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -149,6 +152,21 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   return rows;
 }
 
+/// By its first line; a folder is none.
+bool is_platform_file(const std::string& path) {
+  constexpr std::size_t kFirstLine = 100;
+  std::error_code ignored;
+  bool found = false;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    et_schema::read_input_files(
+        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+          const std::string_view begin = std::string_view(file.data).substr(0, kFirstLine);
+          found = found || begin.find(fmt::format("\"{}\"", kFormat)) != std::string_view::npos;
+        });
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string to_json(const Platform& platform) {
@@ -214,6 +232,28 @@ Platform read_platform(const std::string& path) {
         {.file = path, .expected = "a platform file", .got = "no JSON file", .hint = kHint});
   }
   return std::move(*platform);
+}
+
+std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
+                                             PlatformContent& content) {
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    if (!is_platform_file(path)) {
+      others.push_back(path);
+      continue;
+    }
+    Platform platform = read_platform(path);
+    std::ranges::move(platform.rows, std::back_inserter(content.rows));
+    for (const Card& card : platform.operators.cards()) {
+      if (std::ranges::find(content.cards, card.name, &Card::name) == content.cards.end()) {
+        content.cards.push_back(card);
+      }
+    }
+    for (auto& [name, section] : platform.sections) {
+      content.sections[name] = std::move(section);
+    }
+  }
+  return others;
 }
 
 }  // namespace understudy::predictor

@@ -33,4 +33,15 @@ struct Platform {
 /// The same of a file, gzipped or not.
 [[nodiscard]] Platform read_platform(const std::string& path);
 
+/// What a new platform file takes over from others: all but their models, which are fitted anew.
+struct PlatformContent {
+  std::vector<MeasuredCall> rows;
+  std::vector<Card> cards;                      ///< described ones, each name once
+  std::map<std::string, std::string> sections;  ///< of several the last one's
+};
+/// Adds what those of the paths hold that are platform files, and returns the others. Throws what
+/// read_platform() throws.
+[[nodiscard]] std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
+                                                           PlatformContent& content);
+
 }  // namespace understudy::predictor
