@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "calibrator/design/area.h"
+#include "common/figures.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
@@ -44,7 +45,6 @@ constexpr const char* kMoreStatuses =
 constexpr double kDefaultBudgetSeconds = 600;
 constexpr double kMostSeconds = 1e6;
 constexpr double kDefaultPercent = 5;
-constexpr double kPercent = 100;
 constexpr int kMostThreads = 4096;
 
 /// "90s", "10m", "1.5h" or a number of seconds; none of other texts.

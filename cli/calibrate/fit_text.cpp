@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/table.h"
 
 namespace understudy::cli {
@@ -14,8 +15,6 @@ using predictor::DeviceKey;
 using predictor::DeviceModels;
 using predictor::Errors;
 using predictor::FittedModel;
-
-constexpr double kPercent = 100;
 
 std::string percent(double share) {
   return fmt::format("{:.1f}", kPercent * share);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/measure.h"
+#include "common/figures.h"
 #include "common/table.h"
 
 namespace understudy::cli {
@@ -15,8 +16,6 @@ using calibrator::AreaEnd;
 using calibrator::AreaResult;
 using Counts = std::map<std::string, std::uint64_t>;
 using nlohmann::ordered_json;
-
-constexpr double kPercent = 100;
 
 /// The areas of one class together.
 struct ClassRow {

@@ -39,7 +39,6 @@ std::string percent_text(const std::optional<double>& share) {
 }
 
 std::string share_text(double share) {
-  constexpr double kPercent = 100;
   return std::isfinite(share) ? fmt::format("{:.1f} %", share * kPercent) : kUnknown;
 }
 

@@ -5,6 +5,8 @@
 
 namespace understudy::cli {
 
+inline constexpr double kPercent = 100;  ///< in a whole
+
 // Figures as a person reads them; "–" for what is not known.
 
 [[nodiscard]] std::string figure_text(const std::optional<double>& value);  ///< "12.35"

@@ -5,12 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "common/figures.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {
-
-constexpr double kPercent = 100;
 
 constexpr const char* kExamples =
     "  compare base.json new.json                     what got slower or faster from A to B\n"

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "compare/render.h"
 
@@ -21,7 +22,6 @@ using comparer::Verdict;
 
 constexpr Alignment kRight = Alignment::kRight;
 constexpr const char* kNone = "–";
-constexpr double kPercent = 100;
 
 std::string ms_text(const std::optional<double>& ms, bool with_sign = false) {
   if (!ms) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/table.h"
 #include "et_schema/model/op_class.h"
@@ -18,7 +19,6 @@ using et_schema::Bench;
 using et_schema::Origin;
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kPercent = 100;
 constexpr double kShareApart = 0.01;  // what a reader would take for another mix
 
 struct PieceSum {

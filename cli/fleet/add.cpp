@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "  fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags\n"
     "  fleet add fleet.db traces/ads --name ads-comms --flags '--only comms'\n";
 
-struct Arguments {
+struct AddArguments {
   std::string url;
   std::string path;
   std::string name;
@@ -35,8 +35,8 @@ struct Arguments {
   bool quiet = false;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+AddArguments read_add_arguments(int argc, char** argv) {
+  AddArguments arguments;
   const auto app = make_app({.name = "fleet add",
                              .description = "Adds training jobs by their traces. A job that is "
                                             "there is brought up to date.",
@@ -58,7 +58,7 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
-std::map<std::string, std::string> tags_of(const std::vector<std::string>& texts) {
+std::map<std::string, std::string> read_tags(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> tags;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
@@ -71,7 +71,7 @@ std::map<std::string, std::string> tags_of(const std::vector<std::string>& texts
   return tags;
 }
 
-std::vector<fleet::Job> jobs_of(const Arguments& arguments) {
+std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   if (is_manifest(arguments.path)) {
     return read_manifest(arguments.path);
   }
@@ -85,7 +85,7 @@ std::vector<fleet::Job> jobs_of(const Arguments& arguments) {
   for (fleet::Job& job : jobs) {
     job.name = arguments.name.empty() ? job.name : arguments.name;
     job.weight = arguments.weight;
-    job.tags = tags_of(arguments.tags);
+    job.tags = read_tags(arguments.tags);
     job.flags = words_of(arguments.flags);
   }
   return jobs;
@@ -94,7 +94,7 @@ std::vector<fleet::Job> jobs_of(const Arguments& arguments) {
 }  // namespace
 
 int fleet_add(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const AddArguments arguments = read_add_arguments(argc, argv);
   const std::vector<fleet::Job> jobs = jobs_of(arguments);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   std::array<std::size_t, 3> counts{};

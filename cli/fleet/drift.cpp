@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct DriftArguments {
   std::string url;
   double above = fleet::kDriftAbove;
   std::vector<std::string> between;
@@ -31,8 +31,8 @@ struct Arguments {
   Format format = Format::kText;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+DriftArguments read_drift_arguments(int argc, char** argv) {
+  DriftArguments arguments;
   const auto app = make_app(
       {.name = "fleet drift",
        .description = "Each job's newest benchmark against the first that was made of it: how far "
@@ -100,7 +100,7 @@ std::vector<DriftRow> rows_of(fleet::Connection& connection) {
   return rows;
 }
 
-fleet::Benchmark benchmark_of(fleet::Connection& connection, const std::string& name) {
+fleet::Benchmark benchmark_named(fleet::Connection& connection, const std::string& name) {
   const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
   const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
   const auto found =
@@ -147,12 +147,12 @@ std::string text_of(const std::vector<DriftRow>& rows, std::size_t all) {
 }  // namespace
 
 int fleet_drift(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const DriftArguments arguments = read_drift_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   std::vector<DriftRow> rows;
   if (arguments.between.size() == 2) {
-    const fleet::Benchmark a = benchmark_of(*connection, arguments.between[0]);
-    const fleet::Benchmark b = benchmark_of(*connection, arguments.between[1]);
+    const fleet::Benchmark a = benchmark_named(*connection, arguments.between[0]);
+    const fleet::Benchmark b = benchmark_named(*connection, arguments.between[1]);
     rows.push_back({arguments.between[0] + " → " + arguments.between[1], a.benchmark_hash,
                     b.benchmark_hash, fleet::drift_between(print_of(a), print_of(b))});
   } else {

@@ -24,7 +24,7 @@ namespace {
 // Younger objects may belong to work that is going on.
 constexpr double kLeastAgeSeconds = 3600;
 
-struct Arguments {
+struct GcArguments {
   std::string url;
   std::string store;
   std::string backup;
@@ -34,8 +34,8 @@ struct Arguments {
   bool quiet = false;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+GcArguments read_gc_arguments(int argc, char** argv) {
+  GcArguments arguments;
   const auto app = make_app(
       {.name = "fleet gc",
        .description = "Frees what nothing refers to: benchmarks that no job has and no result is "
@@ -111,7 +111,7 @@ struct Freed {
 /// Rows first, in one transaction, then files: a file without a row is found again, a row without
 /// its file would be a loss.
 Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
-              const Arguments& arguments) {
+              const GcArguments& arguments) {
   Freed freed;
   std::set<std::string> referred;
   const auto forget = [&] {
@@ -153,7 +153,7 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
 }  // namespace
 
 int fleet_gc(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const GcArguments arguments = read_gc_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   const fleet::ObjectStore store(store_folder(*connection, arguments.store));
   if (!arguments.backup.empty()) {

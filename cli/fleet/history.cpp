@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct HistoryArguments {
   std::string url;
   std::string job;
   std::string platform;
@@ -30,8 +30,8 @@ struct Arguments {
   Format format = Format::kText;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+HistoryArguments read_history_arguments(int argc, char** argv) {
+  HistoryArguments arguments;
   const auto app = make_app(
       {.name = "fleet history",
        .description = "The last nights; or of one job its results, night by night and platform by "
@@ -57,7 +57,7 @@ std::string_view word_of(std::string_view key) {
   return key == "change_points" ? "turned" : key == "unjudged" ? "not judged" : key;
 }
 
-std::string verdict_of(const Json& summary) {
+std::string changes_of(const Json& summary) {
   std::string text;
   for (const char* key :
        {"broken", "slower", "faster", "changed", "drifted", "change_points", "unjudged"}) {
@@ -83,7 +83,7 @@ TextTable nights_table(const std::vector<fleet::Night>& nights) {
                std::to_string(night.jobs),
                is_open ? "" : std::to_string(summary.at("made").get<int>()),
                is_open ? "" : std::to_string(summary.at("replayed").get<int>()),
-               is_open ? "open" : verdict_of(summary)});
+               is_open ? "open" : changes_of(summary)});
   }
   return table;
 }
@@ -108,7 +108,7 @@ struct Series {
   std::vector<fleet::Result> results;
 };
 
-std::vector<Series> series_of_job(fleet::Connection& connection, const Arguments& arguments,
+std::vector<Series> series_of_job(fleet::Connection& connection, const HistoryArguments& arguments,
                                   const std::string& hash) {
   std::vector<Series> all;
   for (const fleet::SeriesName& name : fleet::series_of_benchmark(connection, hash)) {
@@ -124,8 +124,8 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-Json job_json(const Arguments& arguments, const std::string& hash, const std::vector<Series>& all,
-              const std::vector<fleet::Event>& events) {
+Json job_json(const HistoryArguments& arguments, const std::string& hash,
+              const std::vector<Series>& all, const std::vector<fleet::Event>& events) {
   Json series = Json::array();
   for (const Series& one : all) {
     Json results = Json::array();
@@ -170,7 +170,7 @@ std::string sparkline(const std::vector<fleet::Result>& results) {
   return text;
 }
 
-std::string job_text(const Arguments& arguments, const std::string& hash,
+std::string job_text(const HistoryArguments& arguments, const std::string& hash,
                      const std::vector<Series>& all, const std::vector<fleet::Event>& events) {
   std::string text = fmt::format("{}: benchmark {}\n", arguments.job, hash.empty() ? "none" : hash);
   for (const Series& one : all) {
@@ -202,7 +202,7 @@ std::string job_text(const Arguments& arguments, const std::string& hash,
   return text;
 }
 
-int show_job(fleet::Connection& connection, const Arguments& arguments) {
+int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
   const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
   const auto job = std::ranges::find(jobs, arguments.job, &fleet::Job::name);
   if (job == jobs.end()) {
@@ -232,7 +232,7 @@ int show_job(fleet::Connection& connection, const Arguments& arguments) {
 }  // namespace
 
 int fleet_history(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const HistoryArguments arguments = read_history_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   if (!arguments.job.empty()) {
     return show_job(*connection, arguments);

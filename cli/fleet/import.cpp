@@ -28,15 +28,15 @@ constexpr int kPredictionVersion = 1;
 // A prediction's interval is of 90 %; ours are of 95 %.
 constexpr double kTo95 = 1.959964 / 1.644854;
 
-struct Arguments {
+struct ImportArguments {
   std::string url;
   std::string platform;
   std::string job;
   std::vector<std::string> files;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+ImportArguments read_import_arguments(int argc, char** argv) {
+  ImportArguments arguments;
   const auto app =
       make_app({.name = "fleet import",
                 .description =
@@ -69,7 +69,7 @@ std::string hash_of_job(fleet::Connection& connection, const std::string& name) 
   return found->benchmark_hash;
 }
 
-fleet::Result read_prediction(fleet::Connection& connection, const Arguments& arguments,
+fleet::Result read_prediction(fleet::Connection& connection, const ImportArguments& arguments,
                               const std::string& file) {
   const et_schema::JsonSource source{file, "the prediction cannot be read",
                                      "make it with `predict --report`"};
@@ -120,7 +120,7 @@ fleet::Result read_prediction(fleet::Connection& connection, const Arguments& ar
 }  // namespace
 
 int fleet_import(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const ImportArguments arguments = read_import_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   std::vector<fleet::Result> results;
   for (const std::string& file : arguments.files) {

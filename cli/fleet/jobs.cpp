@@ -18,12 +18,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Benchmarks = std::map<std::int64_t, fleet::Benchmark>;
 
-const fleet::Benchmark* benchmark_of(const fleet::Job& job, const Benchmarks& benchmarks) {
+const fleet::Benchmark* benchmark_among(const fleet::Job& job, const Benchmarks& benchmarks) {
   const auto found = benchmarks.find(job.benchmark);
   return found == benchmarks.end() ? nullptr : &found->second;
 }
 
-std::string state_of(const fleet::Job& job) {
+std::string state_text(const fleet::Job& job) {
   if (!job.broken.empty()) {
     return fmt::format("broken since night {}", job.broken_night);
   }
@@ -47,8 +47,8 @@ TextTable table_of(const std::vector<fleet::Job>& jobs, const Benchmarks& benchm
                    {"bytes", Alignment::kRight},
                    {"tags"}});
   for (const fleet::Job& job : jobs) {
-    const fleet::Benchmark* benchmark = benchmark_of(job, benchmarks);
-    table.add({job.name, fmt::format("{:g}", job.weight), state_of(job),
+    const fleet::Benchmark* benchmark = benchmark_among(job, benchmarks);
+    table.add({job.name, fmt::format("{:g}", job.weight), state_text(job),
                benchmark == nullptr ? "" : benchmark->benchmark_hash,
                benchmark == nullptr ? "" : std::to_string(benchmark->world_size),
                benchmark == nullptr ? "" : std::to_string(benchmark->bytes), tags_text(job)});
@@ -60,9 +60,9 @@ std::string json_of(const std::vector<fleet::Job>& jobs, const Benchmarks& bench
   Json list = Json::array();
   for (const fleet::Job& job : jobs) {
     Json row = {{"job", job.name},     {"path", job.path}, {"weight", job.weight},
-                {"flags", job.flags},  {"tags", job.tags}, {"state", state_of(job)},
+                {"flags", job.flags},  {"tags", job.tags}, {"state", state_text(job)},
                 {"broken", job.broken}};
-    const fleet::Benchmark* benchmark = benchmark_of(job, benchmarks);
+    const fleet::Benchmark* benchmark = benchmark_among(job, benchmarks);
     row["benchmark_hash"] = benchmark == nullptr ? Json() : Json(benchmark->benchmark_hash);
     row["object"] = benchmark == nullptr ? Json() : Json(benchmark->object);
     row["ranks"] = benchmark == nullptr ? Json() : Json(benchmark->world_size);

@@ -7,14 +7,12 @@
 namespace understudy::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 /// A night of before may lack a list.
-Json list_of(const Json& night, const char* key) {
-  return night.value(key, Json::array());
+nlohmann::json list_of(const nlohmann::json& night, const char* key) {
+  return night.value(key, nlohmann::json::array());
 }
 
-std::string verdict_of(const Json& night) {
+std::string verdict_of(const nlohmann::json& night) {
   std::string verdict;
   const auto add = [&](const char* key, const char* word) {
     if (const std::size_t count = list_of(night, key).size(); count > 0) {
@@ -31,9 +29,9 @@ std::string verdict_of(const Json& night) {
   return verdict.empty() ? "no alarms" : verdict;
 }
 
-std::string section(const Json& night, const char* key, const char* title) {
+std::string section(const nlohmann::json& night, const char* key, const char* title) {
   std::string text;
-  for (const Json& row : list_of(night, key)) {
+  for (const nlohmann::json& row : list_of(night, key)) {
     const std::string platform = row.value("platform", "");
     text +=
         fmt::format("  {}{}: {}\n", row.at("job").get<std::string>(),
@@ -42,17 +40,17 @@ std::string section(const Json& night, const char* key, const char* title) {
   return text.empty() ? "" : fmt::format("\n{}\n{}", title, text);
 }
 
-std::string lines(const Json& night, const char* key, const char* title) {
+std::string lines(const nlohmann::json& night, const char* key, const char* title) {
   std::string text;
-  for (const Json& row : night.at(key)) {
+  for (const nlohmann::json& row : night.at(key)) {
     text += fmt::format("  {}\n", row.get<std::string>());
   }
   return text.empty() ? "" : fmt::format("\n{}\n{}", title, text);
 }
 
-std::string still_broken(const Json& night) {
+std::string still_broken(const nlohmann::json& night) {
   std::string text;
-  for (const Json& row : night.at("still_broken")) {
+  for (const nlohmann::json& row : night.at("still_broken")) {
     text +=
         fmt::format("  {} since night {}: {}\n", row.at("job").get<std::string>(),
                     row.at("since_night").get<std::int64_t>(), row.at("text").get<std::string>());
@@ -63,8 +61,8 @@ std::string still_broken(const Json& night) {
 }  // namespace
 
 std::string night_text(const std::string& summary) {
-  const Json night = Json::parse(summary);
-  const Json& unchanged = night.at("unchanged");
+  const nlohmann::json night = nlohmann::json::parse(summary);
+  const nlohmann::json& unchanged = night.at("unchanged");
   std::string text = fmt::format(
       "Night {}: {}\n{} job{}: {} unchanged by their files' times, {} by content, {} made anew; {} "
       "replayed\n{}",
@@ -90,7 +88,7 @@ std::string night_text(const std::string& summary) {
 }
 
 bool is_bad_night(const std::string& summary) {
-  const Json night = Json::parse(summary);
+  const nlohmann::json night = nlohmann::json::parse(summary);
   return !night.at("broken").empty() || !night.at("slower").empty();
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -22,8 +23,6 @@
 namespace understudy::cli {
 namespace {
 
-constexpr double kPercent = 100;
-
 constexpr const char* kNightlyExamples =
     "  fleet nightly fleet.db --store store/ --jobs 2      all of it: make, replay, compare, sum "
     "up\n"
@@ -42,7 +41,7 @@ constexpr const char* kWorkerExamples =
     "  fleet worker fleet.db --only replay  only replay, on a node that is for timing\n"
     "  mpirun -np 4 fleet worker fleet.db   four workers\n";
 
-struct Arguments {
+struct NightlyArguments {
   fleet::NightOptions night;
   std::string engine = "local";
   SlurmOptions slurm;
@@ -60,7 +59,7 @@ void add_words_option(CLI::App& app, const std::string& name, std::vector<std::s
 }
 
 /// What nights and workers share.
-void add_worker_options(CLI::App& app, Arguments& arguments) {
+void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
   add_database_option(app, night.url);
   app.add_option("--store", night.store,
@@ -107,7 +106,7 @@ void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
       ->default_str("3");
 }
 
-void complete(Arguments& arguments, bool is_known_jobs) {
+void complete(NightlyArguments& arguments, bool is_known_jobs) {
   fleet::NightOptions& night = arguments.night;
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
@@ -120,8 +119,8 @@ void complete(Arguments& arguments, bool is_known_jobs) {
   night.tools = find_tools(!night.replay.generate_only && arguments.only != fleet::kGenerateWork);
 }
 
-Arguments read_nightly(int argc, char** argv) {
-  Arguments arguments;
+NightlyArguments read_nightly(int argc, char** argv) {
+  NightlyArguments arguments;
   fleet::NightOptions& night = arguments.night;
   const auto app = make_app(
       {.name = "fleet nightly",
@@ -160,8 +159,8 @@ Arguments read_nightly(int argc, char** argv) {
   return arguments;
 }
 
-Arguments read_worker(int argc, char** argv) {
-  Arguments arguments;
+NightlyArguments read_worker(int argc, char** argv) {
+  NightlyArguments arguments;
   const auto app = make_app(
       {.name = "fleet worker",
        .description = "Takes work of the night that is open until nothing is left for this "
@@ -202,7 +201,7 @@ std::string rendered(const std::string& summary, Format format) {
 }  // namespace
 
 int fleet_nightly(int argc, char** argv) {
-  const Arguments arguments = read_nightly(argc, argv);
+  const NightlyArguments arguments = read_nightly(argc, argv);
   const std::string logs = slurm_logs(arguments.night);
   const std::string for_slurm = "waiting for Slurm, whose jobs write to " + logs;
   Progress progress;
@@ -231,7 +230,7 @@ int fleet_nightly(int argc, char** argv) {
 }
 
 int fleet_worker(int argc, char** argv) {
-  const Arguments arguments = read_worker(argc, argv);
+  const NightlyArguments arguments = read_worker(argc, argv);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
 #include "common/run_main.h"
@@ -19,16 +20,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPercent = 100;
-
-struct Arguments {
+struct PlatformsArguments {
   std::string url;
   std::string baseline;
   Format format = Format::kText;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+PlatformsArguments read_platforms_arguments(int argc, char** argv) {
+  PlatformsArguments arguments;
   const auto app = make_app(
       {.name = "fleet platforms",
        .description =
@@ -150,7 +149,7 @@ std::string text_of(const fleet::PlatformComparison& comparison, std::size_t job
 }  // namespace
 
 int fleet_platforms(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const PlatformsArguments arguments = read_platforms_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   const std::vector<fleet::PlatformRow> rows = platform_rows(*connection);
   const fleet::PlatformComparison comparison = fleet::compare_platforms(rows, arguments.baseline);

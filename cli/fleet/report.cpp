@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ReportArguments {
   std::string url;
   std::string folder;
   SiteOptions site;
   bool quiet = false;
 };
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+ReportArguments read_report_arguments(int argc, char** argv) {
+  ReportArguments arguments;
   const auto app = make_app(
       {.name = "fleet report",
        .description =
@@ -76,7 +76,7 @@ void make_folder(const std::string& folder) {
 }  // namespace
 
 int fleet_report(int argc, char** argv) {
-  Arguments arguments = read_arguments(argc, argv);
+  ReportArguments arguments = read_report_arguments(argc, argv);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

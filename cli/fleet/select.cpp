@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
 #include "common/output_path.h"
@@ -21,10 +22,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPercent = 100;
 constexpr double kSecondsPerMinute = 60;
 
-struct Arguments {
+struct SelectArguments {
   std::string url;
   std::string budget;
   std::string output;
@@ -35,7 +35,7 @@ struct Arguments {
 };
 
 /// "20" jobs, or "30m" of replays.
-void set_budget(Arguments& arguments) {
+void set_budget(SelectArguments& arguments) {
   std::size_t end = 0;
   double value = 0;
   try {
@@ -59,8 +59,8 @@ void set_budget(Arguments& arguments) {
   }
 }
 
-Arguments read_arguments(int argc, char** argv) {
-  Arguments arguments;
+SelectArguments read_select_arguments(int argc, char** argv) {
+  SelectArguments arguments;
   const auto app = make_app(
       {.name = "fleet select",
        .description =
@@ -176,7 +176,7 @@ Json json_of(const fleet::Selection& selection, std::size_t all) {
 }
 
 /// JSON's texts are YAML's, too.
-std::string quoted(const std::string& text) {
+std::string yaml_quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -189,7 +189,7 @@ std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
     text += fmt::format(
         "  - name: {}\n    benchmark_hash: \"{}\"\n    weight: {:.6f}\n    low: {:.6f}\n    high: "
         "{:.6f}\n",
-        quoted(job.job), job.benchmark_hash, job.weight, job.low, job.high);
+        yaml_quoted(job.job), job.benchmark_hash, job.weight, job.low, job.high);
   }
   return text;
 }
@@ -197,7 +197,7 @@ std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
 }  // namespace
 
 int fleet_select(int argc, char** argv) {
-  const Arguments arguments = read_arguments(argc, argv);
+  const SelectArguments arguments = read_select_arguments(argc, argv);
   if (!arguments.output.empty()) {
     refuse_output(arguments.output, {arguments.url}, "--output");
   }

@@ -14,8 +14,6 @@
 namespace understudy::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 /// The baseline that was asked for, else the platform on which most benchmarks ran; the first by
 /// name of several.
 std::string baseline_of(const SiteOptions& options, const std::vector<fleet::PlatformRow>& rows) {
@@ -247,7 +245,7 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
   row.faster = count(fleet::kFaster);
   row.drifted = count(fleet::kDrifted);
   if (!night.summary.empty()) {
-    const Json summary = Json::parse(night.summary);
+    const nlohmann::json summary = nlohmann::json::parse(night.summary);
     row.unchanged += summary.at("unchanged").value("by_content", std::uint64_t{0});
     row.generated = summary.value("made", std::uint64_t{0});
     row.replayed = summary.value("replayed", std::uint64_t{0});

@@ -14,8 +14,6 @@
 namespace understudy::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 pages::SeriesResult result_of(fleet::Connection& connection, const SiteData& data,
                               const fleet::Result& result,
                               std::map<std::int64_t, std::string>& software) {
@@ -53,7 +51,7 @@ std::vector<pages::ChangePointMark> changes_of(const SiteData& data, const std::
     if (first == results.end()) {
       continue;  // older than what is shown
     }
-    const Json detail = Json::parse(event.detail);
+    const nlohmann::json detail = nlohmann::json::parse(event.detail);
     pages::ChangePointMark mark;
     mark.index = static_cast<std::size_t>(first - results.begin());
     mark.before_ms = detail.value("before_ms", 0.0);

@@ -9,7 +9,7 @@ namespace understudy::cli {
 namespace {
 
 /// For a shell: in single quotes.
-std::string quoted(const std::string& word) {
+std::string shell_quoted(const std::string& word) {
   std::string text = "'";
   for (const char letter : word) {
     text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
@@ -19,14 +19,14 @@ std::string quoted(const std::string& word) {
 
 std::string worker_line(const fleet::NightOptions& options, const std::string& program,
                         const std::string& kind) {
-  std::string line = quoted(program);
+  std::string line = shell_quoted(program);
   std::vector<std::string> words = {"worker", options.url, "--store", options.store, "--only",
                                     kind,     "--jobs",    "1",       "--quiet"};
   if (!options.platform.empty()) {
     words.insert(words.end(), {"--platform", options.platform});
   }
   for (const std::string& word : words) {
-    line += " " + quoted(word);
+    line += " " + shell_quoted(word);
   }
   return line;
 }

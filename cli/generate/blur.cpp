@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/figures.h"
 #include "common/table.h"
 
 namespace understudy::cli {
 namespace {
 
-constexpr double kPercent = 100;
 constexpr double kMost = 0.5;
 
 std::string change_text(double before, double after) {

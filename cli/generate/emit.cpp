@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
 #include "common/table.h"
@@ -49,7 +50,6 @@ void write_files(const Project& project, const fs::path& folder) {
 }
 
 std::string share_text(const Missing& missing) {
-  constexpr double kPercent = 100;
   return missing.time_share ? fmt::format("{:.2f} %", *missing.time_share * kPercent) : "unknown";
 }
 

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
-namespace {
-
-constexpr double kPercent = 100;
-
-}  // namespace
 
 Reduced reduce(et_schema::Bench& bench, et_schema::BenchWriting writing, double most) {
   Reduced reduced;

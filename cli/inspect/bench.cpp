@@ -42,7 +42,7 @@ struct ProgramSummary {
   std::uint64_t external_bytes = 0;
 };
 
-ProgramSummary summarise(const Program& program) {
+ProgramSummary program_summary(const Program& program) {
   ProgramSummary summary;
   for (const Instruction& instruction : program.instructions) {
     for (const KindName& known : kKinds) {
@@ -59,11 +59,11 @@ std::string schema_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank].schema : std::string();
 }
 
-Json document_of(const Bench& bench) {
+Json bench_document(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
-    const ProgramSummary summary = summarise(program);
+    const ProgramSummary summary = program_summary(program);
     Json opened = Json::array();
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
@@ -102,12 +102,12 @@ TextTable rank_table(const Bench& bench) {
                fmt::format("{}", program.selection.operators),
                fmt::format("{}", program.instructions.size()),
                fmt::format("{}", program.slots.size()), fmt::format("{}", program.storages.size()),
-               with_commas(summarise(program).external_bytes)});
+               with_commas(program_summary(program).external_bytes)});
   }
   return table;
 }
 
-std::string to_text(const Bench& bench) {
+std::string bench_text(const Bench& bench) {
   std::string text = fmt::format("benchmark of {} {}, made by Understudy {}\n", bench.world_size(),
                                  bench.world_size() == 1 ? "rank" : "ranks", bench.tool_version);
   if (bench.partial) {
@@ -128,7 +128,7 @@ std::string to_text(const Bench& bench) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
     const std::string id = fmt::format("{}", rank);
-    for (const auto& [name, count] : summarise(program).kinds) {
+    for (const auto& [name, count] : program_summary(program).kinds) {
       kinds.add({id, name, with_commas(count)});
     }
     for (const et_schema::Opened& entry : program.selection.opened) {
@@ -166,22 +166,22 @@ std::string render_bench(const Bench& bench, Format format, std::optional<GroupB
   }
   switch (format) {
     case Format::kJson: {
-      Json document = document_of(bench);
+      Json document = bench_document(bench);
       for (std::size_t rank = 0; rank < ops.size(); ++rank) {
         add_ops(document["ranks"][rank], ops[rank], *by);
       }
       return document.dump() + "\n";
     }
     case Format::kCsv:
-      return by ? ops_csv(ops, *by) : json_to_csv(document_of(bench));
+      return by ? ops_csv(ops, *by) : json_to_csv(bench_document(bench));
     case Format::kText:
       break;
   }
-  return to_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
+  return bench_text(bench) + (by ? "\n" + ops_text(ops, *by) : "");
 }
 
 std::string bench_as_page(const Bench& bench, const std::string& file) {
-  return pages::to_html(bench_page(bench, file, document_of(bench).dump()));
+  return pages::to_html(bench_page(bench, file, bench_document(bench).dump()));
 }
 
 }  // namespace understudy::cli

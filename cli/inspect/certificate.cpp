@@ -136,8 +136,8 @@ Json signed_by(const std::string& bytes, const std::string& path) {
   return signer ? Json(signer->hex()) : Json(nullptr);
 }
 
-Json document_of(const std::string& path, const std::optional<CertifiedReport>& report,
-                 const std::optional<std::string>& licence) {
+Json certificate_document(const std::string& path, const std::optional<CertifiedReport>& report,
+                          const std::optional<std::string>& licence) {
   const std::string bytes = et_schema::read_file(path, et_schema::process_limits());
   const Bench bench = et_schema::read_bench_bytes(bytes, path);
   const Contents contents = contents_of(bench);
@@ -181,7 +181,7 @@ void add_rows(TextTable& table, const Json& document, const std::vector<const ch
   }
 }
 
-std::string to_text(const Json& document) {
+std::string certificate_text(const Json& document) {
   TextTable head({{""}, {""}});
   add_rows(head, document,
            {"file", "bytes", "content_hash", "benchmark_hash", "tool_version", "format_version",
@@ -242,7 +242,7 @@ std::string to_text(const Json& document) {
 std::string render_certificate(const std::string& path,
                                const std::optional<CertifiedReport>& report,
                                const std::optional<std::string>& licence, Format format) {
-  const Json document = document_of(path, report, licence);
+  const Json document = certificate_document(path, report, licence);
   switch (format) {
     case Format::kJson:
       return document.dump() + "\n";
@@ -251,7 +251,7 @@ std::string render_certificate(const std::string& path,
     case Format::kText:
       break;
   }
-  return to_text(document);
+  return certificate_text(document);
 }
 
 }  // namespace understudy::cli

@@ -42,7 +42,7 @@ Json tensor_json(const Program& program, const LiveTensor& tensor) {
           {"made_by", tensor.maker ? instruction_json(program, *tensor.maker) : Json(nullptr)}};
 }
 
-Json document_of(const std::vector<RankMemory>& ranks) {
+Json memory_document(const std::vector<RankMemory>& ranks) {
   Json list = Json::array();
   for (const RankMemory& memory : ranks) {
     const MemoryPlan& plan = memory.plan;
@@ -64,8 +64,8 @@ Json document_of(const std::vector<RankMemory>& ranks) {
 }
 
 /// All figures of the JSON; the curve by name and place of the instructions.
-std::string to_csv(const std::vector<RankMemory>& ranks) {
-  Json list = document_of(ranks)["memory"];
+std::string memory_csv(const std::vector<RankMemory>& ranks) {
+  Json list = memory_document(ranks)["memory"];
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     Json curve = Json::array();
     for (std::size_t i = 0; i < ranks[rank].plan.live_bytes.size(); ++i) {
@@ -88,7 +88,7 @@ std::string peak_text(const RankMemory& memory) {
                      memory.program->instructions.size(), peak.name, peak.node_id);
 }
 
-std::string to_text(const RankMemory& memory) {
+std::string memory_text(const RankMemory& memory) {
   const MemoryPlan& plan = memory.plan;
   TextTable figures({{"", Alignment::kRight}, {""}});
   figures.add({with_commas(plan.peak_bytes), "bytes at the peak, " + peak_text(memory)});
@@ -113,10 +113,10 @@ std::string to_text(const RankMemory& memory) {
   return largest.empty() ? text : text + "\n" + largest.to_text();
 }
 
-std::string to_text(const std::vector<RankMemory>& ranks) {
+std::string memory_text(const std::vector<RankMemory>& ranks) {
   std::string text;
   for (const RankMemory& memory : ranks) {
-    text += (text.empty() ? "" : "\n") + to_text(memory);
+    text += (text.empty() ? "" : "\n") + memory_text(memory);
   }
   return text;
 }
@@ -143,18 +143,18 @@ std::string render_memory(const Bench& bench, std::optional<int> rank, Format fo
   const std::vector<RankMemory> ranks = memory_of(bench, rank);
   switch (format) {
     case Format::kJson:
-      return document_of(ranks).dump() + "\n";
+      return memory_document(ranks).dump() + "\n";
     case Format::kCsv:
-      return to_csv(ranks);
+      return memory_csv(ranks);
     case Format::kText:
       break;
   }
-  return to_text(ranks);
+  return memory_text(ranks);
 }
 
 std::string memory_as_page(const Bench& bench, std::optional<int> rank) {
   const std::vector<RankMemory> ranks = memory_of(bench, rank);
-  return pages::to_html(memory_page(ranks, document_of(ranks).dump()));
+  return pages::to_html(memory_page(ranks, memory_document(ranks).dump()));
 }
 
 }  // namespace understudy::cli

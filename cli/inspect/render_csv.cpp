@@ -11,7 +11,7 @@ namespace {
 
 using et_schema::Node;
 
-std::string number(std::uint64_t value) {
+std::string csv_number(std::uint64_t value) {
   return fmt::format("{}", value);
 }
 
@@ -20,8 +20,8 @@ TextTable tree_table(const std::vector<RankSummary>& ranks) {
   for (const RankSummary& rank : ranks) {
     for (const Node& node : rank.trace->nodes) {
       const bool is_root = node.parent == et_schema::kNoNode;
-      table.add({fmt::format("{}", rank.trace->rank), number(node.id),
-                 is_root ? std::string() : number(rank.trace->nodes[node.parent].id),
+      table.add({fmt::format("{}", rank.trace->rank), csv_number(node.id),
+                 is_root ? std::string() : csv_number(rank.trace->nodes[node.parent].id),
                  std::string(node.name)});
     }
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "inspect/tables.h"
 
@@ -108,7 +109,6 @@ std::string ops_text(const std::vector<RankOps>& ranks, GroupBy by) {
       if (has_device) {
         cells.push_back(ms(row.device_ns));
       }
-      constexpr double kPercent = 100;
       cells.push_back(fmt::format("{:.1f} %", kPercent * share(row, all.total).value_or(0)));
     }
     table.add(std::move(cells));

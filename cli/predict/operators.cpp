@@ -26,7 +26,6 @@ namespace {
 
 using predictor::CsvTable;
 using predictor::MeasuredCall;
-using predictor::Prediction;
 
 constexpr double kNsPerMs = 1e6;
 
@@ -68,7 +67,7 @@ predictor::DeviceKey device_of(const MeasuredCall& call, const OperatorsArgument
 using Energies = std::vector<std::optional<predictor::EnergyPrediction>>;
 
 /// `energies` is empty where the platform knows none.
-std::string written(const Asked& asked, const std::vector<Prediction>& predictions,
+std::string written(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                     const Energies& energies) {
   std::string out;
   for (const std::string& title : asked.table.columns) {
@@ -80,7 +79,7 @@ std::string written(const Asked& asked, const std::vector<Prediction>& predictio
     for (const std::string& cell : asked.table.records[row].cells) {
       out += predictor::csv_cell(cell) + ",";
     }
-    const Prediction& p = predictions[row];
+    const predictor::Prediction& p = predictions[row];
     out += fmt::format("{:.6g},{:.6g},{:.6g},{},{},{}", p.ns / kNsPerMs, p.low_ns / kNsPerMs,
                        p.high_ns / kNsPerMs, predictor::csv_cell(p.model), p.extrapolated ? 1 : 0,
                        p.modelled ? 0 : 1);
@@ -101,13 +100,13 @@ struct Judged {
 };
 
 /// Of rows whose time the table holds.
-std::map<std::string, Judged> judged_by_operator(const Asked& asked,
-                                                 const std::vector<Prediction>& predictions) {
+std::map<std::string, Judged> judged_by_operator(
+    const Asked& asked, const std::vector<predictor::Prediction>& predictions) {
   std::map<std::string, Judged> judged;
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const MeasuredCall& call = asked.calls[row];
     if (call.median_ns > 0) {
-      const Prediction& p = predictions[row];
+      const predictor::Prediction& p = predictions[row];
       Judged& group = judged[predictor::full_name(call.call)];
       group.residuals.push_back(std::log(call.median_ns / p.ns));
       const bool is_within = call.median_ns >= p.low_ns && call.median_ns <= p.high_ns;
@@ -121,12 +120,12 @@ std::string percent(double share) {
   return fmt::format("{:.1f}", 100 * share);
 }
 
-std::string summary_text(const Asked& asked, const std::vector<Prediction>& predictions,
+std::string summary_text(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                          const std::string& output) {
-  const auto extrapolated =
-      static_cast<std::size_t>(std::ranges::count(predictions, true, &Prediction::extrapolated));
-  const auto unmodelled =
-      static_cast<std::size_t>(std::ranges::count(predictions, false, &Prediction::modelled));
+  const auto extrapolated = static_cast<std::size_t>(
+      std::ranges::count(predictions, true, &predictor::Prediction::extrapolated));
+  const auto unmodelled = static_cast<std::size_t>(
+      std::ranges::count(predictions, false, &predictor::Prediction::modelled));
   std::string out = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model\n",
                                 output, with_commas(predictions.size()), with_commas(extrapolated),
                                 with_commas(unmodelled));
@@ -180,7 +179,7 @@ int predict_operators(const OperatorsArguments& arguments) {
   }
   const Asked asked = read_asked(arguments.table);
   progress.show("predicting");
-  std::vector<Prediction> predictions;
+  std::vector<predictor::Prediction> predictions;
   predictions.reserve(asked.calls.size());
   Energies energies;
   for (const MeasuredCall& call : asked.calls) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "common/figures.h"
 #include "pages/prediction/prediction_page.h"
 
 namespace understudy::cli {
@@ -111,7 +112,6 @@ std::vector<PredictedRow> operator_rows(const Prediction& prediction) {
 }
 
 void add_warnings(const Prediction& prediction, pages::PredictionData& data) {
-  constexpr double kPercent = 100;
   for (const et_schema::PredictedUnmodelled& row : prediction.unmodelled) {
     data.warnings.push_back(fmt::format(
         "No model of {} ({} calls, {:.1f} % of the operators' time): a bound stands in.", row.name,

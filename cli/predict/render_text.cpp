@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "predict/render.h"
 
@@ -11,8 +12,6 @@ namespace understudy::cli {
 namespace {
 
 using et_schema::Prediction;
-
-constexpr double kPercent = 100;
 
 std::string ms(double value) {
   return fmt::format("{:.3f}", value);

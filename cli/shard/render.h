@@ -8,6 +8,8 @@
 
 namespace understudy::cli {
 
+inline constexpr double kNsPerMs = 1e6;
+
 /// What `shard` found.
 struct Sharding {
   predictor::ShardTask task;

@@ -16,7 +16,6 @@ using predictor::Estimate;
 using predictor::Plan;
 
 constexpr int kShardingVersion = 1;
-constexpr double kNsPerMs = 1e6;
 
 /// Six digits: more than any model knows, and the same on every machine.
 double ms_of(double ns) {

@@ -15,7 +15,6 @@ namespace {
 using predictor::Plan;
 using predictor::RankLoad;
 
-constexpr double kNsPerMs = 1e6;
 constexpr Alignment kRight = Alignment::kRight;
 
 std::string ms_text(double ns) {

@@ -6,12 +6,10 @@
 namespace understudy::calibrator {
 namespace {
 
-constexpr const char* kElements = "n:1..8388608";
-constexpr const char* kMatrix = "r:1..8192 c:1..8192";
 constexpr const char* kList = "t:1..200 n:1..1048576";
 constexpr double kOften = 2;
 
-constexpr std::array kRecipes = std::to_array<Recipe>({
+constexpr std::array kElementwiseRecipes = std::to_array<Recipe>({
     {"aten::relu", kElements, "{n}"},
     {"aten::relu_", kElements, "{n}"},
     {"aten::gelu", kElements, "{n} \"none\""},
@@ -102,7 +100,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 }  // namespace
 
 std::span<const Recipe> elementwise_recipes() {
-  return kRecipes;
+  return kElementwiseRecipes;
 }
 
 }  // namespace understudy::calibrator

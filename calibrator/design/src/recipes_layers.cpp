@@ -26,7 +26,7 @@ constexpr const char* kBags = "v:16..1000000 d:4..256 n:1..8192 l:1..64";
 constexpr double kHeavy = 8;
 constexpr double kMedium = 3;
 
-constexpr std::array kRecipes = std::to_array<Recipe>({
+constexpr std::array kLayerRecipes = std::to_array<Recipe>({
     {"aten::mm", kProduct, "{m,k}' {k,n}'", kProductWork, kHeavy, false, "m*n"},
     {"aten::mm.out", kProduct, "{m,k}' {k,n}' {m,n}", kProductWork, kMedium, false, "m*n"},
     {"aten::linear", kProduct, "{m,k} {n,k} {n}", kProductWork, kHeavy, false, "m*n"},
@@ -120,7 +120,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 }  // namespace
 
 std::span<const Recipe> layer_recipes() {
-  return kRecipes;
+  return kLayerRecipes;
 }
 
 }  // namespace understudy::calibrator

@@ -6,12 +6,10 @@
 namespace understudy::calibrator {
 namespace {
 
-constexpr const char* kElements = "n:1..8388608";
-constexpr const char* kMatrix = "r:1..8192 c:1..8192";
 constexpr const char* kSome = "m:1..512 n:1..512";
 constexpr const char* kRow = "v:16..262144 d:1..1024 n:1..32768";
 
-constexpr std::array kRecipes = std::to_array<Recipe>({
+constexpr std::array kMemoryRecipes = std::to_array<Recipe>({
     {"aten::sum", kElements, "{n}"},
     {"aten::sum.dim_IntList", kMatrix, "{r,c}' [0] false", "0", 2},
     {"aten::sum.dim_IntList", kMatrix, "{r,c}' [1] false", "0", 2},
@@ -102,7 +100,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 }  // namespace
 
 std::span<const Recipe> memory_recipes() {
-  return kRecipes;
+  return kMemoryRecipes;
 }
 
 }  // namespace understudy::calibrator

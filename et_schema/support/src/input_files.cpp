@@ -53,17 +53,6 @@ std::string read_plain(const std::string& path, UnpackBudget& budget) {
   return data;
 }
 
-void check_start_depth(const std::string& path, std::string_view start) {
-  if (starts_as_chakra(start)) {
-    return;
-  }
-  try {
-    refuse_deep_start(start);
-  } catch (const Error& error) {
-    throw error.with_file(path);
-  }
-}
-
 void read_one_file(const std::string& path, UnpackBudget& budget,
                    const std::function<void(InputFile&&)>& consume) {
   const std::string start = read_start(path);
@@ -71,7 +60,7 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
     unpack({.name = path, .path = path, .memory = {}}, budget, consume);
     return;
   }
-  check_start_depth(path, start);
+  refuse_deep_start(path, start);
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
@@ -140,7 +129,7 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
     return;
   }
   budget.add(name, bytes.size(), bytes.size(), {});
-  check_start_depth(name, bytes.substr(0, kSniffBytes));
+  refuse_deep_start(name, bytes.substr(0, kSniffBytes));
   consume({.name = name, .data = std::string(bytes)});
 }
 

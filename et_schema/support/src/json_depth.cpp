@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_scan.h"
 
@@ -19,6 +20,17 @@ void refuse_deep_start(std::string_view start) {
   if (position < start.size() && (start[position] == '{' || start[position] == '[') &&
       scan_brackets(start, position).status == ScanStatus::kTooDeep) {
     fail_too_deep();
+  }
+}
+
+void refuse_deep_start(const std::string& name, std::string_view start) {
+  if (starts_as_chakra(start)) {
+    return;
+  }
+  try {
+    refuse_deep_start(start);
+  } catch (const Error& error) {
+    throw error.with_file(name);
   }
 }
 

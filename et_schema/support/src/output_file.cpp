@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, std::string got, std::string hint) {
+[[noreturn]] void fail_to_write(const std::string& path, std::string got, std::string hint) {
   throw run_failed("the file cannot be written",
                    {.file = path,
                     .expected = "a place that can be written, with enough room",
@@ -30,8 +30,9 @@ namespace fs = std::filesystem;
                     .hint = std::move(hint)});
 }
 
-[[noreturn]] void fail(const std::string& path, int error) {
-  fail(path, std::generic_category().message(error), "choose another place for the output");
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  fail_to_write(path, std::generic_category().message(error),
+                "choose another place for the output");
 }
 
 // 0, or the errno of the write that failed.
@@ -79,19 +80,19 @@ std::optional<int> open_already(const std::string& path) {
 void write_in_place(const std::string& path, const std::string& content) {
   if (const std::optional<int> descriptor = open_already(path)) {
     if (const int error = write_all(*descriptor, content); error != 0) {
-      fail(path, error);
+      fail_to_write(path, error);
     }
     return;
   }
   const Descriptor target(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   struct stat status {};
   if (!target.is_open() || ::fstat(target.get(), &status) != 0) {
-    fail(path, errno);
+    fail_to_write(path, errno);
   }
   // By now a file may be there.
   const int error = S_ISREG(status.st_mode) ? EEXIST : write_all(target.get(), content);
   if (error != 0) {
-    fail(path, error);
+    fail_to_write(path, error);
   }
 }
 
@@ -180,9 +181,9 @@ OutputPlace output_place(const std::string& path) {
 void write_file_atomically(const std::string& path, const std::string& content) {
   switch (output_place(path)) {
     case OutputPlace::kFolder:
-      fail(path, EISDIR);
+      fail_to_write(path, EISDIR);
     case OutputPlace::kLink:
-      fail(path, "a symbolic link", "name the file that it leads to, or remove the link");
+      fail_to_write(path, "a symbolic link", "name the file that it leads to, or remove the link");
     case OutputPlace::kInPlace:
       write_in_place(path, content);
       return;
@@ -190,7 +191,7 @@ void write_file_atomically(const std::string& path, const std::string& content) 
       break;
   }
   if (const int error = write_new(path, content); error != 0) {
-    fail(path, error);
+    fail_to_write(path, error);
   }
 }
 

@@ -15,14 +15,14 @@
 namespace understudy::et_schema {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, std::string expected, std::string got) {
+[[noreturn]] void fail_to_read(const std::string& path, std::string expected, std::string got) {
   throw bad_input("the file cannot be read",
                   {.file = path, .expected = std::move(expected), .got = std::move(got)});
 }
 
 void check_size(const std::string& path, std::uint64_t bytes, const ReadLimits& limits) {
   if (bytes > limits.max_total_bytes) {
-    fail(path, "at most " + std::to_string(limits.max_total_bytes) + " bytes", "more");
+    fail_to_read(path, "at most " + std::to_string(limits.max_total_bytes) + " bytes", "more");
   }
   check_held(path, bytes, limits);
 }
@@ -34,7 +34,7 @@ std::string read_file(const std::string& path, const ReadLimits& limits) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
-    fail(path, kReadable, std::generic_category().message(errno));
+    fail_to_read(path, kReadable, std::generic_category().message(errno));
   }
   // A pipe's size is 0 until it was read.
   check_size(path, static_cast<std::uint64_t>(status.st_size), limits);
@@ -46,7 +46,7 @@ std::string read_file(const std::string& path, const ReadLimits& limits) {
       continue;
     }
     if (size < 0) {
-      fail(path, kReadable, std::generic_category().message(errno));
+      fail_to_read(path, kReadable, std::generic_category().message(errno));
     }
     if (size == 0) {
       return content;

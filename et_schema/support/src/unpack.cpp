@@ -115,17 +115,6 @@ bool starts_as_trace(std::string_view start) {
   return (first < start.size() && start[first] == '{') || starts_as_chakra(start);
 }
 
-void check_start_depth(const std::string& name, std::string_view start) {
-  if (starts_as_chakra(start)) {
-    return;
-  }
-  try {
-    refuse_deep_start(start);
-  } catch (const Error& error) {
-    throw error.with_file(name);
-  }
-}
-
 /// A member of an archive may be gzipped itself.
 void hand_over(std::string name, std::string data, UnpackBudget& budget,
                const std::function<void(InputFile&&)>& consume) {
@@ -141,7 +130,7 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
   std::string unpacked;
   Unpacking unpacking;
   const auto wanted = [&name](std::string_view start) {
-    check_start_depth(name, start);
+    refuse_deep_start(name, start);
     return starts_as_trace(start);
   };
   if (read_member(handle.get(), name, budget, unpacking, wanted, unpacked)) {
@@ -220,7 +209,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
     }
     // What is gzipped alone goes on as it is: its reader names what is wrong with it.
     const auto wanted = [&](std::string_view start) {
-      check_start_depth(name, start);
+      refuse_deep_start(name, start);
       return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);
     };
     std::string data;

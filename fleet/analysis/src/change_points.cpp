@@ -15,8 +15,6 @@ namespace understudy::fleet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
 /// Reads {"series":[[…]],…} from the file that it is given, prints [[{…}]].
 constexpr const char* kDriver = R"(
 import json, sys
@@ -70,7 +68,7 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                                                     const ChangePointOptions& options) {
   std::vector<std::vector<ChangePoint>> all(series.size());
   std::vector<std::size_t> places;
-  Json long_enough = Json::array();
+  nlohmann::json long_enough = nlohmann::json::array();
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (series[i].size() >= kLeastFigures) {
       places.push_back(i);
@@ -80,7 +78,7 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
   if (places.empty()) {
     return all;
   }
-  const RequestFile request(Json{
+  const RequestFile request(nlohmann::json{
       {"series", std::move(long_enough)},
       {"window", options.window},
       {"max_p_value", options.max_p_value},
@@ -94,9 +92,9 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                                  .got = end.errors.substr(0, end.errors.rfind('\n')),
                                  .hint = "install it there: pip install apache-otava"});
   }
-  const Json found = Json::parse(end.output);
+  const nlohmann::json found = nlohmann::json::parse(end.output);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    for (const Json& point : found.at(i)) {
+    for (const nlohmann::json& point : found.at(i)) {
       all[places[i]].push_back({point.at("index").get<std::size_t>(),
                                 point.at("before").get<double>(), point.at("after").get<double>(),
                                 point.at("p").get<double>()});

@@ -10,7 +10,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr std::size_t kResamples = 2000;
+constexpr std::size_t kRatioResamples = 2000;
 constexpr std::uint64_t kSeed = 1;
 constexpr double kLow = 0.025;
 constexpr double kHigh = 0.975;
@@ -79,7 +79,7 @@ RatioInterval interval_of(const std::vector<Pair>& pairs) {
   const double value = weighted_ratio(pairs);
   Random random(kSeed);
   std::vector<double> drawn;
-  for (std::size_t i = 0; i < kResamples; ++i) {
+  for (std::size_t i = 0; i < kRatioResamples; ++i) {
     drawn.push_back(resampled_ratio(pairs, random));
   }
   std::ranges::sort(drawn);
@@ -96,10 +96,10 @@ double faster_probability(const std::vector<Pair>& pairs) {
   }
   Random random(kSeed);
   std::size_t faster = 0;
-  for (std::size_t i = 0; i < kResamples; ++i) {
+  for (std::size_t i = 0; i < kRatioResamples; ++i) {
     faster += resampled_ratio(pairs, random) < 1 ? 1U : 0U;
   }
-  return static_cast<double>(faster) / static_cast<double>(kResamples);
+  return static_cast<double>(faster) / static_cast<double>(kRatioResamples);
 }
 
 /// Σ weight × (time here − time there) ÷ iteration there, by class; "outside of operators" is what
@@ -188,7 +188,7 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
     return;
   }
   Random random(kSeed);
-  for (std::size_t draw = 0; draw < kResamples; ++draw) {
+  for (std::size_t draw = 0; draw < kRatioResamples; ++draw) {
     std::vector<double> sums(names.size(), 0.0);
     for (std::size_t i = 0; i < common.size(); ++i) {
       const PlatformRow& row = common[random.below(common.size())];
@@ -202,7 +202,7 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
     comparison.platforms[static_cast<std::size_t>(first)].first_probability += 1;
   }
   for (PlatformSummary& summary : comparison.platforms) {
-    summary.first_probability /= static_cast<double>(kResamples);
+    summary.first_probability /= static_cast<double>(kRatioResamples);
   }
 }
 

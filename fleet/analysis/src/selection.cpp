@@ -20,7 +20,7 @@ using Places = std::vector<std::size_t>;
 
 constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth of the time
 constexpr double kTotalScale = 1;      // weights add up to one, too
-constexpr std::size_t kResamples = 200;
+constexpr std::size_t kSubsetResamples = 200;
 
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) {
@@ -289,7 +289,7 @@ class Selector {
     constexpr double kHigh = 0.975;
     Random random(options_.seed);
     std::vector<std::vector<double>> drawn(subset.places.size());
-    for (std::size_t draw = 0; draw < kResamples; ++draw) {
+    for (std::size_t draw = 0; draw < kSubsetResamples; ++draw) {
       std::vector<double> weights(fleet_.size(), 0.0);
       double sum = 0;
       for (std::size_t i = 0; i < fleet_.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kBenchmarkColumns =
     "id, key, object, bytes, benchmark_hash, world_size, generator, flags, input_hash, made_utc";
 
 Benchmark benchmark_of(const Row& row) {
@@ -31,7 +31,7 @@ std::vector<Benchmark> with_fingerprints(Connection& connection, const std::stri
   constexpr std::size_t kFingerprint = 10;
   std::vector<Benchmark> benchmarks;
   const std::string sql =
-      fmt::format("SELECT {}, fingerprint FROM benchmark {} ORDER BY id", kColumns, where);
+      fmt::format("SELECT {}, fingerprint FROM benchmark {} ORDER BY id", kBenchmarkColumns, where);
   for (const Row& row : connection.query(sql, parameters)) {
     benchmarks.push_back(benchmark_of(row));
     benchmarks.back().fingerprint = row.text(kFingerprint);
@@ -81,7 +81,7 @@ std::vector<Benchmark> current_benchmarks(Connection& connection) {
 std::vector<Benchmark> all_benchmarks(Connection& connection) {
   std::vector<Benchmark> benchmarks;
   for (const Row& row :
-       connection.query(fmt::format("SELECT {} FROM benchmark ORDER BY id", kColumns))) {
+       connection.query(fmt::format("SELECT {} FROM benchmark ORDER BY id", kBenchmarkColumns))) {
     benchmarks.push_back(benchmark_of(row));
   }
   return benchmarks;

@@ -3,7 +3,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kEventColumns =
     "SELECT night, kind, job, benchmark_hash, platform, text, detail FROM event ";
 
 std::vector<Event> events_of(const Rows& rows) {
@@ -27,15 +27,15 @@ void put_event(Connection& connection, const Event& event) {
 
 std::vector<Event> events_of_night(Connection& connection, std::int64_t night) {
   return events_of(connection.query(
-      std::string(kColumns) + "WHERE night = $1 ORDER BY kind, job, platform", {night}));
+      std::string(kEventColumns) + "WHERE night = $1 ORDER BY kind, job, platform", {night}));
 }
 
 std::vector<Event> events_of_job(Connection& connection, const std::string& job) {
   if (job.empty()) {
-    return events_of(connection.query(std::string(kColumns) + "ORDER BY night, kind, job"));
+    return events_of(connection.query(std::string(kEventColumns) + "ORDER BY night, kind, job"));
   }
   return events_of(connection.query(
-      std::string(kColumns) + "WHERE job = $1 ORDER BY night, kind, platform", {job}));
+      std::string(kEventColumns) + "WHERE job = $1 ORDER BY night, kind, platform", {job}));
 }
 
 std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,

@@ -7,7 +7,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kJobColumns =
     "SELECT id, name, path, weight, flags, added_utc, input_stat, input_hash, benchmark, broken, "
     "broken_key, broken_night FROM job ";
 
@@ -36,7 +36,7 @@ std::vector<Job> jobs_where(Connection& connection, const std::string& where,
                             const Values& parameters) {
   std::vector<Job> jobs;
   std::map<std::int64_t, std::size_t> places;
-  for (const Row& row : connection.query(kColumns + where + " ORDER BY name", parameters)) {
+  for (const Row& row : connection.query(kJobColumns + where + " ORDER BY name", parameters)) {
     places[row.integer(0)] = jobs.size();
     jobs.push_back(job_of(row));
   }
@@ -82,7 +82,7 @@ std::vector<Job> all_jobs(Connection& connection) {
 }
 
 std::optional<Job> find_job(Connection& connection, std::int64_t id) {
-  const Rows rows = connection.query(std::string(kColumns) + "WHERE id = $1", {id});
+  const Rows rows = connection.query(std::string(kJobColumns) + "WHERE id = $1", {id});
   return rows.empty() ? std::nullopt : std::optional(job_of(rows.front()));
 }
 

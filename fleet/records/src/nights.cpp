@@ -7,7 +7,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kNightColumns =
     "SELECT id, opened_utc, closed_utc, jobs, unchanged, summary FROM night ";
 
 Night night_of(const Row& row) {
@@ -21,17 +21,17 @@ std::optional<Night> first_of(const Rows& rows) {
 }  // namespace
 
 std::optional<Night> open_night(Connection& connection) {
-  return first_of(connection.query(std::string(kColumns) + "WHERE state = 'open' LIMIT 1"));
+  return first_of(connection.query(std::string(kNightColumns) + "WHERE state = 'open' LIMIT 1"));
 }
 
 std::optional<Night> find_night(Connection& connection, std::int64_t id) {
-  return first_of(connection.query(std::string(kColumns) + "WHERE id = $1", {id}));
+  return first_of(connection.query(std::string(kNightColumns) + "WHERE id = $1", {id}));
 }
 
 std::vector<Night> last_nights(Connection& connection, std::size_t most) {
   std::vector<Night> nights;
   for (const Row& row :
-       connection.query(fmt::format("{}ORDER BY id DESC LIMIT {}", kColumns, most))) {
+       connection.query(fmt::format("{}ORDER BY id DESC LIMIT {}", kNightColumns, most))) {
     nights.push_back(night_of(row));
   }
   return nights;

@@ -10,7 +10,7 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kColumns =
+constexpr const char* kResultColumns =
     "r.id, r.benchmark_hash, r.platform, r.environment, r.night, r.date_utc, r.source, "
     "r.median_ms, r.low_ms, r.high_ms, r.coverage, r.peak_bytes, r.classes, r.report";
 
@@ -87,7 +87,7 @@ std::vector<Result> series_of(Connection& connection, const std::string& benchma
   std::vector<Result> results = results_of(connection.query(
       fmt::format("SELECT {} FROM result r WHERE r.platform = $1 AND r.benchmark_hash = $2 AND "
                   "r.source = $3 ORDER BY r.id DESC LIMIT {}",
-                  kColumns, most),
+                  kResultColumns, most),
       {platform, benchmark_hash, source}));
   std::ranges::reverse(results);
   return results;
@@ -102,7 +102,7 @@ std::vector<Result> newest_results(Connection& connection) {
       "x.benchmark_hash = c.hash AND x.source = COALESCE((SELECT y.source FROM result y WHERE "
       "y.platform = p.name AND y.benchmark_hash = c.hash AND y.source = 'replay' LIMIT 1), "
       "'prediction')) ORDER BY r.platform, r.benchmark_hash",
-      kColumns)));
+      kResultColumns)));
 }
 
 std::vector<SeriesName> series_with_results(Connection& connection, std::int64_t since_night) {

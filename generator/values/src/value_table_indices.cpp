@@ -7,7 +7,7 @@ namespace understudy::generator {
 namespace {
 
 // Operators that take indices or masks. Sorted by operator: looked up by binary search.
-constexpr auto kRules = std::to_array<ArgumentRule>({
+constexpr auto kIndexRules = std::to_array<ArgumentRule>({
     {"aten::_convert_indices_from_coo_to_csr", "self", Meaning::kMonotone, "size"},
     {"aten::_convert_indices_from_csr_to_coo", "crow_indices", Meaning::kOffsets, "col_indices"},
     {"aten::_embedding_bag", "indices", Meaning::kIndex, "weight"},
@@ -91,12 +91,12 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"aten::where", "condition", Meaning::kCondition},
 });
 
-static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
+static_assert(std::ranges::is_sorted(kIndexRules, {}, &ArgumentRule::op));
 
 }  // namespace
 
 std::span<const ArgumentRule> index_rules() {
-  return kRules;
+  return kIndexRules;
 }
 
 }  // namespace understudy::generator

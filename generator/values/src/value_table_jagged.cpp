@@ -7,7 +7,7 @@ namespace understudy::generator {
 namespace {
 
 // Data of several lengths in one tensor. Sorted by operator: looked up by binary search.
-constexpr auto kRules = std::to_array<ArgumentRule>({
+constexpr auto kJaggedRules = std::to_array<ArgumentRule>({
     {"aten::_jagged_to_padded_dense_forward", "offsets", Meaning::kOffsets, "values"},
     {"aten::_nested_view_from_jagged", "offsets", Meaning::kOffsets, "self"},
     {"aten::_padded_dense_to_jagged_forward", "offsets", Meaning::kOffsets, ""},
@@ -47,12 +47,12 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"fbgemm::segment_sum_csr", "csr_seg", Meaning::kOffsets, "values"},
 });
 
-static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
+static_assert(std::ranges::is_sorted(kJaggedRules, {}, &ArgumentRule::op));
 
 }  // namespace
 
 std::span<const ArgumentRule> jagged_rules() {
-  return kRules;
+  return kJaggedRules;
 }
 
 }  // namespace understudy::generator

@@ -7,7 +7,7 @@ namespace understudy::generator {
 namespace {
 
 // Layers and losses. Sorted by operator: looked up by binary search.
-constexpr auto kRules = std::to_array<ArgumentRule>({
+constexpr auto kLayerRules = std::to_array<ArgumentRule>({
     {"aten::_addmm_activation", "self", Meaning::kSmall},
     {"aten::_batch_norm_impl_index", "bias", Meaning::kSmall},
     {"aten::_batch_norm_impl_index", "running_mean", Meaning::kSmall},
@@ -184,12 +184,12 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"torchvision::roi_pool", "rois", Meaning::kProbability},
 });
 
-static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
+static_assert(std::ranges::is_sorted(kLayerRules, {}, &ArgumentRule::op));
 
 }  // namespace
 
 std::span<const ArgumentRule> layer_rules() {
-  return kRules;
+  return kLayerRules;
 }
 
 }  // namespace understudy::generator

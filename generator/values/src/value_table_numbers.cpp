@@ -8,7 +8,7 @@ namespace {
 
 // Domains of functions, distributions, optimizers, linear algebra, quantized numbers. Sorted by
 // operator: looked up by binary search.
-constexpr auto kRules = std::to_array<ArgumentRule>({
+constexpr auto kNumberRules = std::to_array<ArgumentRule>({
     {"aten::_amp_foreach_non_finite_check_and_unscale", "found_inf", Meaning::kZero},
     {"aten::_amp_update_scale", "found_inf", Meaning::kZero},
     {"aten::_amp_update_scale", "growth_tracker", Meaning::kZero},
@@ -154,12 +154,12 @@ constexpr auto kRules = std::to_array<ArgumentRule>({
     {"aten::xlogy", "other", Meaning::kPositive},
 });
 
-static_assert(std::ranges::is_sorted(kRules, {}, &ArgumentRule::op));
+static_assert(std::ranges::is_sorted(kNumberRules, {}, &ArgumentRule::op));
 
 }  // namespace
 
 std::span<const ArgumentRule> number_rules() {
-  return kRules;
+  return kNumberRules;
 }
 
 }  // namespace understudy::generator

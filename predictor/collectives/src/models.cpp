@@ -17,7 +17,6 @@ namespace {
 
 using et_schema::CommKind;
 
-constexpr double kHeld = 0.9;
 // Widths, |ln|, of what no row tells. Assumed: no table has several kinds, types or places.
 constexpr double kOtherKind = 0.4;
 constexpr double kOtherDtype = 0.2;
@@ -80,7 +79,7 @@ NodeNetwork fit_network(const std::vector<CollectiveRow>& rows) {
     const double ns = fitted[0] * design[i][0] + fitted[1] * design[i][1];
     scores.push_back(std::abs(std::log(ns / times[i])));
   }
-  network.width = conformal_quantile(scores, kHeld);
+  network.width = conformal_quantile(scores, kIntervalShare);
   return network;
 }
 

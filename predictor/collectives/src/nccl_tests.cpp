@@ -15,7 +15,6 @@ namespace {
 
 using et_schema::JsonField;
 
-constexpr double kNsPerUs = 1e3;
 constexpr std::string_view kProgramEnd = "_perf";
 
 std::vector<std::string_view> words_of(std::string_view line) {

@@ -25,8 +25,6 @@ using et_schema::CommKind;
 using et_schema::DType;
 using et_schema::JsonField;
 
-constexpr double kNsPerUs = 1e3;
-
 template <typename Value>
 using Names = std::pair<std::string_view, Value>;
 

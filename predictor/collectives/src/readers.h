@@ -11,6 +11,8 @@
 
 namespace understudy::predictor {
 
+inline constexpr double kNsPerUs = 1e3;
+
 /// A file that cannot be read: what was expected of which part, and what is there.
 [[noreturn]] void refuse_rows(const std::string& file, std::string field, std::string expected,
                               std::string got);

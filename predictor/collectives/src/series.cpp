@@ -11,12 +11,11 @@
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
 #include "predictor/fitting/least_squares.h"
+#include "readers.h"
 
 namespace understudy::predictor {
 namespace {
 
-constexpr double kNsPerUs = 1e3;
-constexpr double kHeld = 0.9;         ///< of what the intervals are of
 constexpr double kBeyond = 2;         ///< widens what was calibrated inside, beyond it
 constexpr double kLeastWidth = 0.01;  ///< what two sweeps of one machine differ by at least
 // Steps where the rows are too few to tell: about those of all-reduce on 2 to 8 A100.
@@ -245,14 +244,14 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
     leave_out_end(key.kind, ranks, sweep, false, ends);
   }
   series.left_out = summarize_errors(left_out.predicted, left_out.measured);
-  series.size_step =
-      left_out.scores.empty() ? kAssumedSizeStep : conformal_quantile(left_out.scores, kHeld);
+  series.size_step = left_out.scores.empty() ? kAssumedSizeStep
+                                             : conformal_quantile(left_out.scores, kIntervalShare);
   series.sigmoid_beyond = mean_of(ends.sigmoid) < mean_of(ends.alpha_beta);
   const std::vector<double>& chosen = series.sigmoid_beyond ? ends.sigmoid : ends.alpha_beta;
   series.end_step = chosen.empty() ? std::max(kAssumedSizeStep, series.size_step)
-                                   : conformal_quantile(chosen, kHeld);
+                                   : conformal_quantile(chosen, kIntervalShare);
   const std::vector<double> ranks = rank_scores(series.curves);
-  series.rank_step = ranks.empty() ? kAssumedRankStep : conformal_quantile(ranks, kHeld);
+  series.rank_step = ranks.empty() ? kAssumedRankStep : conformal_quantile(ranks, kIntervalShare);
   return series;
 }
 

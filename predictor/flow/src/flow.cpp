@@ -18,11 +18,6 @@ using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
-}
-
 bool is_blocking(const et_schema::CommInfo& comm) {
   // As the replayer runs it: asynchronous unless the trace says that it is not.
   return comm.kind == et_schema::CommKind::kBarrier || !comm.is_async.value_or(true);

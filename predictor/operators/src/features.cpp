@@ -39,10 +39,6 @@ double next_power_of_two(double size) {
   return std::exp2(std::ceil(std::log2(std::max(size, 1.0))));
 }
 
-double size_at(const TensorLayout& tensor, std::size_t index) {
-  return index < tensor.sizes.size() ? static_cast<double>(tensor.sizes[index]) : 1;
-}
-
 void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
   std::array<double, kSizes> sizes{};
   if (work.family == Family::kConvolution && call.inputs.size() > 1) {
@@ -68,14 +64,12 @@ void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
   }
 }
 
-struct Tile {
-  double m, n;
-};
-constexpr std::array<Tile, 5> kTiles = {{{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
+constexpr std::array<Tile, 5> kFeatureTiles = {
+    {{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
 
 /// Tiles are handed to the processors in waves; a part of a wave takes as long as a whole one.
 void add_tiles(const Product& p, const Card& card, Writer& out) {
-  for (const Tile& tile : kTiles) {
+  for (const Tile& tile : kFeatureTiles) {
     const double across = std::ceil(p.m / tile.m);
     const double along = std::ceil(p.n / tile.n);
     const double waves = p.batch * across * along / card.processors;
@@ -188,9 +182,8 @@ std::string full_name(const OperatorCall& call) {
 }
 
 Point point_of(const OperatorCall& call, const Card& card) {
-  constexpr double kNsPerS = 1e9;
   constexpr std::size_t kProductAt = kFirstSize + 2 * kSizes;
-  constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kTiles.size();
+  constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kFeatureTiles.size();
   constexpr std::size_t kRowsAt = kConvolutionAt + 11;
   constexpr std::size_t kLayoutAt = kRowsAt + 4;
   static_assert(kLayoutAt == kElementBytesFeature && kLayoutAt + 5 <= kOperatorFeature);

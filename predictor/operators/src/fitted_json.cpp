@@ -28,7 +28,7 @@ void append_texts(std::string& out, const std::vector<std::string>& texts) {
   out += "]";
 }
 
-void append_floats(std::string& out, const std::array<float, kSizes + 1>& values) {
+void append_size_floats(std::string& out, const std::array<float, kSizes + 1>& values) {
   out += "[";
   for (const float value : values) {
     out += out.back() == '[' ? "" : ",";
@@ -37,7 +37,7 @@ void append_floats(std::string& out, const std::array<float, kSizes + 1>& values
   out += "]";
 }
 
-std::array<float, kSizes + 1> read_floats(const JsonField& field) {
+std::array<float, kSizes + 1> read_size_floats(const JsonField& field) {
   std::array<float, kSizes + 1> values{};
   const std::vector<JsonField> items = field.items();
   if (items.size() != values.size()) {
@@ -162,14 +162,14 @@ Errors read_errors(const JsonField& field) {
 
 void append_json(std::string& out, const Range& range) {
   out += "{\"low\":";
-  append_floats(out, range.low);
+  append_size_floats(out, range.low);
   out += ",\"high\":";
-  append_floats(out, range.high);
+  append_size_floats(out, range.high);
   out += "}";
 }
 
 Range read_range(const JsonField& field) {
-  return {read_floats(field.at("low")), read_floats(field.at("high"))};
+  return {read_size_floats(field.at("low")), read_size_floats(field.at("high"))};
 }
 
 void append_json(std::string& out, const FittedModel& fitted) {

@@ -7,11 +7,6 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kNsPerS = 1e9;
-
-struct Tile {
-  double m, n;
-};
 /// The last two multiply a matrix by a vector.
 constexpr std::array<Tile, 9> kTiles = {{{128, 128},
                                          {128, 64},
@@ -53,10 +48,6 @@ double tiled_flops(const Product& p, double processors, bool splits) {
     }
   }
   return least;
-}
-
-double size_at(const TensorLayout& tensor, std::size_t index) {
-  return static_cast<double>(tensor.sizes[index]);
 }
 
 /// float32, 3x3, stride 1, one group: what cuDNN has Winograd's kernels for.

@@ -11,7 +11,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Candidate, std::string_view>, 8> kNames = {{
+constexpr std::array<std::pair<Candidate, std::string_view>, 8> kCandidateNames = {{
     {Candidate::kRoofline, "roofline"},
     {Candidate::kNearest, "nearest"},
     {Candidate::kTwoClock, "two_clock"},
@@ -132,14 +132,15 @@ std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
 }  // namespace
 
 std::string_view to_string(Candidate candidate) {
-  return std::ranges::find(kNames, candidate, &std::pair<Candidate, std::string_view>::first)
+  return std::ranges::find(kCandidateNames, candidate,
+                           &std::pair<Candidate, std::string_view>::first)
       ->second;
 }
 
 std::optional<Candidate> candidate_from_string(std::string_view name) {
   const auto* const found =
-      std::ranges::find(kNames, name, &std::pair<Candidate, std::string_view>::second);
-  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+      std::ranges::find(kCandidateNames, name, &std::pair<Candidate, std::string_view>::second);
+  return found == kCandidateNames.end() ? std::nullopt : std::optional(found->first);
 }
 
 OperatorCodes OperatorCodes::of(const Samples& samples, const std::vector<double>& residuals) {

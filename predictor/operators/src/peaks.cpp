@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel_load.h"
 #include "predictor/operators/work.h"
 
 namespace understudy::predictor {
 namespace {
 
-constexpr double kNsPerS = 1e9;
 constexpr double kMebi = 1024.0 * 1024.0;
 
 /// The rate that one in a hundred exceeds: one row that was timed too short decides nothing.

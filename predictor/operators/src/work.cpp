@@ -10,7 +10,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Family, std::string_view>, 19> kNames = {{
+constexpr std::array<std::pair<Family, std::string_view>, 19> kFamilyNames = {{
     {Family::kMatmul, "matmul"},
     {Family::kConvolution, "convolution"},
     {Family::kAttention, "attention"},
@@ -260,7 +260,8 @@ void set_rows(const OperatorCall& call, Work& work) {
 }  // namespace
 
 std::string_view to_string(Family family) {
-  return std::ranges::find(kNames, family, &std::pair<Family, std::string_view>::first)->second;
+  return std::ranges::find(kFamilyNames, family, &std::pair<Family, std::string_view>::first)
+      ->second;
 }
 
 bool has_sparse_result(const OperatorCall& call) {
@@ -275,8 +276,8 @@ bool has_sparse_result(const OperatorCall& call) {
 Family family_of(std::string_view op) {
   const std::string_view name = et_schema::op_class(op);
   const auto* const found =
-      std::ranges::find(kNames, name, &std::pair<Family, std::string_view>::second);
-  return found == kNames.end() ? Family::kElementwise : found->first;
+      std::ranges::find(kFamilyNames, name, &std::pair<Family, std::string_view>::second);
+  return found == kFamilyNames.end() ? Family::kElementwise : found->first;
 }
 
 Work work_of(const OperatorCall& call) {

@@ -13,7 +13,7 @@ using et_schema::JsonField;
 
 constexpr double kNsPerUs = 1e3;
 
-double ns_of(const JsonField& field) {
+double ns_of_us(const JsonField& field) {
   const double us = field.as_double();
   if (!(us >= 0) || !std::isfinite(us)) {
     field.fail("microseconds, 0 or more");
@@ -22,7 +22,7 @@ double ns_of(const JsonField& field) {
 }
 
 /// [mean, deviation], or with n behind.
-Distribution read_distribution(const JsonField& field) {
+Distribution read_published_distribution(const JsonField& field) {
   constexpr std::size_t kWithCount = 3;
   const std::vector<JsonField> items = field.items();
   if (items.size() != kWithCount - 1 && items.size() != kWithCount) {
@@ -30,7 +30,7 @@ Distribution read_distribution(const JsonField& field) {
   }
   const std::size_t n =
       items.size() == kWithCount ? static_cast<std::size_t>(items[2].as_uint()) : 1;
-  return distribution_of(ns_of(items[0]), ns_of(items[1]), n);
+  return distribution_of(ns_of_us(items[0]), ns_of_us(items[1]), n);
 }
 
 /// As if all workloads' samples were one list.
@@ -39,7 +39,7 @@ Distribution read_pooled(const JsonField& by_workload) {
   double sum = 0;
   double squares = 0;
   for (const auto& [workload, field] : by_workload.members()) {
-    const Distribution part = read_distribution(field);
+    const Distribution part = read_published_distribution(field);
     const auto count = static_cast<double>(part.n);
     n += count;
     sum += count * part.mean_ns;
@@ -55,9 +55,9 @@ Distribution read_pooled(const JsonField& by_workload) {
 
 HostOverheads read_extraction(const JsonField& root) {
   HostOverheads host;
-  host.t1 = read_distribution(root.at("t1"));
+  host.t1 = read_published_distribution(root.at("t1"));
   for (const auto& [kind, field] : root.at("t4").members()) {
-    host.t4[kind] = read_distribution(field);
+    host.t4[kind] = read_published_distribution(field);
   }
   for (const auto& [name, field] : root.at("launches").members()) {
     host.operators[name].launches = field.as_texts();
@@ -66,7 +66,7 @@ HostOverheads read_extraction(const JsonField& root) {
        {std::pair("t2", &OperatorOverheads::t2), std::pair("t3", &OperatorOverheads::t3),
         std::pair("t5", &OperatorOverheads::t5)}) {
     for (const auto& [name, field] : root.at(key).members()) {
-      host.operators[name].*place = read_distribution(field);
+      host.operators[name].*place = read_published_distribution(field);
     }
   }
   return host;

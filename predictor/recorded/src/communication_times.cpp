@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "predictor/flow/flow.h"
 #include "predictor/flow/host_gaps.h"
 #include "recorded_timeline.h"
 
@@ -9,11 +10,6 @@ namespace {
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
-}
 
 /// Whether an operator ran on the timeline between two instructions.
 bool is_quiet_between(const Program& program, const Flow& flow, std::uint32_t first,

@@ -11,6 +11,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
+#include "predictor/flow/flow.h"
 #include "predictor/flow/host_gaps.h"
 #include "recorded_timeline.h"
 
@@ -54,11 +55,6 @@ double bytes_of(const Program& program, const Instruction& call) {
     });
   }
   return static_cast<double>(bytes);
-}
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 /// A sum of known times and so many page faults.

@@ -145,7 +145,7 @@ class Walker {
   std::vector<std::optional<Dims>> dims_;
 };
 
-std::int64_t scaled(std::int64_t size, const BatchSize& batch, const Slot& slot, int rank) {
+std::int64_t scaled_size(std::int64_t size, const BatchSize& batch, const Slot& slot, int rank) {
   // Sizes come from files, and their product may be no number.
   std::int64_t product = 0;
   if (__builtin_mul_overflow(size, batch.to, &product) || product % batch.from != 0) {
@@ -165,10 +165,10 @@ void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
     if (!dims[d]) {
       continue;
     }
-    slot.sizes[d] = scaled(recorded.sizes[d], batch, recorded, rank);
+    slot.sizes[d] = scaled_size(recorded.sizes[d], batch, recorded, rank);
     for (std::size_t outer = 0; outer < slot.strides.size(); ++outer) {
       if (recorded.strides[outer] > recorded.strides[d] && recorded.strides[d] > 0) {
-        slot.strides[outer] = scaled(slot.strides[outer], batch, recorded, rank);
+        slot.strides[outer] = scaled_size(slot.strides[outer], batch, recorded, rank);
       }
     }
   }

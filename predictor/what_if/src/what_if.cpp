@@ -13,6 +13,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
+#include "predictor/flow/flow.h"
 #include "predictor/flow/host_waits.h"
 
 namespace understudy::predictor {
@@ -30,7 +31,7 @@ constexpr std::array<std::string_view, 20> kClasses = {
     "reduction", "copy",        "view",          "allocation",    "index",
     "random",    "sort",        "communication", "compiled",      "elementwise"};
 
-[[noreturn]] void refuse(std::string_view text, std::string expected, std::string got) {
+[[noreturn]] void refuse_what_if(std::string_view text, std::string expected, std::string got) {
   throw et_schema::usage_error(
       "a what-if that cannot be read",
       {.field = fmt::format("--what-if '{}'", text),
@@ -54,7 +55,8 @@ double read_factor(std::string_view text, std::string_view factor) {
   const auto [stop, error] = std::from_chars(factor.data() + (has_x ? 1 : 0), end, value);
   if (!has_x || error != std::errc() || stop != end || !std::isfinite(value) || value < 0 ||
       value > kLargestFactor) {
-    refuse(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6", std::string(factor));
+    refuse_what_if(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6",
+                   std::string(factor));
   }
   return value;
 }
@@ -75,15 +77,10 @@ void read_target(WhatIf& question, std::string_view target) {
     try {
       question.pattern.emplace(question.name, std::regex::ECMAScript | std::regex::optimize);
     } catch (const std::regex_error& error) {
-      refuse(question.text, "a class, a kind of communication, or a regular expression",
-             error.what());
+      refuse_what_if(question.text, "a class, a kind of communication, or a regular expression",
+                     error.what());
     }
   }
-}
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 bool is_about_operator(const WhatIf& question, const Instruction& instruction) {
@@ -174,18 +171,18 @@ WhatIf parse_what_if(std::string_view text) {
   WhatIf question;
   question.text = trimmed(text);
   if (question.text.size() > kLongestText) {
-    refuse(text.substr(0, 40), fmt::format("at most {} characters", kLongestText),
-           fmt::format("{}", question.text.size()));
+    refuse_what_if(text.substr(0, 40), fmt::format("at most {} characters", kLongestText),
+                   fmt::format("{}", question.text.size()));
   }
   const std::size_t blank = question.text.find_last_of(" \t");
   if (blank == std::string::npos) {
-    refuse(text, "TARGET xFACTOR", question.text.empty() ? "nothing" : "one word");
+    refuse_what_if(text, "TARGET xFACTOR", question.text.empty() ? "nothing" : "one word");
   }
   const std::string_view last = std::string_view(question.text).substr(blank + 1);
   const std::string_view target = trimmed(std::string_view(question.text).substr(0, blank));
   if (target == "streams") {
     if (last != "1") {
-      refuse(text, "streams 1", std::string(last));
+      refuse_what_if(text, "streams 1", std::string(last));
     }
     question.target = WhatIfTarget::kSingleStream;
     return question;

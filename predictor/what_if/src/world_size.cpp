@@ -8,6 +8,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
+#include "predictor/flow/flow.h"
 
 namespace understudy::predictor {
 namespace {
@@ -17,7 +18,8 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-[[noreturn]] void refuse(int rank, const Instruction& at, std::string expected, std::string got) {
+[[noreturn]] void refuse_world_size(int rank, const Instruction& at, std::string expected,
+                                    std::string got) {
   et_schema::ErrorContext context;
   context.rank = rank;
   context.node = at.node_id;
@@ -29,11 +31,6 @@ using et_schema::Program;
                              std::move(context));
 }
 
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
-}
-
 void check_calls(const Job& job, int rank) {
   for (const Instruction& instruction : job.program(rank).instructions) {
     if (!is_communication(instruction)) {
@@ -42,17 +39,19 @@ void check_calls(const Job& job, int rank) {
     const et_schema::CommInfo& comm = *instruction.comm;
     const auto name = et_schema::to_string(comm.kind);
     if (et_schema::is_message(comm.kind)) {
-      refuse(rank, instruction, "collectives of the whole job", fmt::format("a {}", name));
+      refuse_world_size(rank, instruction, "collectives of the whole job",
+                        fmt::format("a {}", name));
     }
     if (job.members_of(comm.group).size() != static_cast<std::size_t>(job.world_size())) {
-      refuse(rank, instruction, "collectives of the whole job",
-             fmt::format("{} in group '{}' of {} ranks", name, job.groups[comm.group].name,
-                         job.members_of(comm.group).size()));
+      refuse_world_size(
+          rank, instruction, "collectives of the whole job",
+          fmt::format("{} in group '{}' of {} ranks", name, job.groups[comm.group].name,
+                      job.members_of(comm.group).size()));
     }
     const CommSizes sizes = et_schema::traits(comm.kind).sizes;
     if (sizes != CommSizes::kPairs && sizes != CommSizes::kNone) {
-      refuse(rank, instruction, "collectives of as much data on any number of ranks",
-             fmt::format("{}, whose parts depend on the number of ranks", name));
+      refuse_world_size(rank, instruction, "collectives of as much data on any number of ranks",
+                        fmt::format("{}, whose parts depend on the number of ranks", name));
     }
   }
 }
@@ -78,10 +77,10 @@ void check_alike(const Job& job) {
         [](const Instruction* x, const Instruction* y) { return x->name == y->name; });
     if (a != first.end() || b != other.end()) {
       const Instruction& at = b != other.end() ? **b : *other.back();
-      refuse(rank, at,
-             fmt::format("{}, as rank 0 calls there",
-                         a != first.end() ? (*a)->name : std::string("the step's end")),
-             b != other.end() ? at.name : std::string("the step's end"));
+      refuse_world_size(rank, at,
+                        fmt::format("{}, as rank 0 calls there",
+                                    a != first.end() ? (*a)->name : std::string("the step's end")),
+                        b != other.end() ? at.name : std::string("the step's end"));
     }
   }
 }

@@ -33,7 +33,8 @@ class Flutter {
 using Response = std::function<double(double, double)>;
 
 /// Two covariates that wander, and what a row makes of them.
-CovariateRun make_run(std::uint64_t seed, double level, double noise, const Response& response) {
+CovariateRun make_covariate_run(std::uint64_t seed, double level, double noise,
+                                const Response& response) {
   Flutter flutter(seed);
   CovariateRun run;
   for (std::size_t i = 0; i < kSamples; ++i) {
@@ -49,8 +50,9 @@ CovariateRun make_run(std::uint64_t seed, double level, double noise, const Resp
 TEST(Covariance, TakesOutWhatTheCovariatesExplain) {
   // The second run's machine is 10 % slower; the row answers by a half and a third, and is 3 % up.
   const AdjustedLevels levels = adjusted_levels(
-      {make_run(1, 0, 0.001, [](double x, double y) { return 1 + 0.5 * x + 0.3 * y; })},
-      {make_run(2, 0.1, 0.001, [](double x, double y) { return 1.03 + 0.5 * x + 0.3 * y; })});
+      {make_covariate_run(1, 0, 0.001, [](double x, double y) { return 1 + 0.5 * x + 0.3 * y; })},
+      {make_covariate_run(2, 0.1, 0.001,
+                          [](double x, double y) { return 1.03 + 0.5 * x + 0.3 * y; })});
   EXPECT_NEAR(levels.difference, 0.03, 0.001);
   // So far apart, slopes that may differ between the runs are all that is unsure.
   EXPECT_NEAR(std::sqrt(levels.variance), 0.2 * 0.5 * std::sqrt(0.1 * 0.1 + 0.1 * 0.1), 0.001);
@@ -61,7 +63,7 @@ TEST(Covariance, TakesOutWhatTheCovariatesExplain) {
 
 TEST(Covariance, WhatNothingWithinTheRunsTellsIsThePriorsAndUnsure) {
   // Covariates that stand still in each run and differ between them: the slopes are unknown.
-  CovariateRun a = make_run(1, 0, 0.001, [](double, double) { return 0.0; });
+  CovariateRun a = make_covariate_run(1, 0, 0.001, [](double, double) { return 0.0; });
   CovariateRun b = a;
   a.covariates = {std::vector<double>(kSamples, 0.0), {}};
   b.covariates = {std::vector<double>(kSamples, 0.1), {}};
@@ -73,8 +75,8 @@ TEST(Covariance, WhatNothingWithinTheRunsTellsIsThePriorsAndUnsure) {
 
 TEST(Covariance, ASpikeHereAndThereChangesLittle) {
   const Response response = [](double x, double) { return x; };
-  const CovariateRun a = make_run(1, 0, 0.002, response);
-  CovariateRun b = make_run(2, 0, 0.002, response);
+  const CovariateRun a = make_covariate_run(1, 0, 0.002, response);
+  CovariateRun b = make_covariate_run(2, 0, 0.002, response);
   const double before = adjusted_levels({a}, {b}).difference;
   for (std::size_t i = 3; i < kSamples; i += 20) {
     b.response[i] += 1;
@@ -84,8 +86,8 @@ TEST(Covariance, ASpikeHereAndThereChangesLittle) {
 
 TEST(Covariance, ARunThatWandersIsLessSure) {
   const Response still = [](double, double) { return 0.0; };
-  CovariateRun a = make_run(1, 0, 0.002, still);
-  CovariateRun b = make_run(2, 0, 0.002, still);
+  CovariateRun a = make_covariate_run(1, 0, 0.002, still);
+  CovariateRun b = make_covariate_run(2, 0, 0.002, still);
   const double steady = adjusted_levels({a}, {b}).variance;
   for (std::size_t i = 0; i < kSamples; ++i) {
     b.response[i] += i < kSamples / 2 ? 0.01 : -0.01;
@@ -106,9 +108,9 @@ TEST(Covariance, LevelsByRun) {
   const auto at = [](double level) {
     return [level](double x, double y) { return level + 0.5 * x + 0.5 * y; };
   };
-  const AdjustedLevels levels =
-      adjusted_levels({make_run(1, 0, 0.001, at(1)), make_run(2, 0.05, 0.001, at(1.02))},
-                      {make_run(3, 0.02, 0.001, at(1.04)), make_run(4, 0, 0.001, at(1.06))});
+  const AdjustedLevels levels = adjusted_levels(
+      {make_covariate_run(1, 0, 0.001, at(1)), make_covariate_run(2, 0.05, 0.001, at(1.02))},
+      {make_covariate_run(3, 0.02, 0.001, at(1.04)), make_covariate_run(4, 0, 0.001, at(1.06))});
   ASSERT_EQ(levels.a.size(), 2U);
   EXPECT_NEAR(levels.a[1] - levels.a[0], 0.02, 0.002);
   EXPECT_NEAR(levels.b[1] - levels.b[0], 0.02, 0.002);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kStart = "sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n";
 
-std::string refusal(const std::string& text) {
+std::string plan_refusal(const std::string& text) {
   try {
     static_cast<void>(parse_plan(text, "plan.yaml"));
   } catch (const et_schema::Error& error) {
@@ -51,34 +51,34 @@ TEST(Plan, IsReadWhole) {
 }
 
 TEST(Plan, RefusalsNameTheLine) {
-  EXPECT_EQ(refusal("a: [1, 2\n"),
+  EXPECT_EQ(plan_refusal("a: [1, 2\n"),
             "the plan is no YAML\n  file:     plan.yaml\n  field:    line 2\n  expected: YAML\n"
             "  got:      end of sequence flow not found\n");
-  EXPECT_EQ(refusal("- a\n"),
+  EXPECT_EQ(plan_refusal("- a\n"),
             "the plan is no map\n  file:     plan.yaml\n  field:    line 1\n"
             "  expected: sources, pieces and run\n  got:      something else\n");
-  EXPECT_EQ(refusal(std::string(kStart) + "run: []\n"),
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run: []\n"),
             "a plan that runs nothing\n  file:     plan.yaml\n  field:    line 5\n"
             "  expected: a piece or more under run\n  got:      none\n");
-  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - q\n"),
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - q\n"),
             "a piece that the plan does not have\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: one of p\n  got:      q\n");
   EXPECT_EQ(
-      refusal(std::string(kStart) + "run:\n  - {piece: p, repaet: 2}\n"),
+      plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repaet: 2}\n"),
       "a key of a run that is not known\n  file:     plan.yaml\n  field:    line 6\n"
       "  expected: one of piece, interleave, side_by_side, as, repeat, tensors, inputs, ranks, "
       "stride\n  got:      'repaet'\n");
-  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - {piece: p, repeat: 0}\n"),
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repeat: 0}\n"),
             "a number that does not fit\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: a whole number from 1 to 1000000\n  got:      '0'\n");
-  EXPECT_EQ(refusal(std::string(kStart) + "run:\n  - {piece: p, ranks: [1]}\n"),
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, ranks: [1]}\n"),
             "ranks that the new job does not have\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: ranks from 0 to 0, each once\n  got:      [1]\n");
-  EXPECT_EQ(refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: b}\nrun: [p]\n"),
+  EXPECT_EQ(plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: b}\nrun: [p]\n"),
             "a source that the plan does not have\n  file:     plan.yaml\n  field:    line 4\n"
             "  expected: one of a\n  got:      b\n");
   EXPECT_EQ(
-      refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a, operators: '('}\nrun: [p]\n")
+      plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a, operators: '('}\nrun: [p]\n")
           .substr(0, 89),
       "operators are no regular expression\n  file:     plan.yaml\n  field:    line 4\n"
       "  expected: ");
@@ -86,8 +86,8 @@ TEST(Plan, RefusalsNameTheLine) {
 
 TEST(Plan, WiresInACircleAreRefused) {
   EXPECT_EQ(
-      refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"
-              "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n  - {from: q.0, to: p.0}\n"),
+      plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"
+                   "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n  - {from: q.0, to: p.0}\n"),
       "a circle: an occurrence waits for one that runs later\n  file:     plan.yaml\n"
       "  field:    line 9\n  expected: an output of what runs before p\n  got:      one of q\n");
 }

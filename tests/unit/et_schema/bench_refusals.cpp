@@ -23,14 +23,18 @@ std::string body(const std::string& field, const std::string& expected, const st
 
 }  // namespace
 
-std::string refusal(const std::string& bytes, const ReadLimits& limits) {
+std::string refusal_by(const std::function<void()>& read) {
   try {
-    (void)read_bench_bytes(bytes, "bench.et", limits);
+    read();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
     return to_text(error);
   }
   return "accepted";
+}
+
+std::string refusal(const std::string& bytes, const ReadLimits& limits) {
+  return refusal_by([&] { (void)read_bench_bytes(bytes, "bench.et", limits); });
 }
 
 std::string refused_program(const std::string& from, const std::string& to) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "et_schema/pytorch_et/trace_files.h"
@@ -11,7 +12,9 @@ namespace understudy::et_schema {
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kProgram = "programs/0.jsonl";
 
-/// The text of the error for these bytes; "accepted" if there is none.
+/// The text of the error that reading ends with, which is one of bad input; "accepted" if none.
+[[nodiscard]] std::string refusal_by(const std::function<void()>& read);
+/// The same for these bytes.
 [[nodiscard]] std::string refusal(const std::string& bytes, const ReadLimits& limits = {});
 
 /// The same for the smallest benchmark with one change to its program, or to its manifest.

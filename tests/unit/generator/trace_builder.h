@@ -10,6 +10,17 @@
 
 namespace understudy::generator::test {
 
+inline constexpr const char* kAdd =
+    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+inline constexpr const char* kDetach = "aten::detach(Tensor(a) self) -> Tensor(a)";
+inline constexpr const char* kEmbedding =
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+    "scale_grad_by_freq=False, bool sparse=False) -> Tensor";
+inline constexpr const char* kMulInPlace =
+    "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
+inline constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
+inline constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
+
 /// A recorded value: its JSON text, shape and type.
 struct TestValue {
   std::string value;

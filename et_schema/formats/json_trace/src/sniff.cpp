@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                                          "deviceProperties", "distributedInfo",
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
 
-[[noreturn]] void fail(std::string summary, std::string got, std::string hint) {
+[[noreturn]] void refuse_start(std::string summary, std::string got, std::string hint) {
   throw bad_input(std::move(summary), {.field = "the start of the file",
                                        .expected = R"(a JSON object with "schema" and "nodes")",
                                        .got = std::move(got),
@@ -90,21 +90,23 @@ JsonKind classify_json(std::string_view text) {
 std::size_t check_start(std::string_view text) {
   const std::size_t position = find_json_start(text);
   if (position >= text.size()) {
-    fail("an empty file", "nothing", "capture again, or look whether the copy was complete");
+    refuse_start("an empty file", "nothing",
+                 "capture again, or look whether the copy was complete");
   }
   if (text[position] == '{') {
     return position;
   }
   if (starts_as_chakra(text)) {
-    fail("not a PyTorch execution trace: this is a Chakra protobuf trace", "a Chakra protobuf",
-         "give the PyTorch execution trace (JSON) that it was converted from");
+    refuse_start("not a PyTorch execution trace: this is a Chakra protobuf trace",
+                 "a Chakra protobuf",
+                 "give the PyTorch execution trace (JSON) that it was converted from");
   }
   if (is_binary(text)) {
-    fail("not JSON", "binary data", "give a PyTorch execution trace, plain or gzipped");
+    refuse_start("not JSON", "binary data", "give a PyTorch execution trace, plain or gzipped");
   }
   const bool is_list = text[position] == '[';
-  fail(is_list ? "not a PyTorch execution trace" : "not JSON", quote(text.substr(position)),
-       "give the file that torch.profiler.ExecutionTraceObserver wrote");
+  refuse_start(is_list ? "not a PyTorch execution trace" : "not JSON", quote(text.substr(position)),
+               "give the file that torch.profiler.ExecutionTraceObserver wrote");
 }
 
 void refuse_kineto_key(std::string_view key) {

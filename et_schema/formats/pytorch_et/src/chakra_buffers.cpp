@@ -14,7 +14,7 @@ namespace {
 /// No memory is larger.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46U;
 
-[[noreturn]] void fail(std::string field, std::string expected, std::string got) {
+[[noreturn]] void refuse_argument(std::string field, std::string expected, std::string got) {
   throw bad_input(
       "a communication node cannot be read",
       {.field = std::move(field), .expected = std::move(expected), .got = std::move(got)});
@@ -32,7 +32,8 @@ CommKind kind_of(const ChakraNode& node) {
       CommKind::kReduceScatterBase, CommKind::kBarrier};
   const std::int64_t type = node.integer("comm_type").value_or(-1);
   if (type < 0 || type >= kChakraCollectives) {
-    fail("comm_type", fmt::format("0 to {}", kChakraCollectives - 1), fmt::format("{}", type));
+    refuse_argument("comm_type", fmt::format("0 to {}", kChakraCollectives - 1),
+                    fmt::format("{}", type));
   }
   return kKinds[static_cast<std::size_t>(type)];
 }
@@ -46,8 +47,8 @@ Value text(std::string_view text) {
 std::int64_t ChakraBuffers::times_world(std::int64_t bytes) const {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(bytes, world_size_, &product) || product > kMostBytes) {
-    fail("comm_size", fmt::format("at most {} bytes over all ranks", kMostBytes),
-         fmt::format("{} bytes on each of {}", bytes, world_size_));
+    refuse_argument("comm_size", fmt::format("at most {} bytes over all ranks", kMostBytes),
+                    fmt::format("{} bytes on each of {}", bytes, world_size_));
   }
   return product;
 }
@@ -108,13 +109,14 @@ Node ChakraBuffers::call_of(const ChakraNode& from, Node node) {
   const CommKind kind = kind_of(from);
   const std::int64_t bytes = from.integer("comm_size").value_or(0);
   if (bytes < 0 || bytes > kMostBytes) {
-    fail("comm_size", fmt::format("0 to {} bytes", kMostBytes), fmt::format("{}", bytes));
+    refuse_argument("comm_size", fmt::format("0 to {} bytes", kMostBytes),
+                    fmt::format("{}", bytes));
   }
   const std::string_view end = kind == CommKind::kSend ? "comm_dst" : "comm_src";
   const std::int64_t peer = is_message(kind) ? from.integer(end).value_or(-1) : 0;
   if (is_message(kind) && (peer < 0 || peer >= world_size_)) {
-    fail(std::string(end), fmt::format("a rank from 0 to {}", world_size_ - 1),
-         from.find(end) == nullptr ? "nothing" : fmt::format("{}", peer));
+    refuse_argument(std::string(end), fmt::format("a rank from 0 to {}", world_size_ - 1),
+                    from.find(end) == nullptr ? "nothing" : fmt::format("{}", peer));
   }
   const Buffers made = buffers_of(kind, bytes);
   const std::string_view group = from.text("pg_name").empty() ? "0" : from.text("pg_name");

@@ -23,7 +23,7 @@ constexpr std::string_view kInitName = "## process_group:init ##";
 static_assert(kMaxWorldSize == 1'048'576);
 constexpr const char* kRanks = "ranks from 0 to 1048575, each once";
 
-[[noreturn]] void fail(std::uint64_t node, std::string expected, std::string got) {
+[[noreturn]] void refuse_groups(std::uint64_t node, std::string expected, std::string got) {
   throw bad_input("the process groups cannot be read", {.node = node,
                                                         .field = "inputs.values",
                                                         .expected = std::move(expected),
@@ -51,7 +51,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     for (const element item : list) {
       std::int64_t rank = 0;
       if (item.get_int64().get(rank) != SUCCESS || rank < 0 || rank >= kMaxWorldSize) {
-        fail(node, kRanks, describe(item));
+        refuse_groups(node, kRanks, describe(item));
       }
       ranks.push_back(rank);
     }
@@ -59,7 +59,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
   }
   simdjson::dom::object map;
   if (value.get_object().get(map) != SUCCESS) {
-    fail(node, "ranks as a list or as {\"global rank\": group rank}", describe(value));
+    refuse_groups(node, "ranks as a list or as {\"global rank\": group rank}", describe(value));
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> by_group_rank;
   for (const auto [key, item] : map) {
@@ -68,7 +68,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), global);
     if (error != std::errc() || end != key.data() + key.size() || global < 0 ||
         global >= kMaxWorldSize || item.get_int64().get(local) != SUCCESS) {
-      fail(node, "ranks as {\"global rank\": group rank}", describe(value));
+      refuse_groups(node, "ranks as {\"global rank\": group rank}", describe(value));
     }
     by_group_rank.emplace_back(local, global);
   }
@@ -82,14 +82,14 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
 void check_once(std::vector<std::int64_t> ranks, element list, std::uint64_t node) {
   std::sort(ranks.begin(), ranks.end());
   if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
-    fail(node, kRanks, describe(list));
+    refuse_groups(node, kRanks, describe(list));
   }
 }
 
 ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t node) {
   simdjson::dom::object object;
   if (entry.get_object().get(object) != SUCCESS) {
-    fail(node, "an object for each group", describe(entry));
+    refuse_groups(node, "an object for each group", describe(entry));
   }
   ProcessGroup group;
   std::vector<std::string> addresses;
@@ -108,7 +108,7 @@ ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t n
     } else if (key == "group_size") {
       if (value.get_int64().get(group.size) != SUCCESS || group.size < 0 ||
           group.size > kMaxWorldSize) {
-        fail(node, "a group_size from 0 to 1048576", describe(value));
+        refuse_groups(node, "a group_size from 0 to 1048576", describe(value));
       }
     }
   }
@@ -159,7 +159,7 @@ void read_list(RecordedGroups& recorded, std::string_view text, std::uint64_t no
   simdjson::dom::array list;
   if (status == ScanStatus::kTooDeep || parser.parse(whole).get(document) != SUCCESS ||
       document.get_array().get(list) != SUCCESS) {
-    fail(node, "a JSON list of groups", quote(text));
+    refuse_groups(node, "a JSON list of groups", quote(text));
   }
   for (const element entry : list) {
     ProcessGroup group = read_group(recorded, entry, node);

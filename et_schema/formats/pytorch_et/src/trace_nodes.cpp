@@ -16,7 +16,7 @@ namespace {
 using simdjson::SUCCESS;
 using simdjson::dom::element;
 
-[[noreturn]] void fail(std::string_view field, std::string expected, std::string got) {
+[[noreturn]] void refuse_field(std::string_view field, std::string expected, std::string got) {
   throw bad_input(
       "a node cannot be read",
       {.field = std::string(field), .expected = std::move(expected), .got = std::move(got)});
@@ -25,7 +25,7 @@ using simdjson::dom::element;
 std::uint64_t unsigned_number(element value, std::string_view field) {
   std::uint64_t number = 0;
   if (value.get_uint64().get(number) != SUCCESS) {
-    fail(field, "an integer from 0 to 2^64 - 1", describe(value));
+    refuse_field(field, "an integer from 0 to 2^64 - 1", describe(value));
   }
   return number;
 }
@@ -33,7 +33,7 @@ std::uint64_t unsigned_number(element value, std::string_view field) {
 std::int64_t signed_number(element value, std::string_view field) {
   std::int64_t number = 0;
   if (value.get_int64().get(number) != SUCCESS) {
-    fail(field, "an integer from -2^63 to 2^63 - 1", describe(value));
+    refuse_field(field, "an integer from -2^63 to 2^63 - 1", describe(value));
   }
   return number;
 }
@@ -41,7 +41,7 @@ std::int64_t signed_number(element value, std::string_view field) {
 Scope scope_of(element value) {
   const std::uint64_t number = unsigned_number(value, "scope");
   if (number > std::numeric_limits<std::uint8_t>::max()) {
-    fail("scope", "a number from 0 to 255", describe(value));
+    refuse_field("scope", "a number from 0 to 255", describe(value));
   }
   return static_cast<Scope>(number);
 }
@@ -50,7 +50,7 @@ Scope scope_of(element value) {
 void read_nested_arrays(ValueArrays& arrays, element value, std::string_view side) {
   simdjson::dom::object object;
   if (value.get_object().get(object) != SUCCESS) {
-    fail(side, "an object or an array", describe(value));
+    refuse_field(side, "an object or an array", describe(value));
   }
   for (const auto [key, list] : object) {
     if (key == "values") {
@@ -154,7 +154,7 @@ struct NodeReader::Parts {
 std::string_view NodeReader::text(element value, std::string_view field) {
   std::string_view result;
   if (value.get_string().get(result) != SUCCESS) {
-    fail(field, "a text", describe(value));
+    refuse_field(field, "a text", describe(value));
   }
   return arena_.copy(result);
 }
@@ -223,28 +223,28 @@ bool NodeReader::read_comm_attribute(CommAttributes& comm, std::string_view name
 void NodeReader::read_attributes(Node& node, element list) {
   simdjson::dom::array attributes;
   if (list.get_array().get(attributes) != SUCCESS) {
-    fail("attrs", "an array", describe(list));
+    refuse_field("attrs", "an array", describe(list));
   }
   CommAttributes comm;
   bool has_comm = false;
   for (const element attribute : attributes) {
     simdjson::dom::object object;
     if (attribute.get_object().get(object) != SUCCESS) {
-      fail("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
+      refuse_field("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
     }
     std::string_view name;
     std::optional<element> value;
     for (const auto [key, field] : object) {
       if (key == "name") {
         if (field.get_string().get(name) != SUCCESS) {
-          fail("attrs", "a text as name", describe(attribute));
+          refuse_field("attrs", "a text as name", describe(attribute));
         }
       } else if (key == "value") {
         value = field;
       }
     }
     if (name.empty() || !value) {
-      fail("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
+      refuse_field("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
     }
     // Attributes of a later torch are passed over.
     if (!read_common_field(node, name, *value) && read_comm_attribute(comm, name, *value)) {
@@ -264,10 +264,10 @@ Node NodeReader::read(simdjson::dom::object object) {
       read_field(node, parts, key, value);
     }
     if (!parts.has_id) {
-      fail("id", "an integer", "nothing");
+      refuse_field("id", "an integer", "nothing");
     }
     if (!parts.has_name) {
-      fail("name", "a text", "nothing");
+      refuse_field("name", "a text", "nothing");
     }
     if (parts.attributes) {
       read_attributes(node, *parts.attributes);

@@ -37,14 +37,14 @@ constexpr std::array<MemoryKey, 7> kMemoryKeys = {{
     {"retries", &DeviceMemory::retries},
 }};
 
-Json number(const std::optional<double>& value) {
+Json gpu_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
 Json state_json(const GpuState& state) {
   Json json;
   for (const StateKey& known : kStateKeys) {
-    json[known.key] = number(state.*known.figure);
+    json[known.key] = gpu_number(state.*known.figure);
   }
   json["throttle_reasons"] = state.throttle_reasons;
   return json;
@@ -62,9 +62,9 @@ GpuState read_state(const JsonField& field) {
 Json health_json(const GpuHealth& health) {
   return {{"name", health.name},
           {"driver_version", health.driver_version},
-          {"energy_j", number(health.energy_j)},
-          {"mean_power_w", number(health.mean_power_w)},
-          {"window_s", number(health.window_s)},
+          {"energy_j", gpu_number(health.energy_j)},
+          {"mean_power_w", gpu_number(health.mean_power_w)},
+          {"window_s", gpu_number(health.window_s)},
           {"window_iterations", health.window_iterations},
           {"before", state_json(health.before)},
           {"after", state_json(health.after)},

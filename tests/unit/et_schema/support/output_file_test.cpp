@@ -19,7 +19,7 @@
 #include "testing/temporary_folder.h"
 
 namespace {
-std::vector<std::string> calls;
+std::vector<std::string> system_calls;
 
 std::string target_of(int descriptor) {
   std::error_code ignored;
@@ -29,11 +29,11 @@ std::string target_of(int descriptor) {
 }  // namespace
 
 extern "C" int fsync(int descriptor) {
-  calls.push_back("fsync " + target_of(descriptor));
+  system_calls.push_back("fsync " + target_of(descriptor));
   return static_cast<int>(syscall(SYS_fsync, descriptor));
 }
 extern "C" int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
-  calls.push_back(std::string("rename ") + from + " " + to);
+  system_calls.push_back(std::string("rename ") + from + " " + to);
   return static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
 }
 
@@ -54,7 +54,7 @@ std::ptrdiff_t files_in(const TemporaryFolder& folder) {
 }
 
 /// The text of the error that writing there ends with.
-std::string refusal(const std::string& path) {
+std::string write_refusal(const std::string& path) {
   try {
     write_file_atomically(path, "text");
   } catch (const Error& error) {
@@ -82,14 +82,14 @@ TEST(OutputFile, ReplacesTheFileWhole) {
 
 TEST(OutputFile, IsOnTheDiskBeforeItHasItsNameAndTheNameAfterwards) {
   const TemporaryFolder folder;
-  calls.clear();
+  system_calls.clear();
   write_file_atomically(folder / "out.json", "text");
-  ASSERT_EQ(calls.size(), 3U);
-  const std::string temporary = calls[0].substr(calls[0].find(' ') + 1);
+  ASSERT_EQ(system_calls.size(), 3U);
+  const std::string temporary = system_calls[0].substr(system_calls[0].find(' ') + 1);
   EXPECT_TRUE(temporary.starts_with(".out.json.part-")) << temporary;
-  EXPECT_EQ(calls[0], "fsync " + temporary);
-  EXPECT_EQ(calls[1], "rename " + temporary + " out.json");
-  EXPECT_EQ(calls[2], "fsync " + fs::path(folder.path()).filename().string());
+  EXPECT_EQ(system_calls[0], "fsync " + temporary);
+  EXPECT_EQ(system_calls[1], "rename " + temporary + " out.json");
+  EXPECT_EQ(system_calls[2], "fsync " + fs::path(folder.path()).filename().string());
 }
 
 TEST(OutputFile, HasTheRightsThatTheUmaskLeaves) {
@@ -144,8 +144,8 @@ TEST(OutputFile, LinksAreNeitherFollowedNorReplaced) {
     const std::string link = folder / "link";
     fs::create_symlink(target, link);
     EXPECT_EQ(output_place(link), OutputPlace::kLink);
-    EXPECT_EQ(refusal(link), cannot(link, "a symbolic link",
-                                    "name the file that it leads to, or remove the link"));
+    EXPECT_EQ(write_refusal(link), cannot(link, "a symbolic link",
+                                          "name the file that it leads to, or remove the link"));
     EXPECT_TRUE(fs::is_symlink(link));
     fs::remove(link);
   }
@@ -202,12 +202,13 @@ TEST(OutputFile, WhatIsOpenAlreadyIsWrittenToEvenIfItIsAFile) {
 
 TEST(OutputFile, SaysWhyItCannot) {
   const TemporaryFolder folder;
-  EXPECT_EQ(refusal("/nowhere/out.json"), cannot("/nowhere/out.json", "No such file or directory"));
-  EXPECT_EQ(refusal("/"), cannot("/", "Is a directory"));
-  EXPECT_EQ(refusal("/dev/full"), cannot("/dev/full", "No space left on device"));
-  EXPECT_EQ(refusal("/dev/fd/987654"), cannot("/dev/fd/987654", "Bad file descriptor"));
+  EXPECT_EQ(write_refusal("/nowhere/out.json"),
+            cannot("/nowhere/out.json", "No such file or directory"));
+  EXPECT_EQ(write_refusal("/"), cannot("/", "Is a directory"));
+  EXPECT_EQ(write_refusal("/dev/full"), cannot("/dev/full", "No space left on device"));
+  EXPECT_EQ(write_refusal("/dev/fd/987654"), cannot("/dev/fd/987654", "Bad file descriptor"));
   const std::string file = folder.write("file", "");
-  EXPECT_EQ(refusal(file + "/out.json"), cannot(file + "/out.json", "Not a directory"));
+  EXPECT_EQ(write_refusal(file + "/out.json"), cannot(file + "/out.json", "Not a directory"));
   EXPECT_EQ(files_in(folder), 1);
 }
 
@@ -216,9 +217,9 @@ TEST(OutputFile, AFolderThatIsOnlyReadRefusesButForRoot) {
   fs::create_directory(folder / "kept");
   fs::permissions(folder / "kept", fs::perms::owner_read | fs::perms::owner_exec);
   const std::string path = folder / "kept/out.json";
-  EXPECT_EQ(refusal(path), access((folder / "kept").c_str(), W_OK) == 0
-                               ? "written"
-                               : cannot(path, "Permission denied"));
+  EXPECT_EQ(write_refusal(path), access((folder / "kept").c_str(), W_OK) == 0
+                                     ? "written"
+                                     : cannot(path, "Permission denied"));
   fs::permissions(folder / "kept", fs::perms::owner_all);
 }
 

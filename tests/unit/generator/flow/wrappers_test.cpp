@@ -19,7 +19,6 @@ constexpr const char* kTanh = "aten::tanh(Tensor self) -> Tensor";
 constexpr const char* kView = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)";
 constexpr const char* kMm = "aten::mm(Tensor self, Tensor mat2) -> Tensor";
 constexpr const char* kMatmul = "aten::matmul(Tensor self, Tensor other) -> Tensor";
-constexpr const char* kDetach = "aten::detach(Tensor(a) self) -> Tensor(a)";
 
 /// Whether an operator that takes and gives such tensors works on wrappers.
 bool is_wrapped(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {

@@ -16,12 +16,7 @@ using et_schema::NodeIndex;
 using et_schema::Program;
 using Names = std::vector<std::string>;
 
-constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
 constexpr const char* kClamp = "aten::clamp_min(Tensor self, Scalar min) -> Tensor";
-constexpr const char* kAdd =
-    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
-constexpr const char* kMulInPlace =
-    "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
 constexpr const char* kClone =
     "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
 constexpr const char* kDropout = "aten::dropout(Tensor input, float p, bool train) -> Tensor";

@@ -15,7 +15,6 @@ using et_schema::CaptureOrigin;
 using et_schema::Loss;
 using et_schema::Trace;
 
-constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
 constexpr const char* kHint =
     "\n  hint:     give the traces of all ranks of one job, or --allow-partial: each rank then "
     "replays alone";
@@ -23,7 +22,7 @@ constexpr const char* kHint =
 /// A rank of a job whose process groups say that it has `world_size` ranks; 0: they say nothing.
 Trace rank_of(int rank, std::int64_t world_size) {
   test::TraceBuilder builder;
-  builder.add(2, "aten::relu", kRelu, {test::tensor(1, 2, {4})}, {test::tensor(3, 4, {4})});
+  builder.add(2, "aten::relu", test::kRelu, {test::tensor(1, 2, {4})}, {test::tensor(3, 4, {4})});
   Trace trace = builder.trace();
   trace.file = fmt::format("rank-{}.json", rank);
   trace.rank = rank;

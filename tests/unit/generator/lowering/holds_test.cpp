@@ -13,11 +13,6 @@ namespace {
 using et_schema::Program;
 using Held = std::vector<std::optional<std::uint32_t>>;
 
-constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
-constexpr const char* kDetach = "aten::detach(Tensor(a) self) -> Tensor(a)";
-constexpr const char* kMulInPlace =
-    "aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-
 /// A step of one parameter (storage 11) with its gradient (13), and a momentum (15).
 class HoldsTest : public ::testing::Test {
  protected:

@@ -14,11 +14,9 @@ using et_schema::NodeIndex;
 using et_schema::Trace;
 using Names = std::vector<std::string>;
 
-constexpr const char* kRelu = "aten::relu(Tensor self) -> Tensor";
 constexpr const char* kNeg = "aten::neg(Tensor self) -> Tensor";
 constexpr const char* kExp = "aten::exp(Tensor self) -> Tensor";
 constexpr const char* kAbs = "aten::abs(Tensor self) -> Tensor";
-constexpr const char* kDetach = "aten::detach(Tensor(a) self) -> Tensor(a)";
 
 std::string sequence(std::int64_t number) {
   return fmt::format(R"(,{{"name":"seq_id","type":"int64","value":{}}})", number);

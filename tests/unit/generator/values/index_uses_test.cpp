@@ -16,14 +16,11 @@ using et_schema::Slot;
 using et_schema::Trace;
 using et_schema::ValueRuleKind;
 
-constexpr const char* kEmbedding =
-    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
-    "scale_grad_by_freq=False, bool sparse=False) -> Tensor";
 constexpr const char* kSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
 constexpr const char* kGather =
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
 
-const Reuse kReuse = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, false};
+const Reuse kRowReuse = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, false};
 
 std::uint64_t embed(TraceBuilder& builder, const TestValue& indices) {
   const std::uint64_t node =
@@ -50,7 +47,7 @@ Program compile(Trace trace) {
   return generate(traces, {}).programs.front();
 }
 
-const Slot& argument(const Program& program, std::size_t instruction, std::size_t index) {
+const Slot& slot_of(const Program& program, std::size_t instruction, std::size_t index) {
   return program
       .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
 }
@@ -60,14 +57,14 @@ TEST(IndexUses, ReachTheTensorThatHoldsTheIndices) {
   embed(builder, tensor(10, 11, {6}, "long int"));
   embed(builder, tensor(20, 21, {6}, "long int"));
   const Program program = compile(
-      with_uses(builder, {{"aten::embedding", 2}}, {{"aten::embedding", 1, 1, {6}, kReuse}}));
-  const Slot& indices = argument(program, 1, 1);
+      with_uses(builder, {{"aten::embedding", 2}}, {{"aten::embedding", 1, 1, {6}, kRowReuse}}));
+  const Slot& indices = slot_of(program, 1, 1);
   ASSERT_TRUE(indices.value.has_value());
   EXPECT_EQ(indices.value->kind, ValueRuleKind::kReuse);
-  EXPECT_EQ(indices.value->reuse, kReuse);
+  EXPECT_EQ(indices.value->reuse, kRowReuse);
   EXPECT_EQ(indices.value->high, 50);
   EXPECT_EQ(indices.value->why, "captured reuse");
-  EXPECT_EQ(argument(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(slot_of(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -76,11 +73,11 @@ TEST(IndexUses, CallsOfOtherNumberAreJoinedBySizes) {
   embed(builder, tensor(10, 11, {4}, "long int"));
   embed(builder, tensor(20, 21, {6}, "long int"));
   const Program program = compile(with_uses(builder, {{"aten::embedding", 3}},
-                                            {{"aten::embedding", 0, 1, {6}, kReuse},
-                                             {"aten::embedding", 1, 1, {6}, kReuse},
-                                             {"aten::gather", 0, 1, {6}, kReuse}}));
-  EXPECT_EQ(argument(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(argument(program, 1, 1).value->kind, ValueRuleKind::kReuse);
+                                            {{"aten::embedding", 0, 1, {6}, kRowReuse},
+                                             {"aten::embedding", 1, 1, {6}, kRowReuse},
+                                             {"aten::gather", 0, 1, {6}, kRowReuse}}));
+  EXPECT_EQ(slot_of(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(slot_of(program, 1, 1).value->kind, ValueRuleKind::kReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 2U);
 }
 
@@ -92,8 +89,8 @@ TEST(IndexUses, AFunctionalFormStandsForAnInPlaceOne) {
               {tensor(30, 31, {50, 4}), integer(0), tensor(10, 11, {6}, "long int"), integer(1)},
               {tensor(30, 31, {50, 4})});
   const Program program = compile(
-      with_uses(builder, {{"aten::index_fill", 1}}, {{"aten::index_fill", 0, 1, {6}, kReuse}}));
-  EXPECT_EQ(argument(program, 0, 2).value->reuse, kReuse);
+      with_uses(builder, {{"aten::index_fill", 1}}, {{"aten::index_fill", 0, 1, {6}, kRowReuse}}));
+  EXPECT_EQ(slot_of(program, 0, 2).value->reuse, kRowReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -106,9 +103,9 @@ TEST(IndexUses, TheRecorderSeesTheCallBelowOneOnWrappers) {
                   {without_storage(42, {2}, {1})});
   builder.add(wrapped, "aten::gather", kGather, {tensor(30, 31, {6, 9}), integer(1), index},
               {tensor(32, 33, {6, 2})});
-  const Program program =
-      compile(with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kReuse}}));
-  EXPECT_EQ(argument(program, 0, 2).value->kind, ValueRuleKind::kReuse);
+  const Program program = compile(
+      with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kRowReuse}}));
+  EXPECT_EQ(slot_of(program, 0, 2).value->kind, ValueRuleKind::kReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -134,8 +131,6 @@ TEST(IndexUses, AnExpandedIndexHasItsDrawsOnce) {
   EXPECT_TRUE(found);
 }
 
-constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
-
 TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
   TraceBuilder builder;
   builder.add(2, "aten::sqrt", kSqrt, {tensor(10, 11, {8, 4})}, {tensor(12, 13, {8, 4})});
@@ -144,7 +139,7 @@ TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
   trace.index_uses.zeros = {{"aten::sqrt", 0, 0, {8, 4}, 0.25}, {"aten::sqrt", 1, 0, {8, 4}, 0.5}};
   const Program program = compile(std::move(trace));
   const auto zeros_of = [&](std::size_t instruction) {
-    return program.storages[argument(program, instruction, 0).storage].zeros;
+    return program.storages[slot_of(program, instruction, 0).storage].zeros;
   };
   EXPECT_EQ(zeros_of(0), 0.25);
   EXPECT_EQ(zeros_of(1), 0);  // the step computes it
@@ -177,7 +172,7 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
                                            6,
                                            true,
                                            {rows, columns}}});
-  const std::optional<et_schema::SparseContent>& content = argument(program, 0, 0).content;
+  const std::optional<et_schema::SparseContent>& content = slot_of(program, 0, 0).content;
   ASSERT_TRUE(content);
   EXPECT_EQ(content->layout, et_schema::SparseLayout::kCsr);
   EXPECT_EQ(content->elements, 6);
@@ -190,8 +185,8 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
 
 TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
   const Program program = sparse_product({});
-  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
-  EXPECT_EQ(argument(program, 0, 0).content->indices.front().why, "assumed number of elements");
+  ASSERT_TRUE(slot_of(program, 0, 0).content.has_value());
+  EXPECT_EQ(slot_of(program, 0, 0).content->indices.front().why, "assumed number of elements");
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
 }
 

@@ -12,13 +12,9 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::ValueRuleKind;
 
-constexpr const char* kEmbedding =
-    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
-    "scale_grad_by_freq=False, bool "
-    "sparse=False) -> Tensor";
 constexpr const char* kTo =
     "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False) -> Tensor(a)";
-constexpr const char* kSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
+constexpr const char* kMaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
 constexpr const char* kGreater = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor";
 
 const Slot& argument(const Program& program, std::size_t instruction, std::size_t index) {
@@ -26,7 +22,7 @@ const Slot& argument(const Program& program, std::size_t instruction, std::size_
       .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
 }
 
-void embed(TraceBuilder& builder, const TestValue& indices, const std::string& attributes = "") {
+void embed_at(TraceBuilder& builder, const TestValue& indices, const std::string& attributes = "") {
   builder.add(2, "aten::embedding", kEmbedding,
               {tensor(30, 31, {50, 8}), indices, integer(-1), integer(0), integer(0)},
               {tensor(32, 33, {6, 8})}, attributes);
@@ -34,7 +30,7 @@ void embed(TraceBuilder& builder, const TestValue& indices, const std::string& a
 
 TEST(Values, IndicesStayBelowTheTable) {
   TraceBuilder builder;
-  embed(builder, tensor(10, 11, {6}, "long int"));
+  embed_at(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   const Slot& indices = argument(program, 0, 1);
   ASSERT_TRUE(indices.value.has_value());
@@ -49,7 +45,7 @@ TEST(Values, ADemandIsCarriedThroughACopyToItsSource) {
   TraceBuilder builder;
   builder.add(2, "aten::to", kTo, {tensor(10, 11, {6}, "int"), integer(4), integer(0)},
               {tensor(20, 21, {6}, "long int")});
-  embed(builder, tensor(20, 21, {6}, "long int"));
+  embed_at(builder, tensor(20, 21, {6}, "long int"));
   const Program program = builder.program();
   ASSERT_TRUE(argument(program, 0, 0).value.has_value());
   EXPECT_EQ(argument(program, 0, 0).value->high, 50);
@@ -59,7 +55,7 @@ TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
   TraceBuilder builder;
   builder.add(2, "aten::to", kTo, {tensor(10, 11, {10}, "int"), integer(4), integer(0)},
               {tensor(20, 21, {10}, "long int")});
-  embed(builder, tensor(22, 21, {6}, "long int", 4));
+  embed_at(builder, tensor(22, 21, {6}, "long int", 4));
   const Program program = builder.program();
   const Slot& part = program.slots.back();
   EXPECT_TRUE(part.external);
@@ -72,8 +68,8 @@ TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
 
 TEST(Values, ACapturedRangeNarrowsADemand) {
   TraceBuilder builder;
-  embed(builder, tensor(10, 11, {6}, "long int"),
-        R"(,{"name":"tensor_range","type":"string","value":"{\"1\":[3,9]}"})");
+  embed_at(builder, tensor(10, 11, {6}, "long int"),
+           R"(,{"name":"tensor_range","type":"string","value":"{\"1\":[3,9]}"})");
   const Program program = builder.program();
   EXPECT_EQ(argument(program, 0, 1).value->low, 3);
   EXPECT_EQ(argument(program, 0, 1).value->high, 10);
@@ -151,8 +147,8 @@ TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   TraceBuilder builder;
   builder.add(2, "aten::gt", kGreater, {tensor(10, 11, {6}), integer(0)},
               {tensor(12, 13, {6}, "bool")});
-  builder.add(2, "aten::masked_select", kSelect, {tensor(10, 11, {6}), tensor(12, 13, {6}, "bool")},
-              {tensor(14, 15, {2})});
+  builder.add(2, "aten::masked_select", kMaskedSelect,
+              {tensor(10, 11, {6}), tensor(12, 13, {6}, "bool")}, {tensor(14, 15, {2})});
   const Program program = builder.program();
   const Slot& mask = argument(program, 1, 1);
   EXPECT_TRUE(mask.external);
@@ -171,7 +167,7 @@ TEST(Values, UniqueHasPinnedResults) {
               {tensor(10, 11, {6}, "long int"), integer(1), integer(0), integer(0)},
               {tensor(12, 13, {3}, "long int"), tensor(14, 15, {0}, "long int"),
                tensor(16, 17, {0}, "long int")});
-  embed(builder, tensor(12, 13, {3}, "long int"));
+  embed_at(builder, tensor(12, 13, {3}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   const Slot& values =
@@ -214,9 +210,6 @@ TEST(Values, LengthsThatTheProgramDrawsItselfArePinned) {
 constexpr const char* kEmpty =
     "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor";
 constexpr const char* kFill = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
-constexpr const char* kAdd =
-    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
-constexpr const char* kSqrt = "aten::sqrt(Tensor self) -> Tensor";
 
 void allocate(TraceBuilder& builder) {
   builder.add(2, "aten::empty", kEmpty, {list({integer(6)})}, {tensor(10, 11, {6}, "long int")});
@@ -225,7 +218,7 @@ void allocate(TraceBuilder& builder) {
 TEST(Values, MemoryThatIsReadBeforeItIsWrittenIsPinned) {
   TraceBuilder builder;  // torch.tensor([…]) shows as empty and nothing more
   allocate(builder);
-  embed(builder, tensor(10, 11, {6}, "long int"));
+  embed_at(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_EQ(argument(program, 1, 1).value->high, 50);
@@ -236,7 +229,7 @@ TEST(Values, MemoryThatIsWrittenFirstIsNotPinned) {
   allocate(builder);
   builder.add(2, "aten::fill_", kFill, {tensor(10, 11, {6}, "long int"), integer(3)},
               {tensor(10, 11, {6}, "long int")});
-  embed(builder, tensor(10, 11, {6}, "long int"));
+  embed_at(builder, tensor(10, 11, {6}, "long int"));
   EXPECT_FALSE(builder.program().instructions[0].pinned);
 }
 

@@ -52,7 +52,7 @@ TEST(ReuseShares, OfUniformDraws) {
   }
 }
 
-std::string message_of(const std::string& json) {
+std::string table_message(const std::string& json) {
   const et_schema::JsonSource source{"t.json", "the tables cannot be read", "see docs/formats.md"};
   const nlohmann::json document = et_schema::parse_json(json, source);
   try {
@@ -64,20 +64,20 @@ std::string message_of(const std::string& json) {
 }
 
 TEST(EmbeddingTable, ReadsWhatIsGivenAndRefusesTheRest) {
-  EXPECT_EQ(message_of(R"({"rows":10,"dim":4,"pooling":1.5})"), "read");
-  EXPECT_EQ(message_of(R"({"rows":0,"dim":4,"pooling":1})"), "rows: 1 or more, got 0");
-  EXPECT_EQ(message_of(R"({"rows":1,"dim":-4,"pooling":1})"), "dim: 1 or more, got -4");
-  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":0})"),
+  EXPECT_EQ(table_message(R"({"rows":10,"dim":4,"pooling":1.5})"), "read");
+  EXPECT_EQ(table_message(R"({"rows":0,"dim":4,"pooling":1})"), "rows: 1 or more, got 0");
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":-4,"pooling":1})"), "dim: 1 or more, got -4");
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":0})"),
             "pooling: lookups a bag, above 0, got 0");
-  EXPECT_EQ(message_of(R"({"rows":1,"dim":4})"), "pooling: this key, got none");
-  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":1,"dtype":"float31"})"),
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4})"), "pooling: this key, got none");
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":1,"dtype":"float31"})"),
             "dtype: an element type, got \"float31\"");
-  EXPECT_EQ(message_of(R"({"rows":1,"dim":4,"pooling":1,"reuse":[1]})"),
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":1,"reuse":[1]})"),
             "reuse: 17 shares of the rows that a batch meets, got 1");
-  EXPECT_EQ(
-      message_of(R"({"rows":1,"dim":4,"pooling":1,"reuse":[0.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]})"),
-      "reuse: 17 shares that add up to 1, got 0.500000");
-  EXPECT_EQ(message_of(R"({"rows":4611686018427387904,"dim":4611686018427387904,"pooling":1})"),
+  EXPECT_EQ(table_message(
+                R"({"rows":1,"dim":4,"pooling":1,"reuse":[0.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]})"),
+            "reuse: 17 shares that add up to 1, got 0.500000");
+  EXPECT_EQ(table_message(R"({"rows":4611686018427387904,"dim":4611686018427387904,"pooling":1})"),
             ": a table below 2^62 bytes, got an object");
 }
 

@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-std::string refusal(std::string_view text) {
+std::string csv_refusal(std::string_view text) {
   try {
     static_cast<void>(parse_csv(text, "t.csv"));
   } catch (const et_schema::Error& error) {
@@ -46,19 +46,19 @@ TEST(Csv, AnEmptyLastCellIsACell) {
 }
 
 TEST(Csv, RefusesWhatIsNoTable) {
-  EXPECT_EQ(refusal(""),
+  EXPECT_EQ(csv_refusal(""),
             "the table cannot be read\n  file:     t.csv, line 1\n  expected: a line of column "
             "titles\n  got:      an empty file");
-  EXPECT_EQ(refusal("a,a\n"),
+  EXPECT_EQ(csv_refusal("a,a\n"),
             "the table cannot be read\n  file:     t.csv, line 1\n  expected: each column once\n  "
             "got:      a twice");
-  EXPECT_EQ(refusal("a,b\n1,2\n1,2,3\n"),
+  EXPECT_EQ(csv_refusal("a,b\n1,2\n1,2,3\n"),
             "the table cannot be read\n  file:     t.csv, line 3\n  expected: 2 cells, as the "
             "titles have\n  got:      3");
-  EXPECT_EQ(refusal("a\n1\n\"open\n"),
+  EXPECT_EQ(csv_refusal("a\n1\n\"open\n"),
             "the table cannot be read\n  file:     t.csv, line 3\n  expected: a cell that ends "
             "with a quote\n  got:      the end of the file");
-  EXPECT_EQ(refusal("a\n\"x\"y\n"),
+  EXPECT_EQ(csv_refusal("a\n\"x\"y\n"),
             "the table cannot be read\n  file:     t.csv, line 2\n  expected: a comma or the end "
             "of the line behind a quoted cell\n  got:      y");
 }

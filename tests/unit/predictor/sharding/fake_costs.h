@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "predictor/sharding/plan.h"
 
 namespace understudy::predictor {
+
+inline constexpr double kAnyMemory = std::numeric_limits<double>::infinity();
 
 /// A platform that is easily reckoned with: a nanosecond a lookup, three backward; an exchange
 /// takes a microsecond and a nanosecond a byte.

@@ -12,8 +12,6 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kAnyMemory = std::numeric_limits<double>::infinity();
-
 /// Sizes fall, lookups rise.
 ShardTask five_tables() {
   return {{table("a", 1000000, 16, 1), table("b", 300000, 16, 2), table("c", 10000, 16, 4),

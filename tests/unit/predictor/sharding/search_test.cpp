@@ -17,8 +17,6 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kAnyMemory = std::numeric_limits<double>::infinity();
-
 /// The shortest step of all placements of whole tables.
 double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
   Plan plan;

@@ -23,7 +23,7 @@ std::string refusal(const Job& job) {
 }
 
 /// Two ranks of a data-parallel job.
-void make_job(HandMade& made) {
+void make_host_job(HandMade& made) {
   for (int rank = 0; rank < 2; ++rank) {
     made.begin_program();
     const auto x = made.cpu();
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, WorldSizes, ::testing::Values(1, 2, 3, 4, 8));
 
 TEST_P(WorldSizes, ScaleCommunicationByTheFactorOfItsKind) {
   HandMade made;
-  make_job(made);
+  make_host_job(made);
   const int ranks = GetParam();
   const Job job = with_world_size(made.job(), ranks);
   EXPECT_EQ(job.world_size(), ranks);
@@ -72,7 +72,7 @@ TEST(WorldSizeRefusals, NameMessagesAndSmallerGroups) {
   EXPECT_NE(refusal(made.job()).find("  got:      a send\n"), std::string::npos);
 
   HandMade other;
-  make_job(other);
+  make_host_job(other);
   other.program().instructions[1].comm->group = 1;
   Job job = other.job();
   job.groups.push_back(testing::group("pair", {1}, 1));
@@ -82,7 +82,7 @@ TEST(WorldSizeRefusals, NameMessagesAndSmallerGroups) {
 
 TEST(WorldSizeRefusals, NameTheFirstOperatorThatDiffers) {
   HandMade made;
-  make_job(made);
+  make_host_job(made);
   made.program().instructions[0].name = "aten::bmm";
   EXPECT_EQ(refusal(made.job()),
             "the job cannot be taken to another number of ranks\n"
@@ -96,7 +96,7 @@ TEST(WorldSizeRefusals, NameTheFirstOperatorThatDiffers) {
 
 TEST(WorldSizeRefusals, APartOfAJobIsNone) {
   HandMade made;
-  make_job(made);
+  make_host_job(made);
   Job job = made.job();
   job.is_partial = true;
   EXPECT_EQ(refusal(job),

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
-namespace {
-
-constexpr double kPercent = 100;
-
-}  // namespace
 
 Json json_of(double number) {
   return std::isfinite(number) ? Json(number) : Json(nullptr);
@@ -80,7 +76,7 @@ Section events_section(const std::vector<FleetEvent>& events, bool has_nights) {
 Markup class_share_bars(const std::map<std::string, double>& shares, const std::string& caption) {
   Bars plot{caption, "%", {"share of the time"}, {}};
   for (const auto& [name, share] : shares) {
-    plot.rows.push_back({name, {share * kPercent}});
+    plot.rows.push_back({name, {share * cli::kPercent}});
   }
   std::ranges::stable_sort(plot.rows, [](const BarRow& a, const BarRow& b) {
     return a.values[0].value_or(0) > b.values[0].value_or(0);
@@ -93,7 +89,7 @@ std::string are(std::uint64_t count, const std::string& noun) {
 }
 
 std::string change_text(double ratio) {
-  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * kPercent,
+  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * cli::kPercent,
                      ratio >= 1 ? "longer" : "shorter");
 }
 

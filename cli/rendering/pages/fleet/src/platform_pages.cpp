@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/figures.h"
 #include "common/table.h"
 #include "fleet_parts.h"
 #include "pages/plots/plots.h"
@@ -11,7 +12,6 @@
 namespace understudy::pages {
 namespace {
 
-constexpr double kPercent = 100;
 /// A ratio's interval on one side of 1 shows a difference.
 Tone tone_of(double low, double high) {
   if (low > 1) {
@@ -21,7 +21,7 @@ Tone tone_of(double low, double high) {
 }
 
 std::string percent(double probability) {
-  return std::isfinite(probability) ? fmt::format("{:.0f} %", probability * kPercent) : "–";
+  return std::isfinite(probability) ? fmt::format("{:.0f} %", probability * cli::kPercent) : "–";
 }
 
 /// "convolution +4.1 %, copy −0.7 %".
@@ -30,7 +30,7 @@ std::string drivers_of(const PlatformResult& platform) {
   std::vector<std::string> parts;
   for (const auto& [name, part] : platform.classes) {
     if (parts.size() < kNamed && std::isfinite(part)) {
-      parts.push_back(fmt::format("{} {:+.1f} %", name, part * kPercent));
+      parts.push_back(fmt::format("{} {:+.1f} %", name, part * cli::kPercent));
     }
   }
   return fmt::format("{}", fmt::join(parts, ", "));

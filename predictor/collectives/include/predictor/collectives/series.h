@@ -12,6 +12,9 @@
 
 namespace understudy::predictor {
 
+/// What share of repetitions the intervals hold.
+inline constexpr double kIntervalShare = 0.9;
+
 /// What one sweep is of.
 struct SeriesKey {
   et_schema::CommKind kind = et_schema::CommKind::kAllReduce;

@@ -9,6 +9,12 @@
 
 namespace understudy::predictor {
 
+/// Collectives and point to point; waits are none.
+[[nodiscard]] inline bool is_communication(const et_schema::Instruction& instruction) {
+  return instruction.kind == et_schema::InstructionKind::kCollective ||
+         instruction.kind == et_schema::InstructionKind::kP2p;
+}
+
 inline constexpr std::uint32_t kNoStream = ~std::uint32_t{0};
 
 /// A queue in which work runs one after the other: a stream of a device, or the worker that moves a

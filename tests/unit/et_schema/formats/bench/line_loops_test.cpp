@@ -11,7 +11,7 @@ std::string unfold(const std::string& text, std::uint64_t most = kMostUnfoldedBy
   return unfold_lines(text, "b.et/programs/0.jsonl", most);
 }
 
-std::string refusal(const std::string& text, std::uint64_t most = kMostUnfoldedBytes) {
+std::string loop_refusal(const std::string& text, std::uint64_t most = kMostUnfoldedBytes) {
   try {
     return unfold(text, most);
   } catch (const Error& error) {
@@ -78,26 +78,26 @@ TEST(LineLoops, DamageIsRefusedWithItsLine) {
   const std::string start =
       "the program in the benchmark is damaged\n  file:     b.et/programs/0.jsonl\n  field:    "
       "line ";
-  EXPECT_EQ(refusal("{}\n{\"loop\":2,\"lines\":3,\"steps\":[[],[],[]]}\n{}\n"),
+  EXPECT_EQ(loop_refusal("{}\n{\"loop\":2,\"lines\":3,\"steps\":[[],[],[]]}\n{}\n"),
             start + "3\n  expected: 3 lines in the loop\n  got:      the end of the file\n" + end);
-  EXPECT_EQ(refusal("{\"loop\":2,\"lines\":1,\"steps\":[[0,-2]]}\n{\"a\":1}\n"),
+  EXPECT_EQ(loop_refusal("{\"loop\":2,\"lines\":1,\"steps\":[[0,-2]]}\n{\"a\":1}\n"),
             start +
                 "2\n  expected: numbers from 0 to 2^63 - 1 in each repetition\n"
                 "  got:      {\"a\":1}\n" +
                 end);
-  EXPECT_EQ(refusal("{\"loop\":2,\"lines\":1,\"steps\":[[3,1]]}\n{\"a\":1}\n"),
+  EXPECT_EQ(loop_refusal("{\"loop\":2,\"lines\":1,\"steps\":[[3,1]]}\n{\"a\":1}\n"),
             start +
                 "2\n  expected: steps of numbers that the line has, ascending\n"
                 "  got:      {\"a\":1}\n" +
                 end);
-  EXPECT_EQ(refusal("{\"loop\":0,\"lines\":1,\"steps\":[[]]}\n{\"a\":1}\n"),
+  EXPECT_EQ(loop_refusal("{\"loop\":0,\"lines\":1,\"steps\":[[]]}\n{\"a\":1}\n"),
             start +
                 "1\n  expected: a loop of one line or more with a list of steps for each\n"
                 "  got:      {\"loop\":0,\"lines\":1,\"steps\":[[]]}\n" +
                 end);
-  EXPECT_EQ(refusal("{\"loop\":2,\"lines\":1,\"steps\":[[]]}\n{\"loop\":2,\"lines\":1}\n"),
+  EXPECT_EQ(loop_refusal("{\"loop\":2,\"lines\":1,\"steps\":[[]]}\n{\"loop\":2,\"lines\":1}\n"),
             start + "2\n  expected: a line\n  got:      a loop in a loop\n" + end);
-  EXPECT_EQ(refusal("{\"loop\":1000000000000,\"lines\":1,\"steps\":[[]]}\n{\"a\":1}\n", 100),
+  EXPECT_EQ(loop_refusal("{\"loop\":1000000000000,\"lines\":1,\"steps\":[[]]}\n{\"a\":1}\n", 100),
             start + "2\n  expected: loops of at most 100 bytes in all\n  got:      more\n" + end);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_refusals.h"
 #include "bench_samples.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
@@ -35,19 +36,8 @@ std::string zipped(const std::map<std::string, std::string>& members) {
   return zip_bytes(list);
 }
 
-template <typename Run>
-std::string refusal(Run run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "accepted";
-}
-
 std::string signer_refusal(const std::map<std::string, std::string>& members) {
-  return refusal([&] { (void)find_signer(zipped(members), "bench.et"); });
+  return refusal_by([&] { (void)find_signer(zipped(members), "bench.et"); });
 }
 
 constexpr const char* kChanged = R"(the signature does not fit the benchmark
@@ -75,14 +65,15 @@ TEST(Keys, ReadBackAsWritten) {
 
 TEST(Keys, OfTheOtherKindOrNoneAreRefusedWithoutShowingASecret) {
   const auto secret = [](const std::string& text) {
-    return refusal([&] { (void)parse_secret_key(text, "k"); });
+    return refusal_by([&] { (void)parse_secret_key(text, "k"); });
   };
   EXPECT_EQ(secret(kPublicText), R"(not a secret key
   file:     k
   expected: understudy-ed25519-secret: and 64 hexadecimal digits
   got:      a public key
   hint:     generate --new-key FILE makes one)");
-  EXPECT_EQ(refusal([&] { (void)parse_public_key(to_text(key_of(1)), "k"); }), R"(not a public key
+  EXPECT_EQ(refusal_by([&] { (void)parse_public_key(to_text(key_of(1)), "k"); }),
+            R"(not a public key
   file:     k
   expected: understudy-ed25519-public: and 64 hexadecimal digits
   got:      a secret key
@@ -163,7 +154,7 @@ TEST(Signature, OfAnotherTextIsRefused) {
 TEST(Signature, IsRequired) {
   const std::string bytes = packed(tiny_bench());
   const auto required = [](const std::string& of, int number) {
-    return refusal([&] { require_signature(of, "bench.et", key_of(number).public_key()); });
+    return refusal_by([&] { require_signature(of, "bench.et", key_of(number).public_key()); });
   };
   EXPECT_EQ(required(bytes, 1), R"(the benchmark is not signed
   file:     bench.et

@@ -10,11 +10,11 @@ namespace {
 
 using testing_texts::error_of;
 
-Profile parse(const std::string& json) {
+Profile profile_of(const std::string& json) {
   return parse_kineto(json, "k.json");
 }
-std::string parse_error(const std::string& json) {
-  return error_of([&json] { static_cast<void>(parse(json)); });
+std::string profile_error(const std::string& json) {
+  return error_of([&json] { static_cast<void>(profile_of(json)); });
 }
 
 constexpr const char* kEvent =
@@ -32,7 +32,7 @@ std::string file_of(const std::string& events, const std::string& rest = {}) {
 }
 
 TEST(Kineto, MemoryEventsAreKept) {
-  const Profile profile = parse(file_of(
+  const Profile profile = profile_of(file_of(
       kEvent +
           std::string(
               R"(, {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", )"
@@ -50,7 +50,7 @@ TEST(Kineto, MemoryEventsAreKept) {
 }
 
 TEST(Kineto, FieldsOfAnEvent) {
-  const Profile profile = parse(file_of(
+  const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"
                            R"("tid": 12, "ts": 1689180448563241, "dur": 595, "args": )"
                            R"({"Record function id": 8, "Sequence number": 65}})")));
@@ -78,7 +78,7 @@ TEST(Kineto, FieldsOfAnEvent) {
 }
 
 KinetoCategory category_of(const std::string& name) {
-  return parse(file_of(replaced_category(name))).events[0].category;
+  return profile_of(file_of(replaced_category(name))).events[0].category;
 }
 
 TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
@@ -95,25 +95,26 @@ TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
 
 TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
   const auto unknown = [](const std::string& name) {
-    return parse(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
+    return profile_of(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
   };
   EXPECT_EQ(unknown("tpu_work"), 1U);
   EXPECT_EQ(unknown("kernel"), 0U);
   EXPECT_EQ(unknown("gpu_user_annotation"), 0U);
   EXPECT_EQ(unknown("cuda_sync"), 0U);
   EXPECT_EQ(unknown("mtia_insight"), 0U);
-  EXPECT_EQ(parse(file_of(R"({"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
-                          R"("dur": 1, "args": {"External id": 3}})"))
-                .losses[Loss::kUnknownDeviceEvents],
-            0U)
+  EXPECT_EQ(
+      profile_of(file_of(R"({"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
+                         R"("dur": 1, "args": {"External id": 3}})"))
+          .losses[Loss::kUnknownDeviceEvents],
+      0U)
       << "it names no device";
 }
 
 TEST(Kineto, TimesAreExactFarFromTheBase) {
   const Profile profile =
-      parse(R"({"baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)"
-            R"({"ph": "X", "name": "a", "ts": 4458676522690.655, "dur": 156.777},)"
-            R"({"ph": "X", "name": "b", "ts": 4458676522690.001, "dur": 0.999}]})");
+      profile_of(R"({"baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)"
+                 R"({"ph": "X", "name": "a", "ts": 4458676522690.655, "dur": 156.777},)"
+                 R"({"ph": "X", "name": "b", "ts": 4458676522690.001, "dur": 0.999}]})");
   EXPECT_EQ(profile.events[0].ts_ns, 1711964646000000000 + 4458676522690655);
   EXPECT_EQ(profile.events[0].dur_ns, 156777);
   EXPECT_EQ(profile.events[1].ts_ns, 1711964646000000000 + 4458676522690001);
@@ -121,18 +122,19 @@ TEST(Kineto, TimesAreExactFarFromTheBase) {
 }
 
 TEST(Kineto, BaseTimeMayStandBehindTheEventsAndInQuotes) {
-  EXPECT_EQ(parse(file_of(kEvent, R"(, "baseTimeNanoseconds": "1000")")).events[0].ts_ns, 3001);
+  EXPECT_EQ(profile_of(file_of(kEvent, R"(, "baseTimeNanoseconds": "1000")")).events[0].ts_ns,
+            3001);
 }
 
 TEST(Kineto, OtherPhasesAreCounted) {
-  const Profile profile = parse(file_of(
+  const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "f", "id": 1}, {"ph": "f"}, {"ph": "M"}, {"name": "x"})")));
   const std::map<std::string, std::uint64_t> expected = {{"", 1}, {"M", 1}, {"f", 2}};
   EXPECT_EQ(profile.other_events, expected);
 }
 
 TEST(Kineto, IdsInOtherSpellings) {
-  const Profile profile = parse(file_of(
+  const Profile profile = profile_of(file_of(
       R"({"ph": "X", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1,)"
       R"( "args": {"stream": "0x1f", "external id": "12", "correlation": "none"}})"));
   const KinetoEvent& event = profile.events[0];
@@ -144,7 +146,7 @@ TEST(Kineto, IdsInOtherSpellings) {
 }
 
 TEST(Kineto, DistributedInfoOfPyTorchAndOfKineto) {
-  const Profile profile = parse(
+  const Profile profile = profile_of(
       file_of(kEvent, R"(, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4,)"
                       R"( "nccl_version": "2.17.1", "pg_config": [{"pg_name": "0", "pg_desc": "d",)"
                       R"( "backend_config": "cuda:nccl", "pg_size": 4, "ranks": [0, 1]},)"
@@ -165,7 +167,7 @@ TEST(Kineto, DistributedInfoOfPyTorchAndOfKineto) {
 }
 
 TEST(Kineto, DamageIsRepairedAndCounted) {
-  const Profile profile = parse(file_of(
+  const Profile profile = profile_of(file_of(
       R"({"ph": "X", "cat": "kernel", "name": "f<"a">", "pid": 0, "tid": 7, "ts": 1, "dur": 2,)"
       R"( "args": {"warps per SM": inf, "stream": 7}} )" +
       std::string(kEvent)));
@@ -178,7 +180,7 @@ TEST(Kineto, DamageIsRepairedAndCounted) {
 
 TEST(Kineto, FileThatIsCutOffIsReadUpToTheCut) {
   const std::string text = file_of(std::string(kEvent) + "," + kEvent);
-  const Profile profile = parse(text.substr(0, text.size() - 40));
+  const Profile profile = profile_of(text.substr(0, text.size() - 40));
   EXPECT_EQ(profile.events.size(), 1U);
   EXPECT_EQ(profile.losses[Loss::kTruncatedFiles], 1U);
   EXPECT_EQ(profile.losses[Loss::kTruncatedNodes], 1U);
@@ -202,47 +204,47 @@ TEST(Kineto, ProfilesOfTheSamples) {
 }
 
 TEST(KinetoRefusal, WholeMessages) {
-  EXPECT_EQ(parse_error(testing_texts::trace(testing_texts::roots())),
+  EXPECT_EQ(profile_error(testing_texts::trace(testing_texts::roots())),
             "not a Kineto trace: this is an execution trace\n"
             "  file:     k.json\n"
             "  field:    nodes\n"
             "  expected: a list of traceEvents\n"
             "  got:      a PyTorch execution trace\n"
             "  hint:     give the profile of the same run");
-  EXPECT_EQ(parse_error("{}"),
+  EXPECT_EQ(profile_error("{}"),
             "not a Kineto trace\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"
             "  expected: a list of events\n"
             "  got:      nothing\n"
             "  hint:     give the chrome trace that torch.profiler.profile wrote");
-  EXPECT_EQ(parse_error(file_of("")),
+  EXPECT_EQ(profile_error(file_of("")),
             "a profile without events\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"
             "  expected: at least one event with a duration\n"
             "  got:      none\n"
             "  hint:     profile again, with the step inside of the profiler's active window");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": "now"})")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": "now"})")),
             "an event's time cannot be read\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: microseconds\n"
             "  got:      \"now\"");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
             "an event's time overflows\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: nanoseconds below 2^63\n"
             "  got:      9223372036854775807");
-  EXPECT_EQ(parse_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
-                                R"(, "baseTimeNanoseconds": 9000000000000000000)")),
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
+                                  R"(, "baseTimeNanoseconds": 9000000000000000000)")),
             "an event's time overflows\n"
             "  file:     k.json\n"
             "  field:    ts\n"
             "  expected: nanoseconds below 2^63 with the base time\n"
             "  got:      base time 9000000000000000000");
-  EXPECT_EQ(parse_error(file_of("5")),
+  EXPECT_EQ(profile_error(file_of("5")),
             "an event is no object\n"
             "  file:     k.json\n"
             "  field:    traceEvents\n"

@@ -60,7 +60,7 @@ std::string kineto(int rank = -1, int world_size = 2) {
          R"("traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]})";
 }
 
-std::string trace() {
+std::string trace_beside() {
   return R"({"schema":"1.0.1","pid":1,"time":"","start_ts":0,"nodes":[{"name":"root","id":1,)"
          R"("rf_id":0,"parent":1,"fw_parent":0,"seq_id":-1,"scope":7,"tid":1,"fw_tid":0,)"
          R"("op_schema":"","inputs":[],"input_shapes":[],"input_types":[],"outputs":[],)"
@@ -103,7 +103,7 @@ TEST_F(ProfileFiles, WhatMustBeRefused) {
 }
 
 TEST_F(ProfileFiles, ACaptureListsItsProfiles) {
-  write("rank-0.et.json", trace());
+  write("rank-0.et.json", trace_beside());
   write("rank-0.kineto.json", kineto());
   write("rank-0.kineto_only.json", kineto());
   write("capture.json",
@@ -120,7 +120,7 @@ TEST_F(ProfileFiles, ACaptureListsItsProfiles) {
 }
 
 TEST_F(ProfileFiles, WithoutACaptureOrItsProfilesThereIsNone) {
-  write("rank-0.et.json", trace());
+  write("rank-0.et.json", trace_beside());
   const std::vector<std::string> paths = {folder_.string()};
   EXPECT_FALSE(find_captures(paths, read_trace_set(paths)));
   write("capture.json", R"({"nobody's":"capture"})");

@@ -36,7 +36,7 @@ constexpr const char* kText =
 {"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"stub","inputs":[],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[3,1]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":null}
 )";
 
-std::string refusal(const std::string& text) {
+std::string times_refusal(const std::string& text) {
   try {
     static_cast<void>(parse_operator_times(text, "times.jsonl"));
   } catch (const Error& error) {
@@ -83,7 +83,7 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
             "\"unique\":60}}}\n");
   std::string other = text;
   other.replace(other.find("\"cold\""), 6, "\"tepid\"");
-  EXPECT_EQ(refusal(other),
+  EXPECT_EQ(times_refusal(other),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 2\n"
             "  field:    conditions.cache\n"
@@ -98,34 +98,34 @@ TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
 }
 
 TEST(OperatorTimes, WhatCannotBeReadIsRefusedWithItsLine) {
-  EXPECT_EQ(refusal(""),
+  EXPECT_EQ(times_refusal(""),
             "the operator times cannot be read\n"
             "  file:     times.jsonl\n"
             "  expected: a header line and rows\n"
             "  got:      an empty file\n"
             "  hint:     make the file again with `replay --operator-times`");
-  EXPECT_EQ(refusal(with("understudy-operator-times", "understudy-report")),
+  EXPECT_EQ(times_refusal(with("understudy-operator-times", "understudy-report")),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 1\n"
             "  field:    format\n"
             "  expected: \"understudy-operator-times\"\n"
             "  got:      \"understudy-report\"\n"
             "  hint:     make the file again with `replay --operator-times`");
-  EXPECT_EQ(refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
+  EXPECT_EQ(times_refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 3\n"
             "  field:    as\n"
             "  expected: exact, substitute, stub or communication\n"
             "  got:      guess\n"
             "  hint:     make the file again with `replay --operator-times`");
-  EXPECT_EQ(refusal(with("\"min_ns\":1000.0", "\"min_ns\":-1")),
+  EXPECT_EQ(times_refusal(with("\"min_ns\":1000.0", "\"min_ns\":-1")),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 2\n"
             "  field:    host.min_ns\n"
             "  expected: nanoseconds, 0 or more\n"
             "  got:      -1\n"
             "  hint:     make the file again with `replay --operator-times`");
-  EXPECT_EQ(refusal(with("\"sizes\":[2,3]", "\"sizes\":[2,\"3\"]")),
+  EXPECT_EQ(times_refusal(with("\"sizes\":[2,3]", "\"sizes\":[2,\"3\"]")),
             "the operator times cannot be read\n"
             "  file:     times.jsonl, line 2\n"
             "  field:    inputs[0].sizes[1]\n"

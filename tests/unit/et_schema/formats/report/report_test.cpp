@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bench_refusals.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
 #include "report_samples.h"
@@ -23,17 +24,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-std::string refusal(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "accepted";
-}
-
-std::string contents(const std::filesystem::path& path) {
+std::string text_in(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -187,7 +178,7 @@ TEST(Merge, CountsIterationsThatAllRanksMade) {
 TEST(ReportJson, IsTheGoldenFile) {
   const std::filesystem::path golden =
       std::filesystem::path(UNDERSTUDY_TEST_DATA) / "report_2_ranks.json";
-  EXPECT_EQ(to_json(sample_report(2)), contents(golden))
+  EXPECT_EQ(to_json(sample_report(2)), text_in(golden))
       << "if the format was meant to change, see the rule of versions in docs/formats.md";
 }
 
@@ -270,17 +261,17 @@ TEST(RankReportJson, IsReadAsItWasWrittenOnOneLine) {
 std::string refused_report(const std::function<void(nlohmann::json&)>& change) {
   auto json = nlohmann::json::parse(to_json(sample_report(2)));
   change(json);
-  return refusal([&json] { (void)parse_report(json.dump(), "report.json"); });
+  return refusal_by([&json] { (void)parse_report(json.dump(), "report.json"); });
 }
 
 TEST(ReportRefusal, NotJson) {
-  EXPECT_EQ(refusal([] { (void)parse_report("{\"format\":", "report.json"); }),
+  EXPECT_EQ(refusal_by([] { (void)parse_report("{\"format\":", "report.json"); }),
             R"(the report cannot be read
   file:     report.json
   expected: JSON
   got:      no JSON from byte 11
   hint:     make the report again with `replay --report`)");
-  EXPECT_EQ(refusal([] { (void)parse_report("", "report.json"); }), R"(the report cannot be read
+  EXPECT_EQ(refusal_by([] { (void)parse_report("", "report.json"); }), R"(the report cannot be read
   file:     report.json
   expected: JSON
   got:      an empty file
@@ -288,7 +279,7 @@ TEST(ReportRefusal, NotJson) {
 }
 
 TEST(ReportRefusal, NestedTooDeep) {
-  EXPECT_EQ(refusal([] { (void)parse_report(std::string(100000, '['), "report.json"); }),
+  EXPECT_EQ(refusal_by([] { (void)parse_report(std::string(100000, '['), "report.json"); }),
             R"(the report cannot be read
   file:     report.json
   expected: values nested at most 64 deep
