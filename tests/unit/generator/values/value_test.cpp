@@ -147,6 +147,28 @@ TEST(Values, TensorsWithoutMemoryAreNoAliasesOfEachOther) {
   EXPECT_EQ(program.storages.size(), 4U);
 }
 
+/// Forward derivatives begin as such: they have sizes on a device that has memory, and none there.
+TEST(Values, ZerosWithoutMemoryAreNoAliasesOfEachOther) {
+  const std::string zeros =
+      "aten::_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None) -> Tensor";
+  TraceBuilder builder;  // PyTorch records one storage for all of them
+  builder.add(2, "aten::_efficientzerotensor", zeros,
+              {list({integer(8)}), integer(6), none(), none(), none()}, {tensor(10, 155, {8})});
+  builder.add(2, "aten::_efficientzerotensor", zeros,
+              {list({integer(4), integer(8)}), integer(6), none(), none(), none()},
+              {tensor(12, 155, {4, 8})});
+  builder.add(2, "aten::add",
+              "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+              {tensor(10, 155, {8}), tensor(14, 15, {4, 8}), integer(1)}, {tensor(16, 17, {4, 8})});
+  const Program program = builder.program();
+  ASSERT_EQ(names(program.instructions),
+            (std::vector<std::string>{"aten::_efficientzerotensor", "aten::_efficientzerotensor",
+                                      "aten::add.Tensor"}));
+  EXPECT_EQ(std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id,
+            std::get<Argument::SlotRef>(program.instructions[2].args[0].value).id);
+}
+
 TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   TraceBuilder builder;
   builder.add(2, "aten::gt", kGreater, {tensor(10, 11, {6}), integer(0)},
