@@ -42,7 +42,8 @@ class ValueAssigner {
         demands_(program),
         sparse_counts_(program),
         carrier_(program, demands_),
-        drawn_(find_drawn(program)) {}
+        drawn_(find_drawn(program)),
+        selected_(find_selected(program)) {}
 
   void assign(const IndexSpread& spread) {
     const std::vector<bool> unwritten = find_unwritten_allocations(program_);
@@ -66,7 +67,8 @@ class ValueAssigner {
       return;
     }
     const std::string_view op = without_overload(instruction.name);
-    if (has_pinned_results(op) || draws_structure(instruction, op)) {
+    if (has_pinned_results(op) || draws_structure(instruction, op) ||
+        computes_selected_indices(instruction, op)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
       // How many elements it gives is data: where that differs in a replay, they are pinned there.
@@ -293,6 +295,25 @@ class ValueAssigner {
     return draws && !(moves_values(op) && reads_integers(instruction));
   }
 
+  /// Indices that follow from what a made mask selected need not fit: they are made as asked.
+  [[nodiscard]] bool computes_selected_indices(const Instruction& instruction,
+                                               std::string_view op) const {
+    bool computes = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const Slot& slot = program_.slots[id];
+      const bool is_asked =
+          std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
+            return demand.rule.kind == ValueRuleKind::kReuse ||
+                   demand.rule.kind == ValueRuleKind::kTargets ||
+                   (demand.rule.kind == ValueRuleKind::kIntegers &&
+                    demand.rule.why != kCapturedRange);
+          });
+      computes |= is_asked && selected_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+                  !is_view_of_argument(instruction, slot.storage);
+    });
+    return computes && is_unbounded_arithmetic(op);
+  }
+
   [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,
                                          et_schema::StorageId storage) const {
     bool is_view = false;
@@ -361,6 +382,7 @@ class ValueAssigner {
   SparseCounts sparse_counts_;
   ValueCarrier carrier_;
   std::vector<bool> drawn_;
+  std::vector<bool> selected_;
 };
 
 }  // namespace
