@@ -19,6 +19,9 @@ constexpr auto kDraws = std::to_array<std::string_view>(
      "aten::rand_like",    "aten::randint",    "aten::randint_like", "aten::randn",
      "aten::randn_like",   "aten::random",     "aten::random_",      "aten::uniform_"});
 
+constexpr auto kSelectors = std::to_array<std::string_view>(
+    {"aten::gather", "aten::index", "aten::index_select", "aten::masked_select", "aten::take"});
+
 constexpr auto kUnboundedArithmetic = std::to_array<std::string_view>(
     {"aten::add", "aten::bitwise_left_shift", "aten::cumsum", "aten::div", "aten::floor_divide",
      "aten::mul", "aten::neg", "aten::rsub", "aten::sub"});
@@ -46,8 +49,9 @@ std::vector<bool> find_drawn(const et_schema::Program& program) {
   return drawn;
 }
 
-bool is_unbounded_arithmetic(std::string_view op) {
-  return std::ranges::find(kUnboundedArithmetic, op) != kUnboundedArithmetic.end();
+bool leaves_range(std::string_view op) {
+  return std::ranges::find(kSelectors, op) != kSelectors.end() ||
+         std::ranges::find(kUnboundedArithmetic, op) != kUnboundedArithmetic.end();
 }
 
 std::vector<bool> find_selected(const et_schema::Program& program) {

@@ -47,6 +47,18 @@ TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
   EXPECT_EQ(indices.value->high, 50);
 }
 
+TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
+  TraceBuilder builder;
+  builder.add(2, "aten::masked_select", kSelect,
+              {tensor(10, 11, {9}, "long int"), tensor(12, 13, {9}, "bool")},
+              {tensor(14, 15, {6}, "long int")});
+  embed(builder, tensor(14, 15, {6}, "long int"));
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[0].value).id].value);
+}
+
 TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
   TraceBuilder builder;
   select_a_cluster(builder, "remainder");
@@ -79,6 +91,22 @@ TEST(MadeMasks, MemoryThatMadeMasksWriteIsPinned) {
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_FALSE(program.instructions[1].pinned);
+}
+
+TEST(MadeMasks, WhatIsCopiedIntoIndicesFitsToo) {
+  TraceBuilder builder;
+  builder.add(2, "aten::index_copy_",
+              "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> "
+              "Tensor(a!)",
+              {tensor(10, 11, {6}, "long int"), integer(0), tensor(12, 13, {2}, "long int"),
+               tensor(14, 15, {2}, "long int")},
+              {tensor(10, 11, {6}, "long int")});
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  const Program program = builder.program();
+  const Slot& source =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[3].value).id];
+  ASSERT_TRUE(source.value.has_value());
+  EXPECT_EQ(source.value->high, 50);
 }
 
 }  // namespace

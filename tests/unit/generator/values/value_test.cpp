@@ -119,11 +119,21 @@ TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
   const Slot& slot = argument(program, 0, 0);
   ASSERT_TRUE(slot.sparse);
   ASSERT_TRUE(slot.content.has_value());
+  EXPECT_FALSE(slot.content->coalesced);
   EXPECT_EQ(slot.content->elements, 50 * 30 / 8);  // eight a row would be more
   ASSERT_EQ(slot.content->indices.size(), 2U);
   EXPECT_EQ(slot.content->indices[1].high, 30);
   EXPECT_EQ(slot.content->indices[1].why, "assumed number of elements");
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+}
+
+TEST(Values, AnUnknownSparseTensorIsCoalescedWhereItsIndicesAreRead) {
+  TraceBuilder builder;
+  builder.add(2, "aten::indices", "aten::indices(Tensor(a) self) -> Tensor(a)",
+              {without_storage(10, {50, 30}, {})}, {tensor(12, 13, {2, 187}, "long int")});
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
+  EXPECT_TRUE(argument(program, 0, 0).content->coalesced);
 }
 
 TestValue on_meta(TestValue value) {
