@@ -311,7 +311,9 @@ class Maker:
         self.varying = tensors
 
     def fill_all(self, variant=0, only=None):
-        wanted = [m for m in self.made if only is None or m[1].data_ptr() == only.data_ptr()]
+        # All of a storage: parts of it that have a rule of their own begin at other addresses.
+        wanted = [m for m in self.made if only is None
+                  or m[1].untyped_storage().data_ptr() == only.untyped_storage().data_ptr()]
         for id, tensor, rule in reversed(wanted):
             if rule is None:
                 fill(tensor, rule, self.seed + variant, id)
@@ -351,7 +353,7 @@ def checksum(tensor):
         return "opaque"
     if tensor._is_zerotensor():  # without memory
         tensor = torch.zeros_like(tensor)
-    data = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    data = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
     total = mix_one(len(data) + GOLDEN)
     words = np.frombuffer(data + b"\0" * (-len(data) % 8), dtype="<u8")
     for word in words.tolist():

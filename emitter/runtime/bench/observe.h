@@ -25,7 +25,7 @@ inline std::string checksum(const at::Tensor& tensor) {
     return "opaque";
   const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
                                                      : tensor;  // zeros may have no memory
-  const at::Tensor flat = written.cpu().contiguous();
+  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
   const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
   const std::size_t count = flat.nbytes();
   std::uint64_t sum = mix(count + kGolden);

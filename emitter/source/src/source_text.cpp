@@ -56,7 +56,7 @@ std::size_t find_break(const std::string& line, const std::vector<bool>& breakab
 std::string wrapped(const std::string& line) {
   const std::size_t indent = line.find_first_not_of(' ');
   if (line.size() <= kColumns || indent == std::string::npos ||
-      line.compare(indent, 2, "//") == 0) {
+      line.compare(indent, 2, "//") == 0 || line[indent] == '#') {
     return line + "\n";
   }
   const std::vector<bool> breakable = find_breakable(line);

@@ -41,7 +41,7 @@ std::string checksum(const at::Tensor& tensor) {
   }
   const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
                                                      : tensor;  // zeros may have no memory
-  const at::Tensor flat = written.cpu().contiguous();
+  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
   const auto* const bytes = static_cast<const std::byte*>(flat.const_data_ptr());
   const std::size_t count = flat.nbytes();
   std::uint64_t sum = mix(count + kGolden);
