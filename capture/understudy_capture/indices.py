@@ -73,6 +73,7 @@ ZERO_ARGUMENTS = {
 }
 # Layouts that a replay can make again.
 SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc"}
+COMPRESSED_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 
@@ -104,6 +105,7 @@ class IndexRecorder(TorchDispatchMode):
         self._known_sparse = set()  # those that are told, or made here, by their addresses
         self.touched = set()  # addresses of what operators were given or gave
         self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
+        self.compressed = None  # the layout of a sparse tensor without strides, if one was seen
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -122,6 +124,8 @@ class IndexRecorder(TorchDispatchMode):
             wanted = FBGEMM_ARGUMENTS
         of_zeros = ZERO_ARGUMENTS.get(name, ())
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
+            if tensor.layout in COMPRESSED_LAYOUTS:
+                self.compressed = str(tensor.layout)
             if tensor.layout in SPARSE_LAYOUTS:
                 self._keep_sparse(name, call, position, tensor)
             elif tensor.layout == torch.strided and tensor.numel() > 0:

@@ -155,3 +155,28 @@ def speech_ctc():
                           torch.full((2,), 3))
 
     return train([*body.parameters(), *head.parameters()], loss)
+
+
+@builder
+def adaptive_softmax():
+    """Classes in clusters: a mask of a cluster's words selects them, and they count from its first."""
+    body = nn.Sequential(nn.Linear(16, 24), nn.Tanh())
+    head = nn.AdaptiveLogSoftmaxWithLoss(24, 60, [10, 30], div_value=2.0)
+    x, word = torch.randn(40, 16), torch.randint(0, 60, (40,))
+    return train([*body.parameters(), *head.parameters()], lambda: head(body(x), word).loss)
+
+
+@builder
+def tangents():
+    """Forward derivatives through layers: weights and biases have zeros without memory as theirs."""
+    from torch.func import jvp
+
+    body = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 16), nn.Softplus(),
+                         nn.Linear(16, 1))
+    x, direction = torch.rand(12, 3), torch.ones(12, 3)
+
+    def loss():
+        value, slope = jvp(body, (x,), (direction,))
+        return (slope - value).square().mean()
+
+    return train(body.parameters(), loss)

@@ -131,6 +131,16 @@ class CaptureTest(unittest.TestCase):
                     recorder.step()
             self.assertEqual(recorder.tensor_range, asks)
 
+    def test_a_layout_that_ends_the_observer_is_refused(self):
+        matrix = torch.eye(4).to_sparse_csr()
+        recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
+        with self.assertRaises(capture.CaptureFailed) as caught, recorder:
+            while not recorder.done:
+                matrix @ torch.ones(4, 2)
+                recorder.step()
+        self.assertIn("a sparse tensor of the layout torch.sparse_csr", str(caught.exception))
+        self.assertEqual(list(Path(self.folder).iterdir()), [])
+
     def test_a_capture_has_an_id_and_tells_its_trace_from_others_of_its_name(self):
         ids, marks = set(), set()
         for _ in range(2):

@@ -7,18 +7,44 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// The last place of [begin, end) behind a comma and its blank, else behind a bracket, outside of
-/// texts.
-std::size_t find_break(const std::string& line, std::size_t begin, std::size_t end) {
+/// By column: whether a line may go on in the next one behind it. Not within a text, nor within the
+/// names that an assignment begins with: Python takes these for a line of their own.
+std::vector<bool> find_breakable(const std::string& line) {
+  std::vector<bool> breakable(line.size());
+  bool quoted = false;
+  std::size_t open = 0;
+  bool assigns = false;
+  std::vector<std::size_t> outside;  // of brackets
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    quoted = c == '"' && (i == 0 || line[i - 1] != '\\') ? !quoted : quoted;
+    if (quoted) {
+      continue;
+    }
+    open += c == '(' || c == '[' || c == '{' ? 1 : 0;
+    open -= open > 0 && (c == ')' || c == ']' || c == '}') ? 1 : 0;
+    breakable[i] = true;
+    if (open == 0 && !assigns) {
+      assigns = line.compare(i, 3, " = ") == 0;
+      outside.push_back(i);
+    }
+  }
+  for (const std::size_t i : outside) {
+    breakable[i] = !assigns;
+  }
+  return breakable;
+}
+
+/// The last place of [begin, end) behind a comma and its blank, else behind a bracket.
+std::size_t find_break(const std::string& line, const std::vector<bool>& breakable,
+                       std::size_t begin, std::size_t end) {
   std::size_t found = std::string::npos;
   std::size_t bracket = std::string::npos;
-  bool quoted = false;
   for (std::size_t i = begin; i + 1 < line.size() && i + 2 <= end; ++i) {
-    quoted = line[i] == '"' && (i == 0 || line[i - 1] != '\\') ? !quoted : quoted;
-    if (!quoted && line[i] == ',' && line[i + 1] == ' ') {
+    if (breakable[i] && line[i] == ',' && line[i + 1] == ' ') {
       found = i + 2;
     }
-    if (!quoted && line[i] == '(') {
+    if (breakable[i] && line[i] == '(') {
       bracket = i + 1;
     }
   }
@@ -30,17 +56,19 @@ std::size_t find_break(const std::string& line, std::size_t begin, std::size_t e
 std::string wrapped(const std::string& line) {
   const std::size_t indent = line.find_first_not_of(' ');
   if (line.size() <= kColumns || indent == std::string::npos ||
-      line.compare(indent, 2, "//") == 0) {
+      line.compare(indent, 2, "//") == 0 || line[indent] == '#') {
     return line + "\n";
   }
+  const std::vector<bool> breakable = find_breakable(line);
   const std::string more(indent + 4, ' ');
   std::string text;
   std::size_t begin = 0;
   while (true) {
     const std::size_t room = text.empty() ? kColumns : kColumns - more.size();
     const std::string prefix = text.empty() ? "" : more;
-    const std::size_t cut =
-        line.size() - begin <= room ? std::string::npos : find_break(line, begin, begin + room + 1);
+    const std::size_t cut = line.size() - begin <= room
+                                ? std::string::npos
+                                : find_break(line, breakable, begin, begin + room + 1);
     if (cut == std::string::npos) {
       return text + prefix + line.substr(begin) + "\n";
     }

@@ -6,7 +6,7 @@
 namespace understudy::emitter {
 
 /// A line of at most 100 columns, or several: broken behind commas, what follows indented by four
-/// more.
+/// more. Names that are assigned to stay in one line, and comments.
 [[nodiscard]] std::string wrapped(const std::string& line);
 /// Each line wrapped and indented by so many columns.
 [[nodiscard]] std::string block(const std::vector<std::string>& lines, std::size_t indent);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
@@ -22,16 +23,19 @@ using et_schema::NodeIndex;
 using et_schema::Tensor;
 using et_schema::Trace;
 
-/// Tensors on the device "meta" have storages, but no memory: all of them have the same one.
-bool has_memory(const Tensor& tensor) {
-  return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta;
-}
-
-/// Where a tensor's memory is, as far as ids tell: tensors without memory share one storage id,
-/// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
-std::uint64_t memory_key(const Tensor& tensor) {
-  return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
-                            : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
+/// Ids of storages that zeros without memory have, which derivatives are made of: one, if any.
+std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
+  std::unordered_set<std::int64_t> storages;
+  for (const Node& node : trace.nodes) {
+    if (node.name == "aten::_efficientzerotensor") {
+      et_schema::for_each_tensor(node.outputs, [&storages](const Tensor& tensor) {
+        if (tensor.has_storage() && tensor.numel > 0) {
+          storages.insert(tensor.storage_id);
+        }
+      });
+    }
+  }
+  return storages;
 }
 
 bool is_plain_scalar(const Tensor& tensor) {
@@ -78,7 +82,7 @@ bool hands_a_storage(const Node& node) {
 class FlowBuilder {
  public:
   FlowBuilder(const Trace& trace, const CommCalls& calls, IdRange step)
-      : trace_(trace), calls_(calls), step_(step) {
+      : trace_(trace), calls_(calls), step_(step), of_zeros_(storages_of_zeros(trace)) {
     const std::size_t count = trace.nodes.size();
     flow_.is_operator.resize(count);
     flow_.is_communication.resize(count);
@@ -148,6 +152,20 @@ class FlowBuilder {
              std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
     }
   };
+
+  /// Tensors on the device "meta" and zeros that are not written out have storages, but no memory:
+  /// all of them have the same one.
+  [[nodiscard]] bool has_memory(const Tensor& tensor) const {
+    return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta &&
+           !of_zeros_.contains(tensor.storage_id);
+  }
+
+  /// Where a tensor's memory is, as far as ids tell: tensors without memory share one storage id,
+  /// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
+  [[nodiscard]] std::uint64_t memory_key(const Tensor& tensor) const {
+    return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
+                              : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
+  }
 
   /// What an operator does within itself (aten::_pin_memory) is its own.
   [[nodiscard]] bool is_below_operator(NodeIndex node) const {
@@ -330,6 +348,7 @@ class FlowBuilder {
   const Trace& trace_;
   const CommCalls& calls_;
   IdRange step_;
+  std::unordered_set<std::int64_t> of_zeros_;
   Flow flow_;
   std::vector<Life> lives_;  ///< parallel to flow_.lifetimes
   std::unordered_map<std::uint64_t, LifetimeId> current_;

@@ -14,13 +14,15 @@ bool contains(const std::array<std::string_view, N>& words, std::string_view wor
 }
 
 constexpr auto kTexts = std::to_array<std::string_view>(
-    {"",          "none",     "mean",    "sum",           "tanh",     "constant", "reflect",
-     "replicate", "circular", "nearest", "nearest-exact", "linear",   "bilinear", "bicubic",
-     "trilinear", "area",     "trunc",   "floor",         "ij",       "xy",       "L",
-     "U",         "left",     "right",   "amax",          "amin",     "prod",     "reduced",
-     "complete",  "r",        "fro",     "nuc",           "backward", "forward",  "ortho",
-     "valid",     "same",     "zeros",   "border",        "lower",    "higher",   "midpoint",
-     "N",         "V",        "gesvd",   "gesvdj",        "gesvda"});
+    {"",         "none",      "mean",      "sum",     "tanh",          "constant",
+     "reflect",  "replicate", "circular",  "nearest", "nearest-exact", "linear",
+     "bilinear", "bicubic",   "trilinear", "area",    "trunc",         "floor",
+     "ij",       "xy",        "L",         "U",       "left",          "right",
+     "amax",     "amin",      "max",       "min",     "prod",          "reduced",
+     "complete", "r",         "fro",       "nuc",     "backward",      "forward",
+     "ortho",    "valid",     "same",      "zeros",   "border",        "lower",
+     "higher",   "midpoint",  "N",         "V",       "gesvd",         "gesvdj",
+     "gesvda"});
 
 constexpr auto kBackends = std::to_array<std::string_view>(
     {"", "nccl", "gloo", "mpi", "ucc", "cuda:nccl", "cpu:gloo", "cpu:gloo,cuda:nccl", "undefined"});

@@ -19,6 +19,13 @@ constexpr auto kDraws = std::to_array<std::string_view>(
      "aten::rand_like",    "aten::randint",    "aten::randint_like", "aten::randn",
      "aten::randn_like",   "aten::random",     "aten::random_",      "aten::uniform_"});
 
+constexpr auto kSelectors = std::to_array<std::string_view>(
+    {"aten::gather", "aten::index", "aten::index_select", "aten::masked_select", "aten::take"});
+
+constexpr auto kUnboundedArithmetic = std::to_array<std::string_view>(
+    {"aten::add", "aten::bitwise_left_shift", "aten::cumsum", "aten::div", "aten::floor_divide",
+     "aten::mul", "aten::neg", "aten::rsub", "aten::sub"});
+
 }  // namespace
 
 bool is_draw(std::string_view op) {
@@ -40,6 +47,29 @@ std::vector<bool> find_drawn(const et_schema::Program& program) {
     }
   }
   return drawn;
+}
+
+bool leaves_range(std::string_view op) {
+  return std::ranges::find(kSelectors, op) != kSelectors.end() ||
+         std::ranges::find(kUnboundedArithmetic, op) != kUnboundedArithmetic.end();
+}
+
+std::vector<bool> find_selected(const et_schema::Program& program) {
+  std::vector<bool> selected(program.storages.size());
+  for (const Instruction& instruction : program.instructions) {
+    bool is_selected = false;
+    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+      const et_schema::Slot& slot = program.slots[id];
+      is_selected |= (slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
+                     (selected[slot.storage] && et_schema::is_integral(slot.dtype));
+    });
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const et_schema::Slot& slot = program.slots[id];
+      selected[slot.storage] =
+          selected[slot.storage] || (is_selected && et_schema::is_integral(slot.dtype));
+    });
+  }
+  return selected;
 }
 
 }  // namespace understudy::generator

@@ -15,4 +15,13 @@ namespace understudy::generator {
 /// offsets among them held in the original alone.
 [[nodiscard]] std::vector<bool> find_drawn(const et_schema::Program& program);
 
+/// True of operators on integers whose results need not be in the range that is asked of them: they
+/// select some elements, of which alone it is asked, or compute.
+[[nodiscard]] bool leaves_range(std::string_view op);
+
+/// By storage: whether its integers are what a made mask (masks.h) selected, or follow from that.
+/// The recorded mask selected those that fit what is computed of them (the classes of one cluster,
+/// say), the made one selects any.
+[[nodiscard]] std::vector<bool> find_selected(const et_schema::Program& program);
+
 }  // namespace understudy::generator

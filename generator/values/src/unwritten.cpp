@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "drawn.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
 #include "value_rules.h"
@@ -36,9 +37,18 @@ bool reads_no_content(std::string_view op) {
          op == "aten::type_as" || op == "aten::record_stream" || op == "aten::detach_";
 }
 
+/// Operators that write the elements which an index or a mask names.
+bool writes_named_elements(std::string_view op) {
+  constexpr auto kBeginnings = std::to_array<std::string_view>(
+      {"aten::_index_put_impl_", "aten::index_", "aten::masked_", "aten::scatter"});
+  return std::ranges::any_of(kBeginnings,
+                             [op](std::string_view begin) { return op.starts_with(begin); });
+}
+
 class Uses {
  public:
-  explicit Uses(const Program& program) : program_(program), by_storage_(program.storages.size()) {
+  explicit Uses(const Program& program)
+      : program_(program), by_storage_(program.storages.size()), selected_(find_selected(program)) {
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const auto note = [&](SlotId slot) {
         std::vector<std::size_t>& uses = by_storage_[program.slots[slot].storage];
@@ -95,10 +105,23 @@ class Uses {
     const std::string_view schema = program_.schemas[*instruction.schema];
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       if (holds({instruction.args[i]}, storage) && et_schema::argument_is_written(schema, i)) {
-        return Use::kWrites;
+        return leaves_elements(instruction, storage) ? Use::kReads : Use::kWrites;
       }
     }
     return holds(instruction.results, storage) ? Use::kPassesOn : Use::kReads;
+  }
+
+  /// What the recorded masks selected may together have been all elements (the clusters of an
+  /// adaptive softmax are); of made masks some elements are in none.
+  [[nodiscard]] bool leaves_elements(const Instruction& instruction, StorageId written) const {
+    bool by_made_mask = false;
+    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+      const et_schema::Slot& slot = program_.slots[id];
+      by_made_mask |= slot.storage != written &&
+                      ((slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
+                       (selected_[slot.storage] && et_schema::is_integral(slot.dtype)));
+    });
+    return by_made_mask && writes_named_elements(without_overload(instruction.name));
   }
 
   [[nodiscard]] bool holds(const std::vector<Argument>& arguments, StorageId storage) const {
@@ -110,6 +133,7 @@ class Uses {
 
   const Program& program_;
   std::vector<std::vector<std::size_t>> by_storage_;  ///< instructions, in order
+  std::vector<bool> selected_;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ constexpr auto kMovers = std::to_array<ValueMover>({
     {"aten::flip", "self", Order::kOther},
     {"aten::gather", "self", Order::kOther},
     {"aten::index", "self", Order::kOther},
+    {"aten::index_copy_", "source", Order::kOther},
     {"aten::index_select", "self", Order::kOther},
     {"aten::lift", "self", Order::kSame},
     {"aten::lift_fresh", "self", Order::kSame},

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -42,7 +42,8 @@ class ValueAssigner {
         demands_(program),
         sparse_counts_(program),
         carrier_(program, demands_),
-        drawn_(find_drawn(program)) {}
+        drawn_(find_drawn(program)),
+        selected_(find_selected(program)) {}
 
   void assign(const IndexSpread& spread) {
     const std::vector<bool> unwritten = find_unwritten_allocations(program_);
@@ -66,14 +67,17 @@ class ValueAssigner {
       return;
     }
     const std::string_view op = without_overload(instruction.name);
-    if (has_pinned_results(op) || draws_structure(instruction, op)) {
+    const bool is_own = computes_selected_indices(instruction, op);
+    if (is_own || has_pinned_results(op) || draws_structure(instruction, op)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
       // How many elements it gives is data: where that differs in a replay, they are pinned there.
       keep_demands_on_results(instruction);
     }
     sparse_counts_.visit(instruction, demands_);
-    carrier_.visit(instruction, op);
+    if (!is_own) {  // asked of the elements that are selected, not of all
+      carrier_.visit(instruction, op);
+    }
     for (const ArgumentRule& row : argument_rules(op)) {
       ask(instruction, row);
     }
@@ -85,17 +89,20 @@ class ValueAssigner {
 
   /// Sparse tensors of which nothing is recorded get a number of elements that a matrix might have.
   void assume_unknown_sparse() {
-    std::set<SlotId> unknown;
+    std::map<SlotId, bool> unknown;  // by slot, whether an operator reads it that refuses others
     for (const Instruction& instruction : program_.instructions) {
+      const std::string_view op = without_overload(instruction.name);
+      const bool is_coalesced = op == "aten::indices" || op == "aten::values";
       et_schema::for_each_slot(instruction.args, [&](SlotId id) {
         const Slot& slot = program_.slots[id];
         if (slot.sparse && slot.external && !slot.content && !slot.sizes.empty()) {
-          unknown.insert(id);
+          unknown[id] |= is_coalesced;
         }
       });
     }
-    for (const SlotId id : unknown) {
+    for (const auto& [id, is_coalesced] : unknown) {
       program_.slots[id].content = assumed_content(program_.slots[id]);
+      program_.slots[id].content->coalesced = is_coalesced;
     }
     program_.losses.add(et_schema::Loss::kUnknownSparse, unknown.size());
   }
@@ -293,6 +300,25 @@ class ValueAssigner {
     return draws && !(moves_values(op) && reads_integers(instruction));
   }
 
+  /// Indices that follow from what a made mask selected need not fit: they are made as asked.
+  [[nodiscard]] bool computes_selected_indices(const Instruction& instruction,
+                                               std::string_view op) const {
+    bool computes = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const Slot& slot = program_.slots[id];
+      const bool is_asked =
+          std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
+            return demand.rule.kind == ValueRuleKind::kReuse ||
+                   demand.rule.kind == ValueRuleKind::kTargets ||
+                   (demand.rule.kind == ValueRuleKind::kIntegers &&
+                    demand.rule.why != kCapturedRange);
+          });
+      computes |= is_asked && selected_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+                  !is_view_of_argument(instruction, slot.storage);
+    });
+    return computes && leaves_range(op);
+  }
+
   [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,
                                          et_schema::StorageId storage) const {
     bool is_view = false;
@@ -361,6 +387,7 @@ class ValueAssigner {
   SparseCounts sparse_counts_;
   ValueCarrier carrier_;
   std::vector<bool> drawn_;
+  std::vector<bool> selected_;
 };
 
 }  // namespace

@@ -96,8 +96,28 @@ void set_product(const OperatorCall& call, Work& work) {
   work.flops = has(call, "backward") ? 2 * flops : flops;
 }
 
+/// Up to two second gradients stand before the gradient, the weight and the input. Each of them is
+/// worth two convolutions: its part of the result's gradient, and the other operand's gradient.
+void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& work) {
+  constexpr std::size_t kOthers = 3;
+  if (tensors.size() <= kOthers) {
+    return;
+  }
+  const std::size_t given = tensors.size() - kOthers;
+  const TensorLayout& gradient = *tensors[given];
+  const TensorLayout& weight = *tensors[given + 1];
+  const double channels = std::max(first_dimension(weight), 1.0);
+  work.is_product = true;
+  work.product = {1, channels, count(gradient) / channels, count(weight) / channels};
+  work.flops = 2 * static_cast<double>(given) * 2 * count(gradient) * work.product.k;
+}
+
 void set_convolution(const OperatorCall& call, Work& work) {
   const std::vector<const TensorLayout*> tensors = matrices(call);
+  if (has(call, "convolution_double_backward")) {
+    set_double_backward(tensors, work);
+    return;
+  }
   const bool is_backward = has(call, "backward");
   const std::size_t weight_at = is_backward ? 2 : 1;
   if (tensors.size() <= weight_at) {

@@ -1,6 +1,9 @@
 #include "replayer/bind/decisions.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,6 +32,16 @@ Decision by_substitute(const Substitute& substitute) {
 
 bool allocates(const Instruction& instruction) {
   return instruction.name.find("empty") != std::string::npos;
+}
+
+/// Whether values decide no result's shape: LibTorch tells it of its own operators.
+bool has_known_shape(const Instruction& instruction) {
+  const std::size_t dot = instruction.name.find('.');
+  const auto handle = c10::Dispatcher::singleton().findSchema(
+      {instruction.name.substr(0, dot),
+       dot == std::string::npos ? "" : instruction.name.substr(dot + 1)});
+  return handle && instruction.name.starts_with("aten::") &&
+         !handle->hasTag(at::Tag::dynamic_output_shape);
 }
 
 /// Slots that these operators write, bodies included. Fresh memory alone is not written.
@@ -287,8 +300,11 @@ std::string Decisions::why_pinned(const Instruction& instruction) const {
   if (found != pinned_.end()) {
     return found->second;
   }
-  return allocates(instruction) ? "memory that nothing in the trace writes"
-                                : "its shape depends on values";
+  if (allocates(instruction)) {
+    return "memory that is read before all of it is written";
+  }
+  return has_known_shape(instruction) ? "made values would not give numbers that fit"
+                                      : "its shape depends on values";
 }
 
 bool Decisions::is_pinned(const Instruction& instruction) const {

@@ -1,6 +1,7 @@
 #include "replayer/measure/checksums.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 
 #include "et_schema/model/schema_text.h"
 #include "replayer/device/device.h"
+#include "replayer/values/values.h"
 
 namespace understudy::replayer {
 namespace {
@@ -37,7 +39,9 @@ std::string checksum(const at::Tensor& tensor) {
   if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) {
     return "opaque";
   }
-  const at::Tensor flat = tensor.cpu().contiguous();
+  const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
+                                                     : tensor;  // zeros may have no memory
+  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
   const auto* const bytes = static_cast<const std::byte*>(flat.const_data_ptr());
   const std::size_t count = flat.nbytes();
   std::uint64_t sum = mix(count + kGolden);
@@ -47,11 +51,6 @@ std::string checksum(const at::Tensor& tensor) {
     sum = mix(sum ^ word) + kGolden;
   }
   return fmt::format("{:016x}", sum);
-}
-
-/// Fresh memory holds anything.
-bool gives_fresh_memory(const std::string& name) {
-  return name.find("empty") != std::string::npos || name.find("resize") != std::string::npos;
 }
 
 /// Notes the results of operators that a step calls; of those that an operator calls in turn, none.
@@ -101,9 +100,9 @@ class Recorder {
     if (name && !name->overload_name.empty()) {
       text += "." + name->overload_name;
     }
-    const bool is_fresh = gives_fresh_memory(text);
-    const auto add = [&](const at::Tensor& tensor) {
-      lines_ += is_fresh ? " fresh" : " " + checksum(tensor);
+    std::size_t result = 0;
+    const auto add = [&](const at::Tensor& tensor) {  // fresh memory holds anything
+      lines_ += leaves_elements_unwritten(text, result++) ? " fresh" : " " + checksum(tensor);
     };
     lines_ += text;
     for (const c10::IValue& value : function.outputs()) {

@@ -174,7 +174,7 @@ void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
   const auto& results = step.source->results;
   for (std::size_t i = 0; i < std::min(results.size(), stack.size()); ++i) {
     if (const auto* slot = std::get_if<Argument::SlotRef>(&results[i].value)) {
-      if (stack[i].isTensor()) {
+      if (stack[i].isTensor() && !leaves_elements_unwritten(step.source->name, i)) {
         find(step, slot->id, stack[i].toTensor());
       }
     } else if (const auto* list = std::get_if<Argument::List>(&results[i].value);

@@ -1,5 +1,6 @@
 #include "replayer/run/run.h"
 
+#include <ATen/ops/_efficientzerotensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/util/Exception.h>
@@ -141,8 +142,9 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
               ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
               " bytes of the tensor it is a view of");
-  // A quantised tensor's view has its scale.
-  at::Tensor view = base.is_quantized() && recorded.dtype == layout.dtype
+  // A quantised tensor's view has its scale; of zeros that have no memory there is none to view.
+  at::Tensor view = base._is_zerotensor() ? at::_efficientzerotensor(layout.sizes, base.options())
+                    : base.is_quantized() && recorded.dtype == layout.dtype
                         ? base.as_strided(layout.sizes, layout.strides, offset)
                         : view_storage(base.storage(), layout, offset);
   if (program.entries[step.entries.begin].from == StackEntry::From::kLastUse) {

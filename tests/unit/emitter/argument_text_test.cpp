@@ -158,5 +158,18 @@ TEST(SourceText, BreaksBehindCommasOutsideOfTexts) {
                 ");\n");
 }
 
+TEST(SourceText, KeepsCommentsInOneLine) {
+  const std::string text = " " + std::string(60, 'x') + ", " + std::string(60, 'y');
+  EXPECT_EQ(wrapped("    //" + text), "    //" + text + "\n");
+  EXPECT_EQ(wrapped("    #" + text), "    #" + text + "\n");
+}
+
+TEST(SourceText, KeepsTheNamesOfAnAssignmentInOneLine) {  // Python ends a statement behind them
+  const std::string names = std::string(20, 'a') + ", " + std::string(20, 'b');
+  const std::string argument(70, 'x');
+  EXPECT_EQ(wrapped("    " + names + " = f(" + argument + ", [1, 2])"),
+            "    " + names + " = f(\n        " + argument + ", [1, 2])\n");
+}
+
 }  // namespace
 }  // namespace understudy::emitter

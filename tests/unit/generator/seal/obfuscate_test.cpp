@@ -218,5 +218,12 @@ INSTANTIATE_TEST_SUITE_P(Samples, ObfuscateSample,
                            return sample.param.substr(0, sample.param.find('/'));
                          });
 
+TEST(PublicWords, AreThoseThatOperatorsAreAskedBy) {
+  for (const char* word : {"max", "min", "amax", "mean", "bilinear", "ij", "ortho"}) {
+    EXPECT_TRUE(is_public_text(word)) << word;  // segment_reduce takes max and amax alike
+  }
+  EXPECT_FALSE(is_public_text("maximum_revenue"));
+}
+
 }  // namespace
 }  // namespace understudy::generator

@@ -115,11 +115,21 @@ TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
   const Slot& slot = argument(program, 0, 0);
   ASSERT_TRUE(slot.sparse);
   ASSERT_TRUE(slot.content.has_value());
+  EXPECT_FALSE(slot.content->coalesced);
   EXPECT_EQ(slot.content->elements, 50 * 30 / 8);  // eight a row would be more
   ASSERT_EQ(slot.content->indices.size(), 2U);
   EXPECT_EQ(slot.content->indices[1].high, 30);
   EXPECT_EQ(slot.content->indices[1].why, "assumed number of elements");
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+}
+
+TEST(Values, AnUnknownSparseTensorIsCoalescedWhereItsIndicesAreRead) {
+  TraceBuilder builder;
+  builder.add(2, "aten::indices", "aten::indices(Tensor(a) self) -> Tensor(a)",
+              {without_storage(10, {50, 30}, {})}, {tensor(12, 13, {2, 187}, "long int")});
+  const Program program = builder.program();
+  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
+  EXPECT_TRUE(argument(program, 0, 0).content->coalesced);
 }
 
 TestValue on_meta(TestValue value) {
@@ -141,6 +151,28 @@ TEST(Values, TensorsWithoutMemoryAreNoAliasesOfEachOther) {
   EXPECT_TRUE(second.external);
   EXPECT_EQ(program.storages[first.storage].device.type, et_schema::DeviceType::kMeta);
   EXPECT_EQ(program.storages.size(), 4U);
+}
+
+/// Forward derivatives begin as such: they have sizes on a device that has memory, and none there.
+TEST(Values, ZerosWithoutMemoryAreNoAliasesOfEachOther) {
+  const std::string zeros =
+      "aten::_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+      "Device? device=None, bool? pin_memory=None) -> Tensor";
+  TraceBuilder builder;  // PyTorch records one storage for all of them
+  builder.add(2, "aten::_efficientzerotensor", zeros,
+              {list({integer(8)}), integer(6), none(), none(), none()}, {tensor(10, 155, {8})});
+  builder.add(2, "aten::_efficientzerotensor", zeros,
+              {list({integer(4), integer(8)}), integer(6), none(), none(), none()},
+              {tensor(12, 155, {4, 8})});
+  builder.add(2, "aten::add",
+              "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+              {tensor(10, 155, {8}), tensor(14, 15, {4, 8}), integer(1)}, {tensor(16, 17, {4, 8})});
+  const Program program = builder.program();
+  ASSERT_EQ(names(program.instructions),
+            (std::vector<std::string>{"aten::_efficientzerotensor", "aten::_efficientzerotensor",
+                                      "aten::add.Tensor"}));
+  EXPECT_EQ(std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id,
+            std::get<Argument::SlotRef>(program.instructions[2].args[0].value).id);
 }
 
 TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {

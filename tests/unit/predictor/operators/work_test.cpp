@@ -46,6 +46,17 @@ TEST(Work, ConvolutionsAsProducts) {
                                      {"float32[2,16,8,8]", "float32[2,3,8,8]", "float32[16,3,3,3]"},
                                      {"float32[2,3,8,8]", "float32[16,3,3,3]", "float32[16]"}));
   EXPECT_EQ(backward.flops, 2 * forward.flops);
+  const Work twice = work_of(call("aten::_convolution_double_backward",
+                                  {"float32[2,3,8,8]", "float32[16,3,3,3]", "float32[2,16,8,8]",
+                                   "float32[16,3,3,3]", "float32[2,3,8,8]"},
+                                  {"float32[2,16,8,8]", "float32[2,3,8,8]", "float32[16,3,3,3]"}));
+  EXPECT_EQ(twice.flops, 4 * forward.flops);
+  EXPECT_EQ(twice.product, forward.product);
+  const Work of_input = work_of(
+      call("aten::_convolution_double_backward",
+           {"float32[2,3,8,8]", "float32[2,16,8,8]", "float32[16,3,3,3]", "float32[2,3,8,8]"},
+           {"float32[2,16,8,8]", "float32[16,3,3,3]"}));
+  EXPECT_EQ(of_input.flops, 2 * forward.flops);
 }
 
 TEST(Work, AttentionTakesTwoProducts) {

@@ -157,7 +157,21 @@ TEST_F(TrialTest, MemoryThatNothingWritesIsPinnedForThat) {
   EXPECT_EQ(try_out().output_mismatches, 0U);
   ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
   EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note,
-            "memory that nothing in the trace writes");
+            "memory that is read before all of it is written");
+}
+
+TEST_F(TrialTest, IndicesOfMadeValuesArePinnedForThat) {
+  const SlotId x = builder_.external(DType::kInt64, {4}, constant(1));
+  const SlotId made = builder_.intermediate(DType::kInt64, {4});
+  builder_
+      .add_op("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+              {ref(x), number(6), number(1)}, {ref(made)})
+      .pinned = true;
+  keep(made, sink(DType::kInt64, {4}));
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note,
+            "made values would not give numbers that fit");
 }
 
 TEST_F(TrialTest, AnOperatorThatThrowsEndsTheRun) {

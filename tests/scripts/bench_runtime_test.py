@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""What emitted Python projects make tensors with."""
+
+import sys
+import unittest
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emitter" / "runtime"))
+import bench  # noqa: E402
+
+
+class BenchRuntimeTest(unittest.TestCase):
+    def test_parts_keep_their_rules_where_draws_take_turns(self):
+        make = bench.Maker(0)
+        whole = make.tensor(1, torch.int64, [8], rule=bench.integers(0, 1000))
+        make.view(2, whole, torch.int64, [4], rule=bench.integers(5000, 6000), offset=4)
+        make.varies([whole])
+        make.fill_all()
+        first = whole.clone()
+        self.assertGreaterEqual(int(first[4:].min()), 5000)
+        make.remember()
+        self.assertEqual(whole.tolist(), first.tolist())
+        for variant in range(4):
+            make.vary(variant)
+            self.assertGreaterEqual(int(whole[4:].min()), 5000)
+
+    def test_zeros_without_memory_have_a_checksum(self):
+        self.assertEqual(bench.checksum(torch._efficientzerotensor((2, 3))),
+                         bench.checksum(torch.zeros(2, 3)))
+
+    def test_views_that_conjugate_have_the_checksum_of_what_they_show(self):
+        values = torch.tensor([1 + 2j, 3 - 4j])
+        self.assertEqual(bench.checksum(values.conj()),
+                         bench.checksum(torch.tensor([1 - 2j, 3 + 4j])))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+// Masks that decide shapes are made anew: what follows from the elements that they select need not
+// fit, nor be all.
+
+#include <gtest/gtest.h>
+
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::ValueRuleKind;
+
+constexpr const char* kSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
+
+void embed(TraceBuilder& builder, const TestValue& indices) {
+  builder.add(2, "aten::embedding",
+              "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+              "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+              {tensor(30, 31, {50, 8}), indices, integer(-1), integer(0), integer(0)},
+              {tensor(32, 33, {6, 8})});
+}
+
+/// As an adaptive softmax has it: the classes of a cluster, counted from its first one.
+void select_a_cluster(TraceBuilder& builder, const std::string& arithmetic) {
+  builder.add(2, "aten::masked_select", kSelect,
+              {tensor(10, 11, {9}, "long int"), tensor(12, 13, {9}, "bool")},
+              {tensor(14, 15, {6}, "long int")});
+  builder.add(2, "aten::" + arithmetic,
+              "aten::" + arithmetic + ".Scalar(Tensor self, Scalar other) -> Tensor",
+              {tensor(14, 15, {6}, "long int"), integer(100)}, {tensor(16, 17, {6}, "long int")});
+  embed(builder, tensor(16, 17, {6}, "long int"));
+}
+
+TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
+  TraceBuilder builder;
+  select_a_cluster(builder, "sub");
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[0].pinned);
+  EXPECT_TRUE(program.instructions[1].pinned);
+  const Slot& indices =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[2].args[1].value).id];
+  ASSERT_TRUE(indices.value.has_value());
+  EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(indices.value->high, 50);
+}
+
+TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
+  TraceBuilder builder;
+  builder.add(2, "aten::masked_select", kSelect,
+              {tensor(10, 11, {9}, "long int"), tensor(12, 13, {9}, "bool")},
+              {tensor(14, 15, {6}, "long int")});
+  embed(builder, tensor(14, 15, {6}, "long int"));
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[0].value).id].value);
+}
+
+TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
+  TraceBuilder builder;
+  select_a_cluster(builder, "remainder");
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[1].pinned);
+}
+
+TEST(MadeMasks, IndicesComputedOfWhatIsAllThereAreNotPinned) {
+  TraceBuilder builder;
+  builder.add(2, "aten::sub", "aten::sub.Scalar(Tensor self, Scalar other) -> Tensor",
+              {tensor(14, 15, {6}, "long int"), integer(100)}, {tensor(16, 17, {6}, "long int")});
+  embed(builder, tensor(16, 17, {6}, "long int"));
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
+TEST(MadeMasks, MemoryThatMadeMasksWriteIsPinned) {
+  TraceBuilder builder;  // the recorded masks wrote all of it, the made ones leave elements out
+  builder.add(2, "aten::empty",
+              "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor",
+              {list({integer(6)})}, {tensor(10, 11, {6}, "long int")});
+  builder.add(2, "aten::nonzero", "aten::nonzero(Tensor self) -> Tensor",
+              {tensor(12, 13, {6}, "bool")}, {tensor(14, 15, {2, 1}, "long int")});
+  builder.add(
+      2, "aten::index_fill_",
+      "aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) "
+      "-> Tensor(a!)",
+      {tensor(10, 11, {6}, "long int"), integer(0), tensor(16, 15, {2}, "long int"), integer(7)},
+      {tensor(10, 11, {6}, "long int")});
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(program.instructions[1].pinned);
+}
+
+TEST(MadeMasks, WhatIsCopiedIntoIndicesFitsToo) {
+  TraceBuilder builder;
+  builder.add(2, "aten::index_copy_",
+              "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> "
+              "Tensor(a!)",
+              {tensor(10, 11, {6}, "long int"), integer(0), tensor(12, 13, {2}, "long int"),
+               tensor(14, 15, {2}, "long int")},
+              {tensor(10, 11, {6}, "long int")});
+  embed(builder, tensor(10, 11, {6}, "long int"));
+  const Program program = builder.program();
+  const Slot& source =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[3].value).id];
+  ASSERT_TRUE(source.value.has_value());
+  EXPECT_EQ(source.value->high, 50);
+}
+
+}  // namespace
+}  // namespace understudy::generator::test
