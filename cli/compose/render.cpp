@@ -46,7 +46,8 @@ std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
 
 std::string fit_text(const composer::Fit& fit) {
   std::string text = fmt::format(
-      "\nFitted: {:.3f} ms recorded an iteration, {:.3f} % of its time in other classes than "
+      "\nFitted: {:.3f} ms recorded in operators an iteration, {:.3f} % of its time in other "
+      "classes than "
       "asked\n",
       fit.iteration_ms, fit.distance * kPercent);
   TextTable parts({{"part"},
@@ -111,7 +112,7 @@ std::string composed_text(const Bench& bench, const std::string& path, std::uint
                    {"operators", Alignment::kRight},
                    {"instructions", Alignment::kRight},
                    {"tensors", Alignment::kRight},
-                   {"recorded ms", Alignment::kRight}});
+                   {"recorded step, ms", Alignment::kRight}});
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const et_schema::Program& program = bench.programs[rank];
     ranks.add({std::to_string(rank), with_commas(program.selection.operators),
@@ -124,7 +125,7 @@ std::string composed_text(const Bench& bench, const std::string& path, std::uint
   TextTable pieces({{"piece"},
                     {"occurrences", Alignment::kRight},
                     {"instructions", Alignment::kRight},
-                    {"recorded ms", Alignment::kRight}});
+                    {"recorded in operators, ms", Alignment::kRight}});
   for (const auto& [name, sum] : sum_by_piece(bench)) {
     pieces.add({name, with_commas(sum.occurrences), with_commas(sum.instructions),
                 fmt::format("{:.3f}", sum.ms)});

@@ -1,9 +1,11 @@
 """Makes tensors, times a step, writes a report: what every emitted Python benchmark shares."""
 
 import argparse
+import inspect
 import json
 import math
 import os
+import re
 import statistics
 import sys
 import time
@@ -586,6 +588,12 @@ class Runner:
                                             "max": max(samples), "samples": samples}}, file)
 
 
+def missing_operators(source):
+    """Of the operators that a step's text calls by torch.ops, those that this PyTorch does not know."""
+    called = sorted(set(re.findall(r"\bops\.(\w+)\.(\w+)", source)))
+    return [f"{library}::{name}" for library, name in called if not hasattr(getattr(torch.ops, library), name)]
+
+
 def run(name, steps, groups):
     global _device
     given = arguments(name, len(steps))
@@ -596,6 +604,12 @@ def run(name, steps, groups):
         sys.exit(2)
     for library in given.op_library:
         torch.ops.load_library(library)
+    missing = {operator for step in steps
+               for operator in missing_operators(inspect.getsource(sys.modules[step.__module__]))}
+    if missing:
+        print(f"bench: this PyTorch has no operator {', '.join(sorted(missing))}: give the library that has it, "
+              "--op-library LIB.so", file=sys.stderr)
+        sys.exit(2)
     _device = torch.device(given.device)
     if given.threads:
         torch.set_num_threads(given.threads)

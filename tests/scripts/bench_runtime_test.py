@@ -26,6 +26,11 @@ class BenchRuntimeTest(unittest.TestCase):
             make.vary(variant)
             self.assertGreaterEqual(int(whole[4:].min()), 5000)
 
+    def test_operators_of_libraries_that_are_not_loaded_are_named(self):
+        step = "a = ops.aten.mul.Tensor(t.x, 2)\nb = ops.nobody.knows.default(a)\nc = ops.nobody.knows.out(a)\n"
+        self.assertEqual(bench.missing_operators(step), ["nobody::knows"])
+        self.assertEqual(bench.missing_operators("ops.aten.mul.Tensor(t.x, 2)"), [])
+
     def test_zeros_without_memory_have_a_checksum(self):
         self.assertEqual(bench.checksum(torch._efficientzerotensor((2, 3))),
                          bench.checksum(torch.zeros(2, 3)))
