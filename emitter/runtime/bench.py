@@ -353,7 +353,9 @@ def checksum(tensor):
         return "opaque"
     if tensor._is_zerotensor():  # without memory
         tensor = torch.zeros_like(tensor)
-    data = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    rows = tensor.detach().resolve_conj().resolve_neg().cpu().flatten()
+    # A copy has a stride of 1, of a single element too.
+    data = rows.clone(memory_format=torch.contiguous_format).view(torch.uint8).numpy().tobytes()
     total = mix_one(len(data) + GOLDEN)
     words = np.frombuffer(data + b"\0" * (-len(data) % 8), dtype="<u8")
     for word in words.tolist():

@@ -35,6 +35,9 @@ class BenchRuntimeTest(unittest.TestCase):
         self.assertEqual(bench.checksum(values.conj()),
                          bench.checksum(torch.tensor([1 - 2j, 3 + 4j])))
 
+    def test_a_single_element_may_have_any_stride(self):
+        self.assertEqual(bench.checksum(torch.ones(()).expand(1)), bench.checksum(torch.ones(1)))
+
 
 if __name__ == "__main__":
     unittest.main()
