@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What emitted Python projects make tensors with."""
 
 import sys

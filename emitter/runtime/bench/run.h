@@ -266,8 +266,8 @@ class Runner {
       bool healthy = true;
       {
         const auto look = [&healthy](const std::string& name, const std::vector<Tensor>& results) {
-          for (const Tensor& result : results) {
-            healthy = healthy && (gives_fresh_memory(name) || is_healthy(result));
+          for (std::size_t i = 0; i < results.size(); ++i) {
+            healthy = healthy && (gives_fresh_memory(name, i) || is_healthy(results[i]));
           }
         };
         const Observer<decltype(look)> observer(look);

@@ -152,6 +152,54 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   return rows;
 }
 
+/// What `read` makes of the fields of a platform file that is not newer than this program.
+template <typename Read>
+auto with_root(std::string_view text, const std::string& file, Read&& read) {
+  const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  const JsonField root(document, source);
+  const auto writer = root.find("tool_version");
+  et_schema::check_format(root, {"platform", kFormat, kPlatformVersion}, file,
+                          writer ? writer->as_text() : std::string());
+  return read(root, document);
+}
+
+void refuse_older(const JsonField& root, const std::string& file) {
+  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
+    throw et_schema::bad_input(
+        "the platform is of an older format, whose models mean something else",
+        {.file = file,
+         .field = "version",
+         .expected = fmt::format("version {}", kPlatformVersion),
+         .got = fmt::format("version {}", version.as_int()),
+         .hint = "fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json"});
+  }
+}
+
+PlatformContent read_content(const JsonField& root, const nlohmann::json& document) {
+  PlatformContent content;
+  for (const JsonField& card : root.at("operators").at("cards").items()) {
+    content.cards.push_back(read_card(card));
+  }
+  content.rows = read_rows(root.at("rows"));
+  for (const auto& [name, value] : root.at("sections").members()) {
+    content.sections[name] = document.at("sections").at(name).dump();
+  }
+  return content;
+}
+
+void add(PlatformContent&& more, PlatformContent& content) {
+  std::ranges::move(more.rows, std::back_inserter(content.rows));
+  for (Card& card : more.cards) {
+    if (std::ranges::find(content.cards, card.name, &Card::name) == content.cards.end()) {
+      content.cards.push_back(std::move(card));
+    }
+  }
+  for (auto& [name, section] : more.sections) {
+    content.sections[name] = std::move(section);
+  }
+}
+
 /// By its first line; a folder is none.
 bool is_platform_file(const std::string& path) {
   constexpr std::size_t kFirstLine = 100;
@@ -189,31 +237,18 @@ std::string to_json(const Platform& platform) {
 }
 
 Platform parse_platform(std::string_view text, const std::string& file) {
-  const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
-  const nlohmann::json document = et_schema::parse_json(text, source);
-  const JsonField root(document, source);
-  const auto writer = root.find("tool_version");
-  et_schema::check_format(root, {"platform", kFormat, kPlatformVersion}, file,
-                          writer ? writer->as_text() : std::string());
-  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
-    throw et_schema::bad_input(
-        "the platform is of an older format, whose models mean something else",
-        {.file = file,
-         .field = "version",
-         .expected = fmt::format("version {}", kPlatformVersion),
-         .got = fmt::format("version {}", version.as_int()),
-         .hint = kHint});
-  }
-  Platform platform;
-  platform.operators = read_operator_models(root.at("operators"));
-  if (const auto energy = root.find("energy")) {
-    platform.energy = read_energy(*energy);
-  }
-  platform.rows = read_rows(root.at("rows"));
-  for (const auto& [name, value] : root.at("sections").members()) {
-    platform.sections[name] = document.at("sections").at(name).dump();
-  }
-  return platform;
+  return with_root(text, file, [&](const JsonField& root, const nlohmann::json& document) {
+    refuse_older(root, file);
+    PlatformContent content = read_content(root, document);
+    Platform platform;
+    platform.operators = read_operator_models(root.at("operators"));
+    if (const auto energy = root.find("energy")) {
+      platform.energy = read_energy(*energy);
+    }
+    platform.rows = std::move(content.rows);
+    platform.sections = std::move(content.sections);
+    return platform;
+  });
 }
 
 Platform read_platform(const std::string& path) {
@@ -242,16 +277,13 @@ std::vector<std::string> take_platform_files(const std::vector<std::string>& pat
       others.push_back(path);
       continue;
     }
-    Platform platform = read_platform(path);
-    std::ranges::move(platform.rows, std::back_inserter(content.rows));
-    for (const Card& card : platform.operators.cards()) {
-      if (std::ranges::find(content.cards, card.name, &Card::name) == content.cards.end()) {
-        content.cards.push_back(card);
-      }
-    }
-    for (auto& [name, section] : platform.sections) {
-      content.sections[name] = std::move(section);
-    }
+    et_schema::read_input_files(
+        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+          with_root(file.data, file.name,
+                    [&](const JsonField& root, const nlohmann::json& document) {
+                      add(read_content(root, document), content);
+                    });
+        });
   }
   return others;
 }

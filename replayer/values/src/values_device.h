@@ -18,7 +18,8 @@ namespace understudy::replayer {
                                   at::Generator generator);
 
 /// scan() by the tensor's device, of dtypes whose bits an integer of the same width holds; one
-/// small copy to the host. Takes memory for 2^24 elements of it. Another dtype: nothing.
+/// small copy to the host; subnormal numbers of any dtype count. Takes memory for 2^24 elements of
+/// it. Another dtype: nothing.
 [[nodiscard]] std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor);
 
 }  // namespace understudy::replayer

@@ -67,7 +67,7 @@ TEST(PlatformFile, OfAnotherVersionIsRefused) {
   EXPECT_EQ(
       refusal(R"({"format":"understudy-platform","version":99})"),
       "the platform is of a newer format than this program reads\n  file:     "
-      "p.platform.json\n  field:    version\n  expected: version 2 or older, which Understudy "
+      "p.platform.json\n  field:    version\n  expected: version 3 or older, which Understudy "
       "0.1.0 reads\n  got:      version 99, written by Understudy of an unknown version\n  "
       "hint:     use that version of Understudy or a newer one, or make the platform again "
       "with this one");
@@ -111,13 +111,13 @@ TEST(Energy, WithoutTheCounterThereIsNone) {
 }
 
 TEST(PlatformFile, OfAnOlderVersionIsRefused) {
-  EXPECT_EQ(refusal(R"({"format":"understudy-platform","version":1})"),
+  EXPECT_EQ(refusal(R"({"format":"understudy-platform","version":2})"),
             "the platform is of an older format, whose models mean something else\n"
             "  file:     p.platform.json\n"
             "  field:    version\n"
-            "  expected: version 2\n"
-            "  got:      version 1\n"
-            "  hint:     make the file again with `calibrate`");
+            "  expected: version 3\n"
+            "  got:      version 2\n"
+            "  hint:     fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json");
 }
 
 TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
@@ -130,7 +130,7 @@ TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
       << refusal(nan);
   EXPECT_NE(refusal(text.substr(0, text.size() / 2)).find("the platform cannot be read"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"format":"understudy-platform","version":2})").find("operators"),
+  EXPECT_NE(refusal(R"({"format":"understudy-platform","version":3})").find("operators"),
             std::string::npos);
 }
 

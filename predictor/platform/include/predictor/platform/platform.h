@@ -13,7 +13,7 @@
 namespace understudy::predictor {
 
 /// Version of the platform file; docs/formats.md, "platform.json".
-inline constexpr int kPlatformVersion = 2;
+inline constexpr int kPlatformVersion = 3;
 
 /// What is known of the devices that work could run on: specifications, everything measured, the
 /// models fitted to it. One of the file's sections is this room's; `sections` are those of others.
@@ -39,8 +39,8 @@ struct PlatformContent {
   std::vector<Card> cards;                      ///< described ones, each name once
   std::map<std::string, std::string> sections;  ///< of several the last one's
 };
-/// Adds what those of the paths hold that are platform files, and returns the others. Throws what
-/// read_platform() throws.
+/// Adds what those of the paths hold that are platform files, of older versions too, and returns
+/// the others. Throws Error (bad input) as read_platform() does.
 [[nodiscard]] std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
                                                            PlatformContent& content);
 
