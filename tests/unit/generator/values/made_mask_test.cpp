@@ -13,9 +13,9 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::ValueRuleKind;
 
-constexpr const char* kSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
+constexpr const char* kMaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
 
-void embed(TraceBuilder& builder, const TestValue& indices) {
+void look_up(TraceBuilder& builder, const TestValue& indices) {
   builder.add(2, "aten::embedding",
               "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
               "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
@@ -25,13 +25,13 @@ void embed(TraceBuilder& builder, const TestValue& indices) {
 
 /// As an adaptive softmax has it: the classes of a cluster, counted from its first one.
 void select_a_cluster(TraceBuilder& builder, const std::string& arithmetic) {
-  builder.add(2, "aten::masked_select", kSelect,
+  builder.add(2, "aten::masked_select", kMaskedSelect,
               {tensor(10, 11, {9}, "long int"), tensor(12, 13, {9}, "bool")},
               {tensor(14, 15, {6}, "long int")});
   builder.add(2, "aten::" + arithmetic,
               "aten::" + arithmetic + ".Scalar(Tensor self, Scalar other) -> Tensor",
               {tensor(14, 15, {6}, "long int"), integer(100)}, {tensor(16, 17, {6}, "long int")});
-  embed(builder, tensor(16, 17, {6}, "long int"));
+  look_up(builder, tensor(16, 17, {6}, "long int"));
 }
 
 TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
@@ -49,10 +49,10 @@ TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
 
 TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
   TraceBuilder builder;
-  builder.add(2, "aten::masked_select", kSelect,
+  builder.add(2, "aten::masked_select", kMaskedSelect,
               {tensor(10, 11, {9}, "long int"), tensor(12, 13, {9}, "bool")},
               {tensor(14, 15, {6}, "long int")});
-  embed(builder, tensor(14, 15, {6}, "long int"));
+  look_up(builder, tensor(14, 15, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_FALSE(
@@ -70,7 +70,7 @@ TEST(MadeMasks, IndicesComputedOfWhatIsAllThereAreNotPinned) {
   TraceBuilder builder;
   builder.add(2, "aten::sub", "aten::sub.Scalar(Tensor self, Scalar other) -> Tensor",
               {tensor(14, 15, {6}, "long int"), integer(100)}, {tensor(16, 17, {6}, "long int")});
-  embed(builder, tensor(16, 17, {6}, "long int"));
+  look_up(builder, tensor(16, 17, {6}, "long int"));
   EXPECT_FALSE(builder.program().instructions[0].pinned);
 }
 
@@ -87,7 +87,7 @@ TEST(MadeMasks, MemoryThatMadeMasksWriteIsPinned) {
       "-> Tensor(a!)",
       {tensor(10, 11, {6}, "long int"), integer(0), tensor(16, 15, {2}, "long int"), integer(7)},
       {tensor(10, 11, {6}, "long int")});
-  embed(builder, tensor(10, 11, {6}, "long int"));
+  look_up(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_FALSE(program.instructions[1].pinned);
@@ -101,7 +101,7 @@ TEST(MadeMasks, WhatIsCopiedIntoIndicesFitsToo) {
               {tensor(10, 11, {6}, "long int"), integer(0), tensor(12, 13, {2}, "long int"),
                tensor(14, 15, {2}, "long int")},
               {tensor(10, 11, {6}, "long int")});
-  embed(builder, tensor(10, 11, {6}, "long int"));
+  look_up(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   const Slot& source =
       program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[3].value).id];
