@@ -43,24 +43,12 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   return cards;
 }
 
-/// What is specified now goes before what a platform file holds of the same card.
-std::vector<predictor::Card> with_known_cards(std::vector<predictor::Card> cards,
-                                              const std::vector<predictor::Card>& known) {
-  for (const predictor::Card& card : known) {
-    if (std::ranges::find(cards, card.name, &predictor::Card::name) == cards.end()) {
-      cards.push_back(card);
-    }
-  }
-  return cards;
-}
-
 predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
   predictor::PlatformContent known;
+  known.cards = read_specs(arguments.specs);  // before what a platform file holds of the same card
   const std::vector<std::string> measurements =
       predictor::take_platform_files(arguments.inputs, known);
-  const std::vector<predictor::Card> cards =
-      with_known_cards(read_specs(arguments.specs), known.cards);
   predictor::SectionRows sections;
   const std::vector<std::string> operators = predictor::take_section_files(measurements, sections);
   predictor::RowsRead read;
@@ -82,8 +70,8 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
     progress.show({.phase = phase, .done = done, .total = total});
   };
   predictor::Platform platform;
-  platform.operators = predictor::fit_operator_models(read.calls, cards, options);
-  platform.energy = predictor::fit_energy(read.calls, cards, options);
+  platform.operators = predictor::fit_operator_models(read.calls, known.cards, options);
+  platform.energy = predictor::fit_energy(read.calls, known.cards, options);
   platform.rows = std::move(read.calls);
   predictor::FittedSections fitted = predictor::fit_sections(sections);
   platform.sections = std::move(fitted.json);

@@ -59,9 +59,7 @@ std::vector<bool> find_selected(const et_schema::Program& program) {
   for (const Instruction& instruction : program.instructions) {
     bool is_selected = false;
     et_schema::for_each_slot(instruction.args, [&](SlotId id) {
-      const et_schema::Slot& slot = program.slots[id];
-      is_selected |= (slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
-                     (selected[slot.storage] && et_schema::is_integral(slot.dtype));
+      is_selected |= follows_made_mask(program.slots[id], selected);
     });
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       const et_schema::Slot& slot = program.slots[id];
@@ -70,6 +68,11 @@ std::vector<bool> find_selected(const et_schema::Program& program) {
     });
   }
   return selected;
+}
+
+bool follows_made_mask(const et_schema::Slot& slot, const std::vector<bool>& selected) {
+  return (slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
+         (selected[slot.storage] && et_schema::is_integral(slot.dtype));
 }
 
 }  // namespace understudy::generator

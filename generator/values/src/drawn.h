@@ -24,4 +24,8 @@ namespace understudy::generator {
 /// say), the made one selects any.
 [[nodiscard]] std::vector<bool> find_selected(const et_schema::Program& program);
 
+/// Whether a tensor is a made mask, or by `selected` integers that follow from one.
+[[nodiscard]] bool follows_made_mask(const et_schema::Slot& slot,
+                                     const std::vector<bool>& selected);
+
 }  // namespace understudy::generator

@@ -117,9 +117,7 @@ class Uses {
     bool by_made_mask = false;
     et_schema::for_each_slot(instruction.args, [&](SlotId id) {
       const et_schema::Slot& slot = program_.slots[id];
-      by_made_mask |= slot.storage != written &&
-                      ((slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
-                       (selected_[slot.storage] && et_schema::is_integral(slot.dtype)));
+      by_made_mask |= slot.storage != written && follows_made_mask(slot, selected_);
     });
     return by_made_mask && writes_named_elements(without_overload(instruction.name));
   }

@@ -200,19 +200,40 @@ void add(PlatformContent&& more, PlatformContent& content) {
   }
 }
 
-/// By its first line; a folder is none.
-bool is_platform_file(const std::string& path) {
+/// By its first line.
+bool is_platform(std::string_view text) {
   constexpr std::size_t kFirstLine = 100;
+  return text.substr(0, kFirstLine).find(fmt::format("\"{}\"", kFormat)) != std::string_view::npos;
+}
+
+/// What a file holds that is a platform, or an archive of them; null of others and of folders.
+std::optional<PlatformContent> content_of(const std::string& path) {
   std::error_code ignored;
-  bool found = false;
-  if (!std::filesystem::is_directory(path, ignored)) {
-    et_schema::read_input_files(
-        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-          const std::string_view begin = std::string_view(file.data).substr(0, kFirstLine);
-          found = found || begin.find(fmt::format("\"{}\"", kFormat)) != std::string_view::npos;
-        });
+  if (std::filesystem::is_directory(path, ignored)) {
+    return std::nullopt;
   }
-  return found;
+  std::optional<PlatformContent> content;
+  std::string other;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    if (!is_platform(file.data)) {
+      other = file.name;
+      return;
+    }
+    with_root(file.data, file.name, [&](const JsonField& root, const nlohmann::json& document) {
+      if (!content) {
+        content.emplace();
+      }
+      add(read_content(root, document), *content);
+    });
+  });
+  if (content && !other.empty()) {
+    throw et_schema::bad_input("the platform cannot be read",
+                               {.file = other,
+                                .expected = "a platform file",
+                                .got = "another file in an archive of them",
+                                .hint = kHint});
+  }
+  return content;
 }
 
 }  // namespace
@@ -273,17 +294,11 @@ std::vector<std::string> take_platform_files(const std::vector<std::string>& pat
                                              PlatformContent& content) {
   std::vector<std::string> others;
   for (const std::string& path : paths) {
-    if (!is_platform_file(path)) {
+    if (std::optional<PlatformContent> found = content_of(path)) {
+      add(*std::move(found), content);
+    } else {
       others.push_back(path);
-      continue;
     }
-    et_schema::read_input_files(
-        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-          with_root(file.data, file.name,
-                    [&](const JsonField& root, const nlohmann::json& document) {
-                      add(read_content(root, document), content);
-                    });
-        });
   }
   return others;
 }
