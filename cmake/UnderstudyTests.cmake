@@ -2,6 +2,11 @@
 
 find_package(GTest REQUIRED)
 
+# For programs whose sources are compiled a dozen at a time: of those -Wshadow tells what one hides of another's, and
+# g++ 12 inlines more, where it sees reads of variants' empty members that are none.
+add_library(understudy_together INTERFACE)
+target_compile_options(understudy_together INTERFACE -Wno-shadow -Wno-maybe-uninitialized)
+
 # Programs that do nothing else, with both cores taken by neighbours, need a tenth of it.
 set(UNDERSTUDY_TEST_TIMEOUT_S 600)
 
@@ -11,13 +16,14 @@ function(understudy_see_inside target visibility library)
   target_include_directories(${target} ${visibility} ${folders})
 endfunction()
 
-# understudy_test(NAME SOURCES c… [LIBS target…] [INCLUDES dir…] [ROOMS library] [SHARDS SUITE=N…])
+# understudy_test(NAME [ALONE] SOURCES c… [LIBS target…] [INCLUDES dir…] [ROOMS library] [SHARDS SUITE=N…])
 # A GoogleTest program; each suite in it becomes a test of CTest, NAME.SUITE, which runs in a process of
 # its own (loading LibTorch takes a second: a process a test would be most of the time). Suites that
 # take long are split in N parts. A program without a test does not build. The samples' folder and the
-# programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN.
+# programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN. Most of a test's compile time is headers:
+# with UNDERSTUDY_TESTS_TOGETHER a dozen sources share them, unless ALONE says that they share names.
 function(understudy_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ROOMS" "SOURCES;LIBS;INCLUDES;SHARDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "ROOMS" "SOURCES;LIBS;INCLUDES;SHARDS")
   add_executable(${name} ${arg_SOURCES})
   if(arg_ROOMS)
     understudy_see_inside(${name} PRIVATE ${arg_ROOMS})
@@ -25,6 +31,10 @@ function(understudy_test name)
   target_link_libraries(${name} PRIVATE understudy_options ${arg_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE
     "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
+  if(UNDERSTUDY_TESTS_TOGETHER AND NOT arg_ALONE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_link_libraries(${name} PRIVATE understudy_together)
+  endif()
   target_compile_definitions(${name} PRIVATE
     UNDERSTUDY_SAMPLES="${PROJECT_SOURCE_DIR}/fleet_samples"
     UNDERSTUDY_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

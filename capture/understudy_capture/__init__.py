@@ -20,8 +20,8 @@ import importlib
 
 _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder",
           "CaptureFailed": "output", "IncompleteCapture": "recorder", "capture": "recorder",
-          "capture_step": "recorder", "count_allocations": "recorder",
-          "load_speed_probe": "recorder", "use_nccl_form": "comms"}
+          "capture_step": "recorder", "count_allocations": "native",
+          "load_speed_probe": "native", "use_nccl_form": "comms"}
 __all__ = [*_HOMES, "set_command_capture", "step"]
 
 _of_command = None  # the capture that a command has set up for the script it runs

@@ -88,7 +88,7 @@ def parse_arguments():
 def make_capture(arguments):
     """The capture that step() drives, with what it needs switched on."""
     import torch
-    from . import recorder
+    from . import native, recorder
 
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
@@ -97,7 +97,7 @@ def make_capture(arguments):
         use_nccl_form()
     allocations = None
     if arguments.count_allocations:
-        allocations = recorder.count_allocations(arguments.count_allocations)
+        allocations = native.count_allocations(arguments.count_allocations)
     return recorder.Capture(
         arguments.output, warmup=arguments.warmup, timed=arguments.timed,
         profiled=arguments.profiled, trace=not arguments.no_trace,
@@ -105,7 +105,7 @@ def make_capture(arguments):
         tensor_range=not arguments.no_tensor_range,
         step_marker=not arguments.no_step_marker,
         compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
-        speed_probe=(recorder.load_speed_probe(arguments.speed_probe)
+        speed_probe=(native.load_speed_probe(arguments.speed_probe)
                    if arguments.speed_probe else None),
         stop_when_done=arguments.stop)
 
@@ -139,7 +139,7 @@ def say(text):
 def capture_script(arguments, capture):
     """The exit status; the capture is whole, or nothing of it is left."""
     import torch
-    from . import recorder
+    from . import native, recorder
 
     has_gloo_threads = False
     try:

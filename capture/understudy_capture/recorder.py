@@ -13,34 +13,27 @@ docs/capture.md says what is written and what to watch for.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import gzip
 import json
-import os
-import re
 import secrets
-import shutil
 import statistics
 import time
 
 import torch
-from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, record_function
+from torch.profiler import record_function
 
 from . import job, machine
 from .live_tensors import LiveTensors
-from .compiled import REGION, KernelLabels, describe_graphs, graph_modules
+from .compiled import KernelLabels, describe_graphs, graph_modules
 from .host_probe import load_host_probe
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from .records import Records, beside, kineto, synchronize
 from .summary import summarize
 
 CAPTURE_VERSION = 1
-LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
-HEADER_BYTES = 4096  # of a trace: before its nodes
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
-TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
 class IncompleteCapture(CaptureFailed):
@@ -88,7 +81,6 @@ class Capture:
         self.tensor_range = tensor_range
         self.step_marker = step_marker
         self.compiled_sources = compiled_sources
-        self._regions = {}  # "kineto_only", "et" → compiled regions a step
         self.stop_when_done = stop_when_done
         self._allocations = allocations
         self._peak_tensor_bytes = None
@@ -105,8 +97,6 @@ class Capture:
                                 "let a process count its own")
         if self._counting:
             self._phases += ["faults"] * FAULT_STEPS
-        self._nodes = 0  # of the trace
-        self._mark = None  # what its header tells it by
         self._index = None  # None: the first step has not begun
         self._times = {phase: [] for phase in self._phases}
         self._kernel_settings = {}
@@ -117,9 +107,7 @@ class Capture:
         self._probe = None  # made with the first step
         self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
-        self._targets = []  # files packed so far
-        self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
-        self._exports = []  # of profiles that are over; writing one changes later steps' heap
+        self._records = Records(self._output)
         self._open = contextlib.ExitStack()  # what the current step has switched on by itself
 
     @property
@@ -171,7 +159,7 @@ class Capture:
         self._index += 1
         if self.done or self._phases[self._index] != phase:
             with self._failing():
-                self._profile.close()
+                self._records.end()
         if self.done:
             self._finish()
             if self.stop_when_done:
@@ -199,8 +187,8 @@ class Capture:
         """The loop has ended in the steps that count faults: all else is there."""
         with self._failing():
             self._open.close()
-            self._profile.close()
-        self._exports.pop()
+            self._records.end()
+        self._records.forget_last_profile()
         self._faults["faults"] = []
         self.notices.append(f"page faults were not counted: the loop ended before the {FAULT_STEPS} "
                             "steps for it")
@@ -221,11 +209,11 @@ class Capture:
             self._peak_rss = machine.peak_rss()  # before the profilers add their own
         is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
-            self._open.enter_context(_kineto())
+            self._open.enter_context(kineto())
         elif phase == "kineto_only" and is_first:
-            self._enter_profile("kineto_only", None)
+            self._records.begin_profile("kineto_only", steps=self._phases.count(phase))
         elif phase == "faults" and is_first:
-            self._enter_profile("faults", None, self._counting)
+            self._records.begin_profile("faults", config=self._counting)
         elif phase == "indices":
             if graph_modules() and not IndexRecorder.spares_compiled_code():
                 self.notices.append("no index values are recorded: with this torch, looking at them "
@@ -233,7 +221,7 @@ class Capture:
             else:
                 self._enter_index_recorder()
         elif phase == "et":
-            self._enter_profile("kineto", self._enter_observer())
+            self._records.begin_trace(self.tensor_range)
         if phase not in ("warmup", "timed"):
             self._open.enter_context(self._autocast)
         self._kernel_settings = kernel_settings()
@@ -245,7 +233,7 @@ class Capture:
             self._open.enter_context(KernelLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
-            self._open.callback(_synchronize)  # device work of the step belongs to its marker
+            self._open.callback(synchronize)  # device work of the step belongs to its marker
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         if self._allocations is not None:
             self._allocations.understudy_reset_peak()
@@ -255,8 +243,8 @@ class Capture:
 
     def _enter_index_recorder(self):
         """Closing writes what the step's index values are like, where it had any."""
-        target = self._path("indices")
-        raw = _beside(target, ".raw")
+        target = self._records.path("indices")
+        raw = beside(target, ".raw")
         recorder = IndexRecorder()
         live_tensors = LiveTensors()
 
@@ -278,74 +266,10 @@ class Capture:
                 self.notices.append(f"{document['left_out']} uses of index values were left out")
             if any(document[kind] for kind in ("uses", "zeros", "sparse")):
                 raw.write_text(json.dumps(document), encoding="utf-8")
-                self._keep(raw, target)
+                self._records.keep(raw, target)
 
         self._open.callback(write)
         self._open.enter_context(recorder)
-
-    def _enter_observer(self):
-        """Registers the observer; closing writes the trace, after the profile has stopped it."""
-        target = self._path("et")
-        raw = _beside(target, ".raw")
-        observer = ExecutionTraceObserver()
-        with _environment(TENSOR_RANGE_SWITCH, "1" if self.tensor_range else None):
-            observer.register_callback(str(raw))
-        self._profile.callback(self._keep, raw, target)
-        self._profile.callback(self._count_nodes, raw)
-        self._profile.callback(observer.unregister_callback)
-        return observer
-
-    def _enter_profile(self, kind, observer, config=None):
-        target = self._path(kind)
-        raw = _beside(target, ".raw")
-        profiler = _kineto(observer, config)
-
-        def export():
-            profiler.export_chrome_trace(str(raw))
-            # The profiler writes down where it was told to write: a path of this machine.
-            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
-            text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', text)
-            raw.write_text(text, encoding="utf-8", errors="surrogateescape")
-            if observer is not None:
-                self._check_observed(text.count('"Record function id"'))
-            if kind == "kineto_only":
-                self._regions[kind] = text.count(f'"name": "{REGION}') // len(self._times[kind])
-            self._keep(raw, target)
-
-        self._profile.callback(self._exports.append, export)
-        self._profile.enter_context(profiler)
-        self._profile.callback(_synchronize)
-
-    def _path(self, kind):
-        return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
-
-    def _keep(self, raw, target):
-        """Packs what a profiler wrote."""
-        if not raw.exists():
-            raise RuntimeError(f"{target.name}: the profiler wrote no file; "
-                               "is another execution trace observer active in this process?")
-        # No name and no time in the gzip header: equal content gives equal bytes.
-        with open(raw, "rb") as source, open(target, "wb") as sink, \
-                gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
-            shutil.copyfileobj(source, zipped)
-        raw.unlink()
-        self._targets.append(target)
-
-    def _count_nodes(self, raw):
-        if raw.exists():
-            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
-            self._nodes = text.count('"name": "rf_id"')
-            header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', text[:HEADER_BYTES])
-            self._mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
-            self._regions["et"] = text.count(f'"name": "{REGION}')
-
-    def _check_observed(self, events):
-        """An observer that meets an error says so on stderr, and loses what follows."""
-        if self._nodes < LEAST_OBSERVED * events:
-            raise RuntimeError(
-                f"the execution trace has {self._nodes} nodes of a step of {events} events: its "
-                "observer met an error, see above; if that is about a minimum or an item, capture "
-                "with tensor_range=False (--no-tensor-range)")
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""
@@ -353,7 +277,7 @@ class Capture:
             return
         with contextlib.suppress(Exception):
             self._open.close()
-            self._profile.close()
+            self._records.end()
         self._output.discard()
         self._over = True
 
@@ -370,7 +294,7 @@ class Capture:
             raise self._failure from (problem if self._failure is not problem else None)
 
     def _clock(self):
-        _synchronize()
+        synchronize()
         return time.perf_counter_ns()
 
     def _finish(self):
@@ -393,12 +317,11 @@ class Capture:
         """What rank 0 has to know; a failure is told, so that no rank waits for this one."""
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
-            for export in self._exports:
-                export()
+            self._records.write_profiles()
             if graph_modules():
                 self._finish_compiled()
             report["description"] = self._describe_rank()
-            report["bytes"] = {path.name: path.stat().st_size for path in self._targets}
+            report["bytes"] = {path.name: path.stat().st_size for path in self._records.targets}
         except Exception as problem:
             report["failure"] = str(problem) or type(problem).__name__
         return report
@@ -416,14 +339,14 @@ class Capture:
     def _describe_rank(self):
         return {
             "rank": job.rank(),
-            "files": sorted(target.name for target in self._targets),
-            "trace": self._mark,
+            "files": sorted(target.name for target in self._records.targets),
+            "trace": self._records.mark,
             "step_ns": self._times.get("timed", []),
             "warmup_step_ns": self._times.get("warmup", []),
             "kineto_only_step_ns": _median(self._times.get("kineto_only")),
             "kineto_only_steps_ns": self._times.get("kineto_only", []),
             "et_step_ns": (self._times.get("et") or [None])[0],
-            "observer_ns": observer_cost("et" in self._times) if self._targets else None,
+            "observer_ns": observer_cost("et" in self._times) if self._records.targets else None,
             "cpu_ns_in_timed_steps": self._timed_cpu_ns,
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
@@ -439,7 +362,7 @@ class Capture:
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "untouched_tensor_bytes": self._untouched_bytes,
             "compiled_graphs": len(graph_modules()),
-            "compiled_regions": dict(sorted(self._regions.items())),
+            "compiled_regions": dict(sorted(self._records.regions.items())),
             "process_groups": job.process_groups(),
             "kernel_settings": self._kernel_settings,
             "autocast": sorted(self._autocast.regions),
@@ -462,15 +385,15 @@ class Capture:
 
     def _finish_compiled(self):
         """Keeps what the compiled graphs are made of, and says what became of them."""
-        before, traced = self._regions.get("kineto_only"), self._regions.get("et")
+        before, traced = self._records.regions.get("kineto_only"), self._records.regions.get("et")
         if None not in (before, traced) and before != traced:
             self.notices.append(f"the profiled steps have {before} compiled regions each and the traced "
                               f"one {traced}: not the same work, generate will not take it as such")
         if self.compiled_sources and "et" in self._times:
-            target = self._path("compiled")
-            raw = _beside(target, ".raw")
+            target = self._records.path("compiled")
+            raw = beside(target, ".raw")
             raw.write_text(json.dumps(describe_graphs(job.rank())), encoding="utf-8")
-            self._keep(raw, target)
+            self._records.keep(raw, target)
 
 
 def capture(out_dir, **options):
@@ -487,62 +410,5 @@ def capture_step(step_fn, out_dir, **options):
     return c
 
 
-def count_allocations(library):
-    """Counts the bytes of live tensors from here on, with the replay's own allocator.
-
-    library: libunderstudy_allocations.so, built against the torch that runs here. To be called
-    before the first tensor is made; tensors that are older do not count.
-    """
-    native = ctypes.CDLL(str(library))
-    native.understudy_peak_bytes.restype = ctypes.c_uint64
-    native.understudy_count_allocations()
-    return native
-
-
-def load_speed_probe(library):
-    """Times a fixed piece of work in ms, as the replay does: a function without arguments.
-
-    library: libunderstudy_speed_probe.so, built against the torch that runs here.
-    """
-    native = ctypes.CDLL(str(library))
-    native.understudy_speed_probe_ms.restype = ctypes.c_double
-    return native.understudy_speed_probe_ms
-
-
-def _kineto(observer=None, config=None):
-    activities = [ProfilerActivity.CPU]
-    if torch.cuda.is_available():
-        activities.append(ProfilerActivity.CUDA)
-    # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
-    # Kernels of compiled graphs tell their arguments only where the profiler asks for shapes.
-    return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
-                   profile_memory=observer is not None,
-                   record_shapes=observer is not None and bool(graph_modules()),
-                   experimental_config=config)
-
-
-def _beside(target, suffix):
-    return target.with_name("." + target.name + suffix)
-
-
-@contextlib.contextmanager
-def _environment(name, value):
-    """Sets (or, with None, unsets) an environment variable for a while."""
-    before = os.environ.pop(name, None)
-    if value is not None:
-        os.environ[name] = value
-    try:
-        yield
-    finally:
-        os.environ.pop(name, None)
-        if before is not None:
-            os.environ[name] = before
-
-
 def _median(times):
     return int(statistics.median(times)) if times else None
-
-
-def _synchronize():
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()

@@ -23,8 +23,7 @@ using emitter::Project;
 /// A new folder, an empty one, or one that an earlier project lies in.
 void refuse_folder(const fs::path& folder) {
   const bool is_there = fs::exists(folder);
-  const bool is_ours = fs::exists(folder / "README.md") &&
-                       (fs::exists(folder / "bench") || fs::exists(folder / "bench.py"));
+  const bool is_ours = fs::exists(folder / "README.md") && fs::exists(folder / "bench");
   if (is_there && (!fs::is_directory(folder) || (!fs::is_empty(folder) && !is_ours))) {
     throw et_schema::usage_error(
         "the project cannot be written there",

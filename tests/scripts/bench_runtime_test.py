@@ -8,11 +8,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emitter" / "runtime"))
 import bench  # noqa: E402
+from bench.observe import checksum  # noqa: E402
+from bench.run import missing_operators  # noqa: E402
+from bench.tensors import Maker  # noqa: E402
 
 
 class BenchRuntimeTest(unittest.TestCase):
     def test_parts_keep_their_rules_where_draws_take_turns(self):
-        make = bench.Maker(0)
+        make = Maker(0)
         whole = make.tensor(1, torch.int64, [8], rule=bench.integers(0, 1000))
         make.view(2, whole, torch.int64, [4], rule=bench.integers(5000, 6000), offset=4)
         make.varies([whole])
@@ -27,20 +30,20 @@ class BenchRuntimeTest(unittest.TestCase):
 
     def test_operators_of_libraries_that_are_not_loaded_are_named(self):
         step = "a = ops.aten.mul.Tensor(t.x, 2)\nb = ops.nobody.knows.default(a)\nc = ops.nobody.knows.out(a)\n"
-        self.assertEqual(bench.missing_operators(step), ["nobody::knows"])
-        self.assertEqual(bench.missing_operators("ops.aten.mul.Tensor(t.x, 2)"), [])
+        self.assertEqual(missing_operators(step), ["nobody::knows"])
+        self.assertEqual(missing_operators("ops.aten.mul.Tensor(t.x, 2)"), [])
 
     def test_zeros_without_memory_have_a_checksum(self):
-        self.assertEqual(bench.checksum(torch._efficientzerotensor((2, 3))),
-                         bench.checksum(torch.zeros(2, 3)))
+        self.assertEqual(checksum(torch._efficientzerotensor((2, 3))),
+                         checksum(torch.zeros(2, 3)))
 
     def test_views_that_conjugate_have_the_checksum_of_what_they_show(self):
         values = torch.tensor([1 + 2j, 3 - 4j])
-        self.assertEqual(bench.checksum(values.conj()),
-                         bench.checksum(torch.tensor([1 - 2j, 3 + 4j])))
+        self.assertEqual(checksum(values.conj()),
+                         checksum(torch.tensor([1 - 2j, 3 + 4j])))
 
     def test_a_single_element_may_have_any_stride(self):
-        self.assertEqual(bench.checksum(torch.ones(()).expand(1)), bench.checksum(torch.ones(1)))
+        self.assertEqual(checksum(torch.ones(()).expand(1)), checksum(torch.ones(1)))
 
 
 if __name__ == "__main__":

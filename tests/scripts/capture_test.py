@@ -11,7 +11,7 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy_capture import recorder as capture  # noqa: E402
+from understudy_capture import recorder as capture, records  # noqa: E402
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
@@ -157,12 +157,12 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual((len(ids), len(marks)), (2, 2))
 
     def test_an_observer_that_stopped_is_told(self):
-        recorder = capture.Capture(self.folder)
-        recorder._nodes = 12
+        files = records.Records(None)
+        files.nodes = 12
         with self.assertRaises(RuntimeError) as caught:
-            recorder._check_observed(events=3000)
+            files.check_observed(events=3000)
         self.assertIn("12 nodes of a step of 3000 events", str(caught.exception))
-        recorder._check_observed(events=13)
+        files.check_observed(events=13)
 
 
 if __name__ == "__main__":

@@ -229,8 +229,8 @@ class CommandTest(unittest.TestCase):
         """In the middle of the loop, and at the very end, where the others are whole already."""
         middle = '\n    if number == 3 and dist.get_rank() == 1:\n        raise ValueError("no data")'
         at_end = ('\n    if number == 0 and dist.get_rank() == 1:\n'
-                  '        from understudy_capture import recorder\n'
-                  '        recorder.LEAST_OBSERVED = 1e9')
+                  '        from understudy_capture import records\n'
+                  '        records.LEAST_OBSERVED = 1e9')
         for extra, text in ((middle, "ValueError: no data"), (at_end, "capture: rank 1: the "
                                                               "execution trace has")):
             ended = self.ranks(extra=extra)

@@ -99,7 +99,7 @@ class CompiledCaptureTest(unittest.TestCase):
 
     def test_a_trace_of_other_regions_is_told(self):
         running = recorder.Capture(self.folder / "other")
-        running._regions = {"kineto_only": 5, "et": 0}
+        running._records.regions = {"kineto_only": 5, "et": 0}
         running.compiled_sources = False
         running._finish_compiled()
         self.assertEqual(running.notices, [

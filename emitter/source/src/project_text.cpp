@@ -109,10 +109,9 @@ std::string readme_text(const ProjectParts& parts, bool is_python) {
       parts.name, ranks, ranks == 1 ? "" : "s",
       is_python ? "PyTorch" : (parts.communicates ? "LibTorch and MPI" : "LibTorch"), build, run,
       run);
-  text += is_python
-              ? "`main.py` starts it, `step_rank*.py` hold the step, `bench.py` measures it.\n"
-              : "`main.cpp` starts it, `step_rank*.cpp` hold the step, `bench/` makes tensors and "
-                "measures.\n";
+  text += fmt::format(
+      "`main{0}` starts it, `step_rank*{0}` hold the step, `bench/` makes tensors and measures.\n",
+      is_python ? ".py" : ".cpp");
   text += fmt::format("\nMade by understudy {} from {}.\n", et_schema::kToolVersion,
                       fmt::join(distinct(parts.source_of), ", "));
   return text;
@@ -140,7 +139,11 @@ std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
 std::map<std::string, std::string> python_project(const ProjectParts& parts) {
   std::map<std::string, std::string> files;
   files["README.md"] = readme_text(parts, true);
-  files["bench.py"] = std::string(runtime_files().at("bench.py"));
+  for (const auto& [path, text] : runtime_files()) {
+    if (path.ends_with(".py")) {
+      files[path] = std::string(text);
+    }
+  }
   std::string text = "import bench\n";
   for (const std::string& step : distinct(parts.step_of)) {
     text += fmt::format("import {}\n", step);

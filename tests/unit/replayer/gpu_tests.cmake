@@ -4,7 +4,7 @@ target_link_libraries(understudy_fake_nvml PRIVATE understudy_options)
 set_target_properties(understudy_fake_nvml PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 
-understudy_test(gpu_test
+understudy_test(gpu_test ALONE
   SOURCES
     device/device_timing_test.cpp
     device/kernel_settings_test.cpp

@@ -1,5 +1,5 @@
 # Tests of tensor contents, substitutes and op libraries.
-understudy_test(replayer_values_test
+understudy_test(replayer_values_test ALONE
   SOURCES
     values/emitted_tables_test.cpp
     values/emitted_values_test.cpp
@@ -12,7 +12,7 @@ target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE
 # As the projects are compiled: what an observer sees of LibTorch's calls depends on it.
 set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DEFINITIONS NDEBUG)
 
-understudy_test(replayer_substitutes_test
+understudy_test(replayer_substitutes_test ALONE
   SOURCES
     substitute_call.cpp
     substitutes/substitute_attention_test.cpp

@@ -98,7 +98,7 @@ std::vector<Ending> play(const StopLimits& limits, const std::vector<RankPlay>& 
   return endings;
 }
 
-class StopRuleRanks : public testing::TestWithParam<int> {
+class StopRuleRanks : public ::testing::TestWithParam<int> {
  protected:
   [[nodiscard]] std::vector<RankPlay> ranks() const {
     return std::vector<RankPlay>(static_cast<std::size_t>(GetParam()));
@@ -108,7 +108,7 @@ class StopRuleRanks : public testing::TestWithParam<int> {
     return std::vector<Ending>(static_cast<std::size_t>(GetParam()), Ending{iterations, by});
   }
 };
-INSTANTIATE_TEST_SUITE_P(StopRule, StopRuleRanks, testing::Values(1, 2, 3, 4, 8));
+INSTANTIATE_TEST_SUITE_P(StopRule, StopRuleRanks, ::testing::Values(1, 2, 3, 4, 8));
 
 TEST_P(StopRuleRanks, EndAfterAsManyIterations) {
   EXPECT_EQ(play({7, {}, {}}, ranks()), all(7, "iterations"));

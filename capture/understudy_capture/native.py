@@ -1,0 +1,25 @@
+"""Measurements by the replay's own libraries, where they are built against the torch that runs here."""
+
+import ctypes
+
+
+def count_allocations(library):
+    """Counts the bytes of live tensors from here on, with the replay's own allocator.
+
+    library: libunderstudy_allocations.so, built against the torch that runs here. To be called
+    before the first tensor is made; tensors that are older do not count.
+    """
+    native = ctypes.CDLL(str(library))
+    native.understudy_peak_bytes.restype = ctypes.c_uint64
+    native.understudy_count_allocations()
+    return native
+
+
+def load_speed_probe(library):
+    """Times a fixed piece of work in ms, as the replay does: a function without arguments.
+
+    library: libunderstudy_speed_probe.so, built against the torch that runs here.
+    """
+    native = ctypes.CDLL(str(library))
+    native.understudy_speed_probe_ms.restype = ctypes.c_double
+    return native.understudy_speed_probe_ms

@@ -1,0 +1,144 @@
+"""What torch's profiler and its execution trace observer write of a capture's steps, packed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import re
+import shutil
+
+import torch
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+
+from . import job
+from .compiled import REGION, graph_modules
+
+LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
+HEADER_BYTES = 4096  # of a trace: before its nodes
+TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
+
+
+class Records:
+    """The files of one rank: a trace, and a profile of each phase that has one."""
+
+    def __init__(self, output):
+        self._output = output
+        self.targets = []  # files packed so far
+        self.mark = None  # what the trace's header tells it by
+        self.regions = {}  # "kineto_only", "et" → compiled regions a step
+        self.nodes = 0  # of the trace
+        self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
+        self._exports = []  # of profiles that are over; writing one changes later steps' heap
+
+    def path(self, kind):
+        return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
+
+    def keep(self, raw, target):
+        """Packs what a profiler wrote."""
+        if not raw.exists():
+            raise RuntimeError(f"{target.name}: the profiler wrote no file; "
+                               "is another execution trace observer active in this process?")
+        # No name and no time in the gzip header: equal content gives equal bytes.
+        with open(raw, "rb") as source, open(target, "wb") as sink, \
+                gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
+            shutil.copyfileobj(source, zipped)
+        raw.unlink()
+        self.targets.append(target)
+
+    def begin_trace(self, tensor_range):
+        """Registers the observer beside a profile; end() writes the trace, after the profile has
+        stopped it."""
+        target = self.path("et")
+        raw = beside(target, ".raw")
+        observer = ExecutionTraceObserver()
+        with _environment(TENSOR_RANGE_SWITCH, "1" if tensor_range else None):
+            observer.register_callback(str(raw))
+        self._profile.callback(self.keep, raw, target)
+        self._profile.callback(self._count_nodes, raw)
+        self._profile.callback(observer.unregister_callback)
+        self.begin_profile("kineto", observer=observer)
+
+    def begin_profile(self, kind, steps=1, observer=None, config=None):
+        """Profiles from here to end(); write_profiles() writes it."""
+        target = self.path(kind)
+        raw = beside(target, ".raw")
+        profiler = kineto(observer, config)
+
+        def export():
+            profiler.export_chrome_trace(str(raw))
+            # The profiler writes down where it was told to write: a path of this machine.
+            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
+            text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', text)
+            raw.write_text(text, encoding="utf-8", errors="surrogateescape")
+            if observer is not None:
+                self.check_observed(text.count('"Record function id"'))
+            if kind == "kineto_only":
+                self.regions[kind] = text.count(f'"name": "{REGION}') // steps
+            self.keep(raw, target)
+
+        self._profile.callback(self._exports.append, export)
+        self._profile.enter_context(profiler)
+        self._profile.callback(synchronize)
+
+    def end(self):
+        """Ends the profile and the trace of the phase, if it has any."""
+        self._profile.close()
+
+    def forget_last_profile(self):
+        self._exports.pop()
+
+    def write_profiles(self):
+        for export in self._exports:
+            export()
+
+    def _count_nodes(self, raw):
+        if raw.exists():
+            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
+            self.nodes = text.count('"name": "rf_id"')
+            header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', text[:HEADER_BYTES])
+            self.mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
+            self.regions["et"] = text.count(f'"name": "{REGION}')
+
+    def check_observed(self, events):
+        """An observer that meets an error says so on stderr, and loses what follows."""
+        if self.nodes < LEAST_OBSERVED * events:
+            raise RuntimeError(
+                f"the execution trace has {self.nodes} nodes of a step of {events} events: its "
+                "observer met an error, see above; if that is about a minimum or an item, capture "
+                "with tensor_range=False (--no-tensor-range)")
+
+
+def kineto(observer=None, config=None):
+    activities = [ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(ProfilerActivity.CUDA)
+    # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
+    # Kernels of compiled graphs tell their arguments only where the profiler asks for shapes.
+    return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
+                   profile_memory=observer is not None,
+                   record_shapes=observer is not None and bool(graph_modules()),
+                   experimental_config=config)
+
+
+def beside(target, suffix):
+    return target.with_name("." + target.name + suffix)
+
+
+@contextlib.contextmanager
+def _environment(name, value):
+    """Sets (or, with None, unsets) an environment variable for a while."""
+    before = os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
+def synchronize():
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()

@@ -1,0 +1,11 @@
+"""Makes tensors, times a step, writes a report: what every emitted Python benchmark shares."""
+
+from .comms import communicate
+from .run import run
+from .tensors import device, number, relayout, relayout_as, results
+from .values import (arange, bernoulli, constant, dominant, integers, lengths, mask, normal, offsets, reuse, targets,
+                     uniform, zeros)
+
+__all__ = ["arange", "bernoulli", "communicate", "constant", "device", "dominant", "integers", "lengths", "mask",
+           "normal", "number", "offsets", "relayout", "relayout_as", "results", "reuse", "run", "targets", "uniform",
+           "zeros"]

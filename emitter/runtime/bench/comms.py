@@ -1,0 +1,92 @@
+"""Collectives and messages, by torch.distributed."""
+
+import torch
+import torch.distributed as dist
+
+_groups = []
+
+
+def start(device_type, groups, ranks):
+    """Joins the other ranks; groups: the members of each, none for all ranks."""
+    dist.init_process_group("nccl" if device_type == "cuda" else "gloo")
+    _groups.extend(dist.new_group(members or list(range(ranks))) for members in groups)
+
+
+def finish():
+    dist.destroy_process_group()
+
+
+def most(value):
+    """The largest of all ranks' numbers."""
+    tensor = torch.tensor([float(value)], dtype=torch.float64)
+    dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+    return tensor.item()
+
+
+class Work:
+    def __init__(self, handles, copies):
+        self.handles, self.copies = handles, copies
+
+    def wait(self):
+        for handle in self.handles:
+            if handle is not None:
+                handle.wait()
+        for to, copy in self.copies:
+            to.copy_(copy)
+
+
+def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=(), out_splits=(), reduce="sum"):
+    """Starts a collective or a message by torch.distributed."""
+    members = _groups[group]
+    world = dist.get_world_size(members)
+    op = {"sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT,
+          "min": dist.ReduceOp.MIN, "max": dist.ReduceOp.MAX, "band": dist.ReduceOp.BAND,
+          "bor": dist.ReduceOp.BOR, "bxor": dist.ReduceOp.BXOR}[reduce]
+    flat = [t.contiguous() for t in outputs]
+    copies = [(t, f) for t, f in zip(outputs, flat) if f is not t]
+    inputs = [flat[[o is t for o in outputs].index(True)] if any(o is t for o in outputs) else t.contiguous()
+              for t in inputs]
+    handles = []
+    add = handles.append
+    options = {"group": members, "async_op": True}
+    peer = dist.get_global_rank(members, root_or_peer) if kind not in ("Barrier",) else 0
+    if kind in ("AllReduce", "Broadcast", "Reduce"):
+        for i, o in zip(inputs, flat):
+            if i is not o:
+                o.copy_(i)
+            add(dist.all_reduce(o, op=op, **options) if kind == "AllReduce"
+                else dist.broadcast(o, peer, **options) if kind == "Broadcast"
+                else dist.reduce(o, peer, op=op, **options))
+    elif kind == "AllGather":
+        for i, tensor in enumerate(inputs):
+            add(dist.all_gather(flat[i * world:(i + 1) * world], tensor, **options))
+    elif kind == "AllGatherBase":
+        for i, o in zip(inputs, flat):
+            add(dist.all_gather_into_tensor(o, i.clone(), **options))
+    elif kind == "ReduceScatter":
+        for i, o in enumerate(flat):
+            add(dist.reduce_scatter(o, inputs[i * world:(i + 1) * world], op=op, **options))
+    elif kind == "ReduceScatterBase":
+        for i, o in zip(inputs, flat):
+            add(dist.reduce_scatter_tensor(o, i.clone(), op=op, **options))
+    elif kind == "Gather":
+        add(dist.gather(inputs[0], flat or None, dst=peer, **options))
+    elif kind == "Scatter":
+        add(dist.scatter(flat[0], inputs or None, src=peer, **options))
+    elif kind in ("AllToAll", "AllToAllV") and len(inputs) == 1:
+        width = [t[0].numel() if t.dim() and t.shape[0] else 1 for t in (flat[0], inputs[0])]
+        add(dist.all_to_all_single(flat[0], inputs[0], [n // width[0] for n in out_splits] or None,
+                                   [n // width[1] for n in in_splits] or None, **options))
+    elif kind == "AllToAll":
+        add(dist.all_to_all(flat, inputs, **options))
+    elif kind == "Send":
+        for tensor in inputs:
+            add(dist.isend(tensor, peer, members))
+    elif kind == "Recv":
+        for tensor in flat:
+            add(dist.irecv(tensor, peer, members))
+    elif kind == "Barrier":
+        add(dist.barrier(**options))
+    else:
+        raise RuntimeError(f"no communication of the kind {kind!r}")
+    return Work(handles, copies)

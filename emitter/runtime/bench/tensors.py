@@ -1,0 +1,117 @@
+"""Tensors: made, filled by their rules, and given their first content back."""
+
+import torch
+
+from .values import fill
+
+_device = torch.device("cpu")
+
+
+def choose_device(name):
+    global _device
+    _device = torch.device(name)
+
+
+def device():
+    """Where tensors live that the original had on its accelerator, or all if it had none."""
+    return _device
+
+
+def number(value):
+    """A number given where a tensor is expected: PyTorch makes one of it that does not promote."""
+    return value
+
+
+def relayout(base, sizes, strides, shift=0):
+    """Another layout of a tensor's memory, which the original made outside of any operator."""
+    return on_storage(base, base.dtype, sizes, strides, base.storage_offset() + shift)
+
+
+def relayout_as(base, dtype, sizes, strides, offset):
+    return on_storage(base, dtype, sizes, strides, offset)
+
+
+def on_storage(base, dtype, sizes, strides, offset):
+    return torch.empty(0, dtype=dtype, device=base.device).set_(base.untyped_storage(), offset, sizes, strides)
+
+
+def results(name, members):
+    """A class whose objects hold what a function gives, by name."""
+    def init(self, *values):
+        for member, value in zip(members, values):
+            setattr(self, member, value)
+    return type(name, (), {"__init__": init})
+
+
+def contiguous_strides(sizes):
+    strides = [1] * len(sizes)
+    for dim in range(len(sizes) - 1, 0, -1):
+        strides[dim - 1] = strides[dim] * max(sizes[dim], 1)
+    return strides
+
+
+class Maker:
+    """Makes tensors and fills them by their rules."""
+
+    def __init__(self, seed):
+        self.seed, self.made, self.changed, self.copies, self.varying = seed, [], [], [], []
+
+    def tensor(self, id, dtype, sizes, rule=None, strides=None, offset=0, place=None, size_bytes=0):
+        strides = strides or contiguous_strides(sizes)
+        extent = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides))
+        item = torch.empty(0, dtype=dtype).element_size()
+        memory = torch.empty(max(size_bytes, (offset + extent) * item if extent else 0), dtype=torch.uint8,
+                             device=place or device())
+        return self.add(id, on_storage(memory, dtype, sizes, strides, offset), rule)
+
+    def view(self, id, of, dtype, sizes, rule=None, strides=None, offset=0):
+        return self.add(id, on_storage(of, dtype, sizes, strides or contiguous_strides(sizes), offset), rule)
+
+    def number(self, id, dtype, rule):
+        """A Python number, given as one."""
+        made = torch.empty((), dtype=dtype)
+        fill(made, rule, self.seed, id)
+        return made.item()
+
+    def add(self, id, tensor, rule):
+        self.made.append((id, tensor, rule))
+        return tensor
+
+    def changes(self, tensors):
+        self.changed = tensors
+
+    def varies(self, tensors):
+        self.varying = tensors
+
+    def fill_all(self, variant=0, only=None):
+        # All of a storage: parts of it that have a rule of their own begin at other addresses.
+        wanted = [m for m in self.made if only is None
+                  or m[1].untyped_storage().data_ptr() == only.untyped_storage().data_ptr()]
+        for id, tensor, rule in reversed(wanted):
+            if rule is None:
+                fill(tensor, rule, self.seed + variant, id)
+        for id, tensor, rule in wanted:
+            if rule is not None:
+                fill(tensor, rule, self.seed + variant, id)
+
+    def bytes_of(self, tensor):
+        return on_storage(tensor, torch.uint8, [tensor.untyped_storage().nbytes()], [1], 0)
+
+    def remember(self):
+        self.copies = [self.bytes_of(t).clone() for t in self.changed]
+        self.variants = []
+        for tensor in self.varying:
+            contents = []
+            for variant in range(4):
+                self.fill_all(variant, tensor)
+                contents.append(self.bytes_of(tensor).clone())
+            self.fill_all(0, tensor)
+            self.variants.append(contents)
+
+    def restore(self):
+        for tensor, copy in zip(self.changed, self.copies):
+            self.bytes_of(tensor).copy_(copy)
+
+    def vary(self, iteration):
+        for tensor, contents in zip(self.varying, self.variants):
+            self.bytes_of(tensor).copy_(contents[iteration % 4])

@@ -1,0 +1,174 @@
+"""What tensors are filled with: rules, each a function of the elements' numbers."""
+
+import math
+
+import numpy as np
+import torch
+
+from .random import GOLDEN, Draws, mix, mix_one, permuted, to_range, to_unit
+
+
+def scaled(a, b, c):
+    return int(a) * int(b) // int(c)
+
+
+class Rule:
+    def __init__(self, kind, **values):
+        self.kind = kind
+        self.__dict__.update(values)
+
+
+def zeros(): return Rule("integer", draw=lambda d, i: np.zeros(len(i), np.int64))
+def constant(value): return Rule("real", constant=value, draw=lambda d, i: np.full(len(i), value, np.float64))
+def uniform(low, high):
+    return Rule("real", bounds=(low, high), draw=lambda d, i: low + (high - low) * to_unit(d.bits(i)))
+
+
+def normal(mean, deviation):
+    def draw(d, i):
+        bits = d.bits(i)
+        total = sum(((bits >> np.uint64(s)) & np.uint64(0xFFFF)).astype(np.int64) for s in (0, 16, 32, 48))
+        return mean + deviation * ((2 * total - 4 * 65535).astype(np.float64) * (1 / 75674.46))
+    return Rule("real", draw=draw)
+
+
+def integers(low, high, distinct=0):
+    def draw(d, i):
+        width = high - low
+        if distinct <= 0:
+            return low + to_range(d.bits(i), width)
+        few = min(int(distinct), width, max(d.numel, 1))
+        place = permuted(i, d.numel, d.key)
+        return low + np.where(place < few, place, to_range(d.bits(i), few)) * (width // few)
+    return Rule("integer", draw=draw)
+
+
+def boundary(d, first, i, count, total):
+    """Boundary i of `count` random pieces of [0, total]."""
+    if i <= 0 or i >= count:
+        return 0 if i <= 0 else total
+    low, high = scaled(i, total, count), scaled(i + 1, total, count)
+    bits = d.bits(np.array([first + i], dtype=np.int64))
+    return low + int(to_range(bits, high - low + 1)[0])
+
+
+def offsets(high, include_last):
+    def draw(d, i):
+        count = d.numel - 1 if include_last else d.numel
+        return np.array([boundary(d, 0, int(e), count, high) for e in i], dtype=np.int64)
+    return Rule("integer", draw=draw)
+
+
+def lengths(segments):
+    def draw(d, i):
+        out, start = [], 0
+        for count, total in segments:
+            ends = [boundary(d, start, k, count, total) for k in range(count + 1)]
+            out += [b - a for a, b in zip(ends, ends[1:])]
+            start += count
+        return np.array(out, dtype=np.int64)
+    return Rule("integer", draw=draw)
+
+
+def arange(first, step): return Rule("integer", draw=lambda d, i: first + i * step)
+def bernoulli(p): return Rule("integer", draw=lambda d, i: (to_unit(d.bits(i)) < p).astype(np.int64))
+def mask(count): return Rule("integer", draw=lambda d, i: (permuted(i, d.numel, d.key) < count).astype(np.int64))
+
+
+def targets(classes, ignored, p):
+    def draw(d, i):
+        bits = d.bits(i)
+        return np.where(to_unit(bits) < p, ignored, to_range(mix(bits + np.uint64(GOLDEN)), classes))
+    return Rule("integer", draw=draw)
+
+
+def reuse(low, high, bins, run=1, is_sorted=False):
+    def numbers(d, draws):
+        out = np.empty(len(draws), np.int64)
+        at = 0
+        for b, (bin_low, bin_high, repeats) in enumerate(bins):
+            ordinal = 0
+            for times, count in repeats:
+                here = (draws >= at) & (draws < at + times * count)
+                key = mix_one(d.key + (b + 1) * GOLDEN)
+                places = ordinal + (draws[here] - at) // times
+                out[here] = bin_low + permuted(places, bin_high - bin_low, key)
+                at += times * count
+                ordinal += count
+        return out
+
+    def draw(d, i):
+        total = sum(t * n for _, _, repeats in bins for t, n in repeats)
+        runs = (d.numel + run - 1) // run
+        r = i // run
+        if is_sorted:
+            shown = min(total, max(runs, 1))
+            listed = np.sort(numbers(d, np.array([scaled(k, total, shown) for k in range(shown)])))
+            place = r % shown if runs % shown == 0 else np.array([scaled(k, shown, runs) for k in r])
+            return listed[place]
+        if runs % total == 0:
+            return numbers(d, permuted(r % total, total, d.key))
+        return numbers(d, np.array([scaled(k, total, runs) for k in permuted(r, runs, d.key)]))
+    return Rule("integer", draw=draw)
+
+
+def dominant(diagonal, rows):
+    def draw(d, i):
+        row, column = i // rows % rows, i % rows
+        first = i - i % rows - row * rows
+        mirrored = first + np.minimum(row, column) * rows + np.maximum(row, column)
+        return np.where(row == column, diagonal, diagonal * (to_unit(d.bits(mirrored)) - 0.5) / rows)
+    return Rule("real", draw=draw)
+
+
+def rule_by_shape(dtype, sizes):
+    if dtype == torch.bool or not sizes:
+        return constant(1.0)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return zeros()
+    if len(sizes) == 1:
+        return normal(0.0, 1 / 64) if sizes[0] > 65536 else uniform(0.5, 1.0)
+    kernel = len(sizes) > 2 and all(s <= 11 for s in sizes[2:])
+    fan_in = math.prod(max(s, 1) for s in sizes[1:]) if kernel else sizes[-1]
+    return normal(0.0, min(max(1 / math.sqrt(max(fan_in, 1)), 1 / 64), 1.0))
+
+
+def without_repeats(tensor):
+    for dim in range(tensor.dim()):
+        if tensor.stride(dim) == 0 and tensor.size(dim) > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor
+
+
+def fill(tensor, rule, seed, stream):
+    if tensor.numel() == 0 or tensor.is_meta:
+        return
+    target = without_repeats(tensor)
+    dtype = target.dtype
+    rule = rule or rule_by_shape(dtype, list(tensor.shape))
+    parts = 2 if dtype.is_complex else 1
+    with np.errstate(over="ignore"):
+        drawn = rule.draw(Draws(seed, stream, target.numel()), np.arange(target.numel() * parts, dtype=np.int64))
+    if dtype.is_complex:
+        made = torch.view_as_complex(torch.from_numpy(drawn.reshape(-1, 2)).contiguous())
+    elif dtype.is_floating_point:
+        made = torch.from_numpy(rounded(drawn.astype(np.float64), rule, dtype))
+        made = made if dtype == torch.float64 else made.to(torch.float32)
+    elif dtype == torch.bool:
+        made = torch.from_numpy(drawn != 0)
+    else:
+        made = torch.from_numpy(np.floor(drawn).astype(np.int64))
+    target.copy_(made.to(dtype).reshape(target.shape))
+
+
+def rounded(values, rule, dtype):
+    """Beyond a type's range its largest number; what it holds only as subnormal 0."""
+    info = torch.finfo(dtype)
+    low, high = -info.max, info.max
+    if hasattr(rule, "constant") and math.isinf(rule.constant):
+        low = high = rule.constant
+    if hasattr(rule, "bounds") and rule.bounds[0] < rule.bounds[1]:
+        a, b = rule.bounds
+        high = min(high, max(b - max(abs(b) * info.eps, info.tiny), a))
+    values = np.minimum(np.maximum(values, low), high)
+    return np.where(np.abs(values) < info.tiny, 0.0, values)

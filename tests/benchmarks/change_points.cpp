@@ -1,0 +1,36 @@
+// Change points of the series on standard input, [[figure, …], …], as `fleet nightly` looks for
+// them: [[index, …], …] on standard output. change_points_study asks it.
+#include "fleet/analysis/change_points.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/error.h"
+
+namespace et = understudy::et_schema;
+namespace fleet = understudy::fleet;
+
+int main(int, char** argv) {
+  try {
+    const auto series = nlohmann::json::parse(std::cin).get<std::vector<std::vector<double>>>();
+    nlohmann::json found = nlohmann::json::array();
+    for (const auto& points : fleet::change_points(series, fleet::find_otava(argv[0]))) {
+      nlohmann::json& indices = found.emplace_back(nlohmann::json::array());
+      for (const fleet::ChangePoint& point : points) {
+        indices.push_back(point.index);
+      }
+    }
+    fmt::print("{}\n", found.dump());
+    return 0;
+  } catch (const et::Error& error) {
+    fmt::print(stderr, "{}\n", et::to_text(error));
+    return static_cast<int>(error.kind());
+  } catch (const nlohmann::json::exception& error) {
+    fmt::print(stderr, "find_change_points: the series cannot be read: {}\n", error.what());
+    return 65;
+  }
+}
