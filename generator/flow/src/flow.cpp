@@ -249,7 +249,8 @@ class FlowBuilder {
     LifetimeId lifetime = current(tensor);
     const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
     const bool stale = internal && !left_its_operator(lifetime, node);
-    const bool foreign = lifetime != kNoLifetime && cannot_be(lifetime, tensor, internal, stale);
+    const bool foreign = lifetime != kNoLifetime && (cannot_be(lifetime, tensor, internal, stale) ||
+                                                     is_new_number(reader, tensor, lifetime));
     if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
       return kNoLifetime;
     }
@@ -282,6 +283,16 @@ class FlowBuilder {
   /// before.
   [[nodiscard]] static bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
     return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
+  }
+
+  /// A Python scalar where nothing was seen of memory that an operator made but other layouts:
+  /// views are made by operators, which show, and the memory of small tensors is used again at
+  /// once.
+  [[nodiscard]] bool is_new_number(const Node& reader, const Tensor& tensor,
+                                   LifetimeId lifetime) const {
+    return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
+           !lives_[lifetime].has_layout(tensor) &&
+           (is_wrapped_number(reader, tensor) || is_scalar_operand(reader, tensor));
   }
 
   /// Whether a lifetime left the outermost operator that it began in and that ended before `reader`

@@ -26,6 +26,26 @@ constexpr auto kUnboundedArithmetic = std::to_array<std::string_view>(
     {"aten::add", "aten::bitwise_left_shift", "aten::cumsum", "aten::div", "aten::floor_divide",
      "aten::mul", "aten::neg", "aten::rsub", "aten::sub"});
 
+/// What ranks send of what they drew, others receive: programs of a job are alike. Of what one rank
+/// gives to others they do not see where it has it from.
+void receive_drawn(const et_schema::Program& program, const Instruction& instruction,
+                   std::vector<bool>& drawn) {
+  if (instruction.args.size() < 2) {
+    return;
+  }
+  const et_schema::CommKind kind = instruction.comm->kind;
+  const bool comes_from_one = kind == et_schema::CommKind::kRecv ||
+                              kind == et_schema::CommKind::kBroadcast ||
+                              kind == et_schema::CommKind::kScatter;
+  bool sends_other = false;
+  et_schema::for_each_slot({instruction.args.front()},
+                           [&](SlotId id) { sends_other |= !drawn[program.slots[id].storage]; });
+  if (comes_from_one || !sends_other) {
+    et_schema::for_each_slot({instruction.args[1]},
+                             [&](SlotId id) { drawn[program.slots[id].storage] = true; });
+  }
+}
+
 }  // namespace
 
 bool is_draw(std::string_view op) {
@@ -35,6 +55,10 @@ bool is_draw(std::string_view op) {
 std::vector<bool> find_drawn(const et_schema::Program& program) {
   std::vector<bool> drawn(program.storages.size());
   for (const Instruction& instruction : program.instructions) {
+    if (instruction.comm) {
+      receive_drawn(program, instruction, drawn);
+      continue;
+    }
     bool has_drawn = false;
     bool has_other = false;
     et_schema::for_each_slot(instruction.args, [&](SlotId id) {

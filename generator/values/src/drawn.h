@@ -10,9 +10,9 @@ namespace understudy::generator {
 /// True of an operator that makes random numbers.
 [[nodiscard]] bool is_draw(std::string_view op);
 
-/// By storage: whether the program draws its content itself: random numbers, and what is computed
-/// of nothing but them and constants. A replay draws others, so what has to hold of lengths and
-/// offsets among them held in the original alone.
+/// By storage: whether the program draws its content itself: random numbers, what is computed of
+/// nothing but them and constants, and what other ranks, which do the same, send of it. A replay
+/// draws others, so what has to hold of lengths and offsets among them held in the original alone.
 [[nodiscard]] std::vector<bool> find_drawn(const et_schema::Program& program);
 
 /// True of operators on integers whose results need not be in the range that is asked of them: they

@@ -10,8 +10,10 @@
 
 namespace understudy::generator {
 
-/// True of an operator whose result holds its argument's values, in any order.
-[[nodiscard]] bool moves_values(std::string_view op);
+/// True of an operator whose result holds its argument's integers in their order, all of them: what
+/// is asked of lengths and offsets there is asked of its argument.
+[[nodiscard]] bool carries_order(const et_schema::Program& program,
+                                 const et_schema::Instruction& instruction, std::string_view op);
 
 /// Carries demands against the flow of data: from an operator's results to its arguments, where it
 /// moves values without changing them, or where what is asked of the result follows from what is

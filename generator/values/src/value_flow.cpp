@@ -297,7 +297,7 @@ class ValueAssigner {
       draws |= is_asked && drawn_[slot.storage] && et_schema::is_integral(slot.dtype) &&
                (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
     });
-    return draws && !(moves_values(op) && reads_integers(instruction));
+    return draws && !carries_order(program_, instruction, op);
   }
 
   /// Indices that follow from what a made mask selected need not fit: they are made as asked.
@@ -325,14 +325,6 @@ class ValueAssigner {
     et_schema::for_each_slot(instruction.args,
                              [&](SlotId id) { is_view |= program_.slots[id].storage == storage; });
     return is_view;
-  }
-
-  [[nodiscard]] bool reads_integers(const Instruction& instruction) const {
-    bool reads = false;
-    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
-      reads |= et_schema::is_integral(program_.slots[id].dtype);
-    });
-    return reads;
   }
 
   void keep_demands_on_results(const Instruction& instruction) {

@@ -158,6 +158,35 @@ TEST(Generate, MarksAPythonScalarAsWrappedNumber) {
   EXPECT_FALSE(program.slots[slot(program.instructions[1].args[1])].wrapped_number);
 }
 
+TEST(Generate, TakesAPythonScalarAtTheAddressOfAFreedTensorForANumber) {
+  TraceBuilder builder;
+  const auto freed = tensor(12, 13, {4}, "long int");
+  const auto number = tensor(12, 13, {}, "long int");
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4}, "long int")}, {freed});
+  builder.add(2, "aten::add", kAdd, {tensor(20, 21, {8}, "long int"), number, integer(1)},
+              {tensor(24, 25, {8}, "long int")});
+  builder.add(2, "aten::relu", kRelu, {tensor(26, 27, {8})}, {tensor(28, 29, {8})});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::add.Tensor", "aten::relu"}));
+  EXPECT_EQ(program.losses[et_schema::Loss::kReusedAddresses], 1U);
+  EXPECT_TRUE(program.slots[slot(program.instructions[1].args[1])].external);
+}
+
+TEST(Generate, KeepsAnElementThatAnOperatorTookOfATensor) {
+  TraceBuilder builder;
+  const auto element = tensor(14, 13, {}, "long int");
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4}, "long int")},
+              {tensor(12, 13, {4}, "long int")});
+  builder.add(2, "aten::select",
+              "aten::select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+              {tensor(12, 13, {4}, "long int"), integer(0), integer(0)}, {element});
+  builder.add(2, "aten::add", kAdd, {tensor(20, 21, {8}, "long int"), element, integer(1)},
+              {tensor(24, 25, {8}, "long int")});
+  const Program program = builder.program();
+  EXPECT_EQ(program.losses[et_schema::Loss::kReusedAddresses], 0U);
+  EXPECT_EQ(slot(program.instructions[2].args[1]), slot(program.instructions[1].results[0]));
+}
+
 TEST(Generate, FollowsALabelThatDidWorkWithItsGradient) {
   TraceBuilder builder;
   builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {4})}, {tensor(12, 13, {4})});

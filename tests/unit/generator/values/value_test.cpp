@@ -239,6 +239,39 @@ TEST(Values, LengthsThatTheProgramDrawsItselfArePinned) {
   EXPECT_EQ(drawn.value->kind, ValueRuleKind::kLengths);
 }
 
+constexpr const char* kBag =
+    "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+    "bool "
+    "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)";
+
+/// Offsets as jagged data has them: F.pad(lengths.cumsum(0), (1, 0)), of lengths that were drawn.
+TEST(Values, OffsetsOfDrawnLengthsArePinnedThoughTheirRunningSumIsPadded) {
+  TraceBuilder builder;
+  builder.add(2, "aten::randint",
+              "aten::randint.low(SymInt low, SymInt high, SymInt[] size) -> Tensor",
+              {integer(0), integer(9), list({integer(4)})}, {tensor(10, 11, {4}, "long int")});
+  builder.add(2, "aten::cumsum", "aten::cumsum(Tensor self, int dim) -> Tensor",
+              {tensor(10, 11, {4}, "long int"), integer(0)}, {tensor(12, 13, {4}, "long int")});
+  builder.add(2, "aten::constant_pad_nd",
+              "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+              {tensor(12, 13, {4}, "long int"), list({integer(1), integer(0)}), integer(0)},
+              {tensor(14, 15, {5}, "long int")});
+  builder.add(
+      2, "aten::_embedding_bag", kBag,
+      {tensor(16, 17, {50, 3}), tensor(18, 19, {21}, "long int"), tensor(14, 15, {5}, "long int"),
+       integer(0), integer(0), integer(0), none(), integer(1), integer(-1)},
+      {tensor(20, 21, {4, 3})});
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[1].pinned);
+  EXPECT_TRUE(program.instructions[2].pinned);
+  const Slot& offsets =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  ASSERT_TRUE(offsets.value.has_value());
+  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(offsets.value->high, 21);
+}
+
 constexpr const char* kEmpty =
     "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor";
 constexpr const char* kFill = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
