@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <vector>
 
+#include "chakra_values.h"
 #include "et_schema/support/assert.h"
 #include "generator/chakra/chakra_job.h"
 
@@ -18,7 +20,8 @@ constexpr std::array<ChakraLossInfo, kChakraLosses> kLosses = {{
      "Tensors with a rule for their content; read back, what operators ask for is found anew."},
     {"zeros", "Tensors of before the step whose share of zeros was recorded."},
     {"sparse_contents", "Sparse tensors of before the step, with the number of their elements."},
-    {"python_numbers", "Numbers of Python that operators took as tensors: their values."},
+    {"python_numbers",
+     "Numbers of Python that operators took as tensors: their values, where they are not known."},
     {"held_storages", "Storages that the original held beyond their last reader."},
     {"optimizer_state", "Storages that an optimizer made in its first step."},
     {"pinned_memory", "Tensors of before the step in page-locked memory."},
@@ -52,14 +55,21 @@ std::map<ChakraLoss, std::uint64_t> chakra_losses(const Program& program) {
       counts[loss] += count;
     }
   };
+  std::vector<bool> is_told(program.slots.size());
   for (const Instruction& instruction : program.instructions) {
+    if (!instruction.comm && instruction.kind != et_schema::InstructionKind::kNative) {
+      et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId id) {
+        is_told[id] = is_known_number(program.slots[id]);
+      });
+    }
     add(ChakraLoss::kBodies, instruction.body.size());
     add(ChakraLoss::kHeapBlocks, instruction.timing ? instruction.timing->blocks.size() : 0);
     add(ChakraLoss::kNativeInputs, instruction.kind == et_schema::InstructionKind::kNative ? 1 : 0);
   }
-  for (const et_schema::Slot& slot : program.slots) {
-    add(ChakraLoss::kWrapped, slot.wrapped_number ? 1 : 0);
-    add(ChakraLoss::kValueRules, slot.value && !slot.wrapped_number ? 1 : 0);
+  for (std::size_t id = 0; id < program.slots.size(); ++id) {
+    const et_schema::Slot& slot = program.slots[id];
+    add(ChakraLoss::kWrapped, slot.wrapped_number && !is_told[id] ? 1 : 0);
+    add(ChakraLoss::kValueRules, slot.value && !slot.wrapped_number && !is_told[id] ? 1 : 0);
     add(ChakraLoss::kSparse, slot.content ? 1 : 0);
   }
   for (const et_schema::Storage& storage : program.storages) {

@@ -195,6 +195,9 @@ class RankWriter {
     } else {
       set_values(instruction.args, "input_strides", node.inputs);
       set_values(instruction.results, "output_strides", node.outputs);
+      if (const std::string numbers = known_numbers(instruction, program_); !numbers.empty()) {
+        add(attributes_, "tensor_range", numbers);
+      }
     }
     if (std::exchange(are_strides_told_, false)) {
       add_bool("strides_told", true);

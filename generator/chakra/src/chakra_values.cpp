@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "et_schema/support/json_text.h"
 
@@ -193,10 +194,57 @@ class Writer {
   ValueTexts out_;
 };
 
+std::optional<std::int64_t> number_in(const et_schema::Slot& slot) {
+  const bool is_single =
+      std::ranges::all_of(slot.sizes, [](std::int64_t size) { return size == 1; });
+  if (!slot.external || !slot.value || !is_single || !et_schema::is_integral(slot.dtype)) {
+    return std::nullopt;
+  }
+  const et_schema::ValueRule& rule = *slot.value;
+  switch (rule.kind) {
+    case et_schema::ValueRuleKind::kConstant:
+      return static_cast<std::int64_t>(rule.a);
+    case et_schema::ValueRuleKind::kIntegers:
+    case et_schema::ValueRuleKind::kReuse:
+      return rule.high == rule.low + 1 ? std::optional(rule.low) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// `place`: of the next tensor; undefined ones count.
+void add_known_numbers(const std::vector<et_schema::Argument>& arguments,
+                       const et_schema::Program& program, std::size_t& place, std::string& text) {
+  for (const et_schema::Argument& argument : arguments) {
+    if (const auto* list = std::get_if<et_schema::Argument::List>(&argument.value)) {
+      add_known_numbers(*list, program, place, text);
+    } else if (std::holds_alternative<et_schema::Argument::Undefined>(argument.value)) {
+      ++place;
+    } else if (const auto* slot = std::get_if<et_schema::Argument::SlotRef>(&argument.value)) {
+      if (const auto number = number_in(program.slots[slot->id])) {
+        text += fmt::format(R"({}"{}":[{},{}])", text.empty() ? "" : ",", place, *number, *number);
+      }
+      ++place;
+    }
+  }
+}
+
 }  // namespace
 
 ValueTexts texts_of(const std::vector<Argument>& arguments, const Program& program) {
   return Writer(program).write(arguments);
+}
+
+std::string known_numbers(const et_schema::Instruction& instruction,
+                          const et_schema::Program& program) {
+  std::string text;
+  std::size_t place = 0;
+  add_known_numbers(instruction.args, program, place, text);
+  return text.empty() ? text : "{" + text + "}";
+}
+
+bool is_known_number(const et_schema::Slot& slot) {
+  return number_in(slot).has_value();
 }
 
 std::int64_t bytes_of(const Slot& slot) {

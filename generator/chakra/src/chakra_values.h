@@ -22,6 +22,14 @@ struct ValueTexts {
 [[nodiscard]] ValueTexts texts_of(const std::vector<et_schema::Argument>& arguments,
                                   const et_schema::Program& program);
 
+/// The numbers that tensors of one integer hold before the step, where they are known, as a trace
+/// has ranges: {"1":[256,256]}, by the place among an operator's tensors. Empty for none.
+[[nodiscard]] std::string known_numbers(const et_schema::Instruction& instruction,
+                                        const et_schema::Program& program);
+
+/// Whether `known_numbers` tells what a slot holds.
+[[nodiscard]] bool is_known_number(const et_schema::Slot& slot);
+
 /// Bytes of a slot's elements.
 [[nodiscard]] std::int64_t bytes_of(const et_schema::Slot& slot);
 

@@ -341,6 +341,28 @@ TEST(ChakraJob, TheSameBenchmarkGivesTheSameBytes) {
             et_schema::chakra_bytes(file_of(text.program())));
 }
 
+// `x - 256`, by which a rank finds its rows of a table: read back, another number is out of range.
+TEST(ChakraJob, NumbersOfPythonThatAreKnownAreTold) {
+  ProgramText text("cpu");
+  const SlotId indices = text.tensor();
+  const SlotId number = text.tensor();
+  text.op(kAdd, {indices, number}, {text.tensor()});
+  et_schema::Slot& slot = text.program().slots[number];
+  slot.external = true;
+  slot.dtype = et_schema::DType::kInt64;
+  slot.sizes = {};
+  slot.strides = {};
+  slot.value.emplace();
+  slot.value->kind = et_schema::ValueRuleKind::kReuse;
+  slot.value->low = 256;
+  slot.value->high = 257;
+  const ChakraFile file = file_of(text.program());
+  const et_schema::ChakraAttribute* range = file.nodes.front().find("tensor_range");
+  ASSERT_NE(range, nullptr);
+  EXPECT_EQ(range->text, R"({"1":[256,256]})");
+  EXPECT_TRUE(chakra_losses(text.program()).empty());
+}
+
 TEST(ChakraJob, LossesHaveNamesAndAreCounted) {
   ProgramText text("cpu");
   Instruction& instruction = text.op(kMake, {}, {text.tensor()});
