@@ -64,8 +64,11 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
-/// JSON files, Chakra's and gzipped ones; the rest of a folder is none of ours.
+/// JSON files, by name or content, Chakra's and gzipped ones; the rest of a folder is none of ours.
 bool is_candidate(const std::string& path) {
+  if (path.ends_with(".json") || path.ends_with(".json.gz")) {
+    return true;
+  }
   const std::string start = read_start(path);
   if (find_packing(start) == Packing::kGzip || starts_as_chakra(start)) {
     return true;

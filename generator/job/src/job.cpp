@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -91,6 +92,22 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                               .hint = kAllowPartial});
 }
 
+/// Each rank is a process, with ids of its own.
+void refuse_copies(const std::vector<Trace>& traces) {
+  std::map<std::uint64_t, const Trace*> seen;
+  for (const Trace& trace : traces) {
+    const auto [first, is_new] = seen.try_emplace(trace.content_hash, &trace);
+    if (!is_new && trace.content_hash != 0 && trace.nodes.size() == first->second->nodes.size()) {
+      throw et_schema::bad_input("two ranks have one and the same trace",
+                                 {.file = trace.file,
+                                  .rank = trace.rank,
+                                  .expected = "the trace of another process",
+                                  .got = fmt::format("a copy of {}", first->second->file),
+                                  .hint = "copy this rank's own trace there"});
+    }
+  }
+}
+
 }  // namespace
 
 Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
@@ -98,6 +115,9 @@ Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
   const auto given = static_cast<std::int64_t>(traces.size());
   const bool is_allowed = partial == PartialRanks::kAllowed ||
                           (partial == PartialRanks::kOneAlone && traces.size() == 1);
+  if (!is_allowed) {
+    refuse_copies(traces);
+  }
   for (const Trace& trace : traces) {
     std::string got = foreign_text(traces.front(), trace);
     job.is_foreign.push_back(traces.size() > 1 && !got.empty());

@@ -160,8 +160,10 @@ std::optional<std::vector<RankCapture>> find_captures(const std::vector<std::str
     const auto [capture, is_new] = captures.try_emplace(folder);
     if (is_new) {
       const std::string json = read_named(paths, name, limits);
-      if (!is_capture(json)) {
-        return std::nullopt;
+      const std::size_t first = json.find_first_not_of(" \t\r\n");
+      const bool is_object = first != std::string::npos && json[first] == '{';
+      if (is_object && !is_capture(json)) {
+        return std::nullopt;  // somebody else's file of that name
       }
       capture->second = parse_capture(json, name);
     }

@@ -26,6 +26,7 @@ Trace rank_of(int rank, std::int64_t world_size) {
   Trace trace = builder.trace();
   trace.file = fmt::format("rank-{}.json", rank);
   trace.rank = rank;
+  trace.content_hash = static_cast<std::uint64_t>(rank) + 1;  // each process has ids of its own
   if (world_size > 0) {
     trace.process_groups.push_back({"0", "default_pg", "gloo", {}, world_size});
   }
@@ -69,6 +70,19 @@ TEST_P(JobRanks, AllOfThemAreAJob) {
   EXPECT_EQ(job.world_size, GetParam());
   EXPECT_FALSE(job.partial);
   EXPECT_EQ(job.missing, 0U);
+}
+
+TEST(Job, OneTraceOfTwoRanksIsRefused) {
+  std::vector<Trace> traces = set(rank_of(0, 2), rank_of(1, 2));
+  traces[1].content_hash = traces[0].content_hash;
+  EXPECT_EQ(refusal(traces),
+            "two ranks have one and the same trace\n"
+            "  file:     rank-1.json\n"
+            "  rank:     1\n"
+            "  expected: the trace of another process\n"
+            "  got:      a copy of rank-0.json\n"
+            "  hint:     copy this rank's own trace there");
+  EXPECT_EQ(refusal(traces, PartialRanks::kAllowed), "accepted");
 }
 
 TEST_P(JobRanks, OneLessIsRefusedUnlessAllowed) {
