@@ -80,7 +80,12 @@ class ManifestReader {
   std::vector<fleet::Job> read() {
     YAML::Node root;
     try {
-      root = YAML::Load(et_schema::read_file(file_, et_schema::process_limits()));
+      const std::vector<YAML::Node> documents =
+          YAML::LoadAll(et_schema::read_file(file_, et_schema::process_limits()));
+      if (documents.size() > 1) {
+        fail(documents[1].Mark(), "", "one document", "several");
+      }
+      root = documents.empty() ? YAML::Node() : documents.front();
     } catch (const YAML::Exception& error) {
       fail(error.mark, "", "YAML", error.msg);
     }
@@ -115,7 +120,10 @@ class ManifestReader {
         fail(tags.Mark(), "jobs.tags", "names and values", "something else");
       }
       for (const auto& tag : tags) {
-        job.tags[tag.first.as<std::string>()] = tag.second.as<std::string>("");
+        const std::string name = word(tag.first, "jobs.tags");
+        if (!job.tags.emplace(name, word(tag.second, "jobs.tags." + name)).second) {
+          fail(tag.first.Mark(), "jobs.tags", "each name once", name);
+        }
       }
     }
     if (const YAML::Node flags = item["flags"]) {
@@ -123,7 +131,7 @@ class ManifestReader {
         fail(flags.Mark(), "jobs.flags", "a list of flags of generate", "something else");
       }
       for (const YAML::Node& flag : flags) {
-        job.flags.push_back(flag.as<std::string>(""));
+        job.flags.push_back(word(flag, "jobs.flags"));
       }
     }
     return job;
@@ -150,13 +158,25 @@ class ManifestReader {
     return node.Scalar();
   }
 
+  /// One word of a list or a map.
+  std::string word(const YAML::Node& node, const std::string& field) {
+    if (!node.IsScalar()) {
+      fail(node.Mark(), field, "a text", node.IsNull() ? "nothing" : "something else");
+    }
+    return node.Scalar();
+  }
+
   void check_keys(const YAML::Node& node, const std::string& field,
                   const std::set<std::string>& known) {
     if (!node.IsMap()) {
       fail(node.Mark(), field, "keys and values", "something else");
     }
+    std::set<std::string> seen;
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+      if (!seen.insert(key).second) {
+        fail(entry.first.Mark(), field, "each key once", key);
+      }
       if (!known.contains(key)) {
         std::string list;
         for (const std::string& name : known) {

@@ -11,6 +11,7 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/regular_expression.h"
 
 namespace understudy::composer {
 namespace {
@@ -193,7 +194,7 @@ Fit fit(const std::vector<FitPart>& parts, double minutes, double tolerance, con
 
 Plan micro_plan(const std::string& operators, const std::string& path, int ranks) {
   try {
-    static_cast<void>(std::regex(operators));
+    static_cast<void>(et_schema::regular_expression(operators));
   } catch (const std::regex_error& error) {
     throw et_schema::usage_error("operators are no regular expression",
                                  {.field = "--operators",

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/support/regular_expression.h"
 
 namespace understudy::composer {
 namespace {
@@ -66,7 +67,7 @@ void find_ends(const Program& program, Piece& piece) {
 }  // namespace
 
 Piece select_piece(const Program& program, const PlanPiece& asked) {
-  const std::regex operators(asked.operators);
+  const std::regex operators = et_schema::regular_expression(asked.operators);
   Piece piece;
   bool takes = false;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/regular_expression.h"
 
 namespace understudy::composer {
 namespace {
@@ -54,7 +55,7 @@ void check_piece(const Plan& plan, const PlanPiece& piece) {
                 fmt::format("{}-{}", piece.nodes->first, piece.nodes->second));
   }
   try {
-    static_cast<void>(std::regex(piece.operators));
+    static_cast<void>(et_schema::regular_expression(piece.operators));
   } catch (const std::regex_error& error) {
     refuse_plan(plan.file, piece.line, "operators are no regular expression",
                 "an expression as '^aten::mm$'",

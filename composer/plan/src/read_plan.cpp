@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <set>
 
 #include "composer/plan/plan.h"
 #include "et_schema/support/error.h"
@@ -128,8 +129,13 @@ class Reader {
 
   void check_keys(const YAML::Node& node, const char* what,
                   std::initializer_list<std::string_view> known) const {
+    std::set<std::string> seen;
     for (const Member& member : members(node)) {
       const std::string key = member.first.IsScalar() ? member.first.Scalar() : "";
+      if (!seen.insert(key).second) {
+        refuse(member.first, fmt::format("a key of a {} that comes twice", what), "each key once",
+               key);
+      }
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         refuse(member.first, fmt::format("a key of a {} that is not known", what),
                fmt::format("one of {}", fmt::join(known, ", ")), kind_of(member.first));
@@ -271,7 +277,12 @@ int line_of(const YAML::Exception& error) {
 Plan parse_plan(std::string_view text, const std::string& file) {
   YAML::Node root;
   try {
-    root = YAML::Load(std::string(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1) {
+      refuse_plan(file, std::max(documents[1].Mark().line + 1, 1), "two plans in one file",
+                  "one document", "several");
+    }
+    root = documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     refuse_plan(file, line_of(error), "the plan is no YAML", "YAML", error.msg);
   }

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/regular_expression.h"
 #include "generator/flow/below.h"
 #include "subgraph.h"
 
@@ -179,7 +180,7 @@ std::optional<std::regex> compile(const std::optional<std::string>& pattern, con
     return std::nullopt;
   }
   try {
-    return std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize);
+    return et_schema::regular_expression(*pattern);
   } catch (const std::regex_error& error) {
     throw et_schema::usage_error("not a regular expression",
                                  {.field = flag,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/support/error.h"
+#include "time_limit.h"
 
 namespace understudy::predictor {
 namespace {
@@ -134,6 +135,7 @@ class ChannelFinder {
       side_of_rank.push_back(job_.is_partial ? &sides[0] : side_of(sides, ranks[i]));
       programs.push_back(job_.programs[classes_[side_of_rank.back()->rank_class].program]);
     }
+    TimeLimit limit;
     for (std::size_t k = 0; k < sides[0].instructions.size(); ++k) {
       std::vector<const Instruction*> calls;
       for (const Side* side : side_of_rank) {
@@ -141,6 +143,7 @@ class ChannelFinder {
       }
       const Estimate estimate = costs_.of_communication(
           comm_call(job_, channel.group, ranks, programs, std::move(calls)));
+      limit.add(estimate.ns, instruction(sides[0].rank_class, sides[0].instructions[k]).name);
       channel.durations_ns.push_back(std::max<std::int64_t>(std::llround(estimate.ns), 0));
       for (const Side& side : sides) {
         played_[classes_[side.rank_class].program][side.instructions[k]].communication = estimate;

@@ -6,6 +6,7 @@
 
 #include "predictor/flow/host_gaps.h"
 #include "predictor/flow/host_waits.h"
+#include "time_limit.h"
 
 namespace understudy::predictor {
 namespace {
@@ -66,6 +67,7 @@ class Planner {
       cost.gap = costs_.of_gap(program_, instruction);
       cost.cost = costs_.of_operator(program_, instruction);
     }
+    limit_.add(cost.gap.ns + cost.cost.host.ns + cost.cost.device.ns, instruction.name);
     Task task{.host_ns = rounded(cost.cost.host.ns), .instruction = at};
     task.gap_ns = add_wait(gaps_.of_instruction[at], flow.timeline, rounded(cost.gap.ns));
     task.before = points(flow.host_joins);
@@ -223,6 +225,7 @@ class Planner {
   const Flow& flow_;
   const Costs& costs_;
   std::vector<PlayedCost>& played_;
+  TimeLimit limit_;
   HostGaps gaps_;
   Plan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream

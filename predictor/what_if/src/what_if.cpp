@@ -13,6 +13,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/regular_expression.h"
 #include "predictor/flow/flow.h"
 #include "predictor/flow/host_waits.h"
 
@@ -75,7 +76,7 @@ void read_target(WhatIf& question, std::string_view target) {
   } else {
     question.target = WhatIfTarget::kOperator;
     try {
-      question.pattern.emplace(question.name, std::regex::ECMAScript | std::regex::optimize);
+      question.pattern.emplace(et_schema::regular_expression(question.name));
     } catch (const std::regex_error& error) {
       refuse_what_if(question.text, "a class, a kind of communication, or a regular expression",
                      error.what());
@@ -117,7 +118,7 @@ void apply(const WhatIf& question, const Program& program, const Instruction& in
   }
 }
 
-/// What a question changes of one instruction: before.
+/// What a question is about of one instruction.
 double meant_ns(const WhatIf& question, const Program& program, const Instruction& instruction,
                 const PlayedCost& cost, bool& is_meant) {
   const bool of_host = is_work_of_host(program, instruction, cost.cost);
@@ -133,6 +134,19 @@ double meant_ns(const WhatIf& question, const Program& program, const Instructio
   }
   is_meant = question.target == WhatIfTarget::kSingleStream && touches_device(program, instruction);
   return 0;
+}
+
+/// What the next question finds, behind this one.
+void change(const WhatIf& question, const Program& program, const Instruction& instruction,
+            PlayedCost& cost) {
+  if (is_communication(instruction) && is_about_call(question, instruction.comm->kind)) {
+    cost.communication = scaled(cost.communication, question.factor);
+    return;
+  }
+  if (question.target == WhatIfTarget::kHost) {
+    cost.gap = scaled(cost.gap, question.factor);
+  }
+  apply(question, program, instruction, cost.cost);
 }
 
 /// Classes and kinds of communication that are there.
@@ -231,24 +245,27 @@ std::vector<WhatIfChanges> changes_of(const Job& job,
   for (const std::uint32_t program : job.program_of) {
     ++ranks[program];
   }
-  std::vector<WhatIfChanges> changes;
-  for (const WhatIf& question : questions) {
-    WhatIfChanges& rows = changes.emplace_back();
-    for (std::size_t p = 0; p < job.programs.size(); ++p) {
-      for (std::size_t at = 0; at < costs[p].size(); ++at) {
-        const Instruction& instruction = job.programs[p]->instructions[at];
+  std::vector<WhatIfChanges> changes(questions.size());
+  for (std::size_t p = 0; p < job.programs.size(); ++p) {
+    for (std::size_t at = 0; at < costs[p].size(); ++at) {
+      const Instruction& instruction = job.programs[p]->instructions[at];
+      PlayedCost cost = costs[p][at];
+      for (std::size_t q = 0; q < questions.size(); ++q) {
         bool is_meant = false;
-        const double ns = meant_ns(question, *job.programs[p], instruction, costs[p][at], is_meant);
+        const double ns = meant_ns(questions[q], *job.programs[p], instruction, cost, is_meant);
         if (is_meant) {
-          WhatIfChange& row = rows[instruction.name];
+          WhatIfChange& row = changes[q][instruction.name];
           row.instructions += ranks[p];
           row.before_ns += ns * static_cast<double>(ranks[p]);
-          row.after_ns = row.before_ns * question.factor;
+          row.after_ns = row.before_ns * questions[q].factor;
+          change(questions[q], *job.programs[p], instruction, cost);
         }
       }
     }
-    if (rows.empty()) {
-      refuse_idle(job, question);
+  }
+  for (std::size_t q = 0; q < questions.size(); ++q) {
+    if (changes[q].empty()) {
+      refuse_idle(job, questions[q]);
     }
   }
   return changes;

@@ -18,11 +18,14 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-[[noreturn]] void refuse_world_size(int rank, const Instruction& at, std::string expected,
+/// `node`: of the trace; 0 behind the last one.
+[[noreturn]] void refuse_world_size(int rank, std::uint64_t node, std::string expected,
                                     std::string got) {
   et_schema::ErrorContext context;
   context.rank = rank;
-  context.node = at.node_id;
+  if (node != 0) {
+    context.node = node;
+  }
   context.field = "--world-size";
   context.expected = std::move(expected);
   context.got = std::move(got);
@@ -39,18 +42,19 @@ void check_calls(const Job& job, int rank) {
     const et_schema::CommInfo& comm = *instruction.comm;
     const auto name = et_schema::to_string(comm.kind);
     if (et_schema::is_message(comm.kind)) {
-      refuse_world_size(rank, instruction, "collectives of the whole job",
+      refuse_world_size(rank, instruction.node_id, "collectives of the whole job",
                         fmt::format("a {}", name));
     }
     if (job.members_of(comm.group).size() != static_cast<std::size_t>(job.world_size())) {
       refuse_world_size(
-          rank, instruction, "collectives of the whole job",
+          rank, instruction.node_id, "collectives of the whole job",
           fmt::format("{} in group '{}' of {} ranks", name, job.groups[comm.group].name,
                       job.members_of(comm.group).size()));
     }
     const CommSizes sizes = et_schema::traits(comm.kind).sizes;
     if (sizes != CommSizes::kPairs && sizes != CommSizes::kNone) {
-      refuse_world_size(rank, instruction, "collectives of as much data on any number of ranks",
+      refuse_world_size(rank, instruction.node_id,
+                        "collectives of as much data on any number of ranks",
                         fmt::format("{}, whose parts depend on the number of ranks", name));
     }
   }
@@ -76,11 +80,12 @@ void check_alike(const Job& job) {
         first.begin(), first.end(), other.begin(), other.end(),
         [](const Instruction* x, const Instruction* y) { return x->name == y->name; });
     if (a != first.end() || b != other.end()) {
-      const Instruction& at = b != other.end() ? **b : *other.back();
-      refuse_world_size(rank, at,
-                        fmt::format("{}, as rank 0 calls there",
-                                    a != first.end() ? (*a)->name : std::string("the step's end")),
-                        b != other.end() ? at.name : std::string("the step's end"));
+      const auto name = [](const auto& at, const auto& end) {
+        return at == end ? std::string("the step's end") : (*at)->name;
+      };
+      const std::uint64_t node = b != other.end() ? (*b)->node_id : 0;
+      refuse_world_size(rank, node, fmt::format("{}, as rank 0 calls there", name(a, first.end())),
+                        name(b, other.end()));
     }
   }
 }

@@ -84,6 +84,21 @@ TEST(Plan, RefusalsNameTheLine) {
       "  expected: ");
 }
 
+TEST(Plan, OfTwoKeysOfOneNameNoneIsTaken) {
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run: [p]\nrun: [p, p]\n"),
+            "a key of a plan that comes twice\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: each key once\n  got:      run\n");
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repeat: 2, repeat: 3}\n"),
+            "a key of a run that comes twice\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: each key once\n  got:      repeat\n");
+}
+
+TEST(Plan, OfTwoDocumentsNoneIsTaken) {
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run: [p]\n---\nrun: [p]\n"),
+            "two plans in one file\n  file:     plan.yaml\n  field:    line 7\n"
+            "  expected: one document\n  got:      several\n");
+}
+
 TEST(Plan, WiresInACircleAreRefused) {
   EXPECT_EQ(
       plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"

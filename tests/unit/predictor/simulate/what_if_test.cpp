@@ -81,6 +81,32 @@ TEST(WhatIfs, TellWhatTheyChange) {
   EXPECT_EQ(changes[1].at("aten::add").after_ns, 60);
 }
 
+TEST(WhatIfs, TellWhatTheOnesBeforeThemLeft) {
+  HandMade made;
+  make_step(made);
+  const Job job = made.job({0, 0});
+  const Simulation simulation = simulate(job, made, single_step());
+  const auto changes =
+      changes_of(job, simulation.costs, {parse_what_if("matmul x0.5"), parse_what_if("mm x3")});
+  EXPECT_EQ(changes[0].at("aten::mm").after_ns, 100);
+  EXPECT_EQ(changes[1].at("aten::mm").before_ns, 100);
+  EXPECT_EQ(changes[1].at("aten::mm").after_ns, 300);
+}
+
+TEST(WhatIfs, ThatLeadBeyondTheClocksAreRefused) {
+  HandMade made;
+  make_step(made);
+  const std::vector<WhatIf> questions(3, parse_what_if("matmul x1e6"));
+  try {
+    static_cast<void>(simulate(made.job(), WhatIfCosts(made, questions), single_step()));
+    FAIL() << "it was simulated";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
+    EXPECT_EQ(error.summary(), "times that are too long to simulate");
+    EXPECT_NE(error.context().got.find("in aten::mm"), std::string::npos);
+  }
+}
+
 TEST(WhatIfs, ThatAreAboutNothingAreRefused) {
   HandMade made;
   make_step(made);

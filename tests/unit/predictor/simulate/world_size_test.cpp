@@ -94,6 +94,20 @@ TEST(WorldSizeRefusals, NameTheFirstOperatorThatDiffers) {
             "  hint:     capture the job on that number of ranks");
 }
 
+TEST(WorldSizeRefusals, NameARankThatEndsEarlier) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::mm", {}, {made.cpu()}, {.host_ns = 100});
+  made.begin_program();  // a rank that only waits for the others' end
+  EXPECT_EQ(refusal(made.job()),
+            "the job cannot be taken to another number of ranks\n"
+            "  rank:     1\n"
+            "  field:    --world-size\n"
+            "  expected: aten::mm, as rank 0 calls there\n"
+            "  got:      the step's end\n"
+            "  hint:     capture the job on that number of ranks");
+}
+
 TEST(WorldSizeRefusals, APartOfAJobIsNone) {
   HandMade made;
   make_host_job(made);

@@ -63,9 +63,9 @@ class WhatIfCosts final : public Costs {
   std::vector<WhatIf> questions_;
 };
 
-/// What each question changes, communications apart from their waiting. `costs` as
-/// Simulation::costs without the questions. Throws Error (usage) for a question that is about
-/// nothing, with what could have been meant.
+/// What each question changes of what those before it left, communications apart from their
+/// waiting. `costs` as Simulation::costs without the questions. Throws Error (usage) for a question
+/// that is about nothing, with what could have been meant.
 [[nodiscard]] std::vector<WhatIfChanges> changes_of(
     const Job& job, const std::vector<std::vector<PlayedCost>>& costs,
     const std::vector<WhatIf>& questions);

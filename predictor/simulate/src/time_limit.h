@@ -1,0 +1,32 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::predictor {
+
+/// Sums of times that simulated clocks can count. They count nanoseconds in 64 bits, of all ranks
+/// one after the other at worst: what is longer would come out as nothing.
+class TimeLimit {
+ public:
+  /// Throws Error (usage) for times above 11 days together, and for what is no number.
+  void add(double ns, const std::string& name) {
+    constexpr double kMostNs = 1e15;
+    total_ns_ += ns;
+    if (!(total_ns_ <= kMostNs)) {
+      throw et_schema::usage_error(
+          "times that are too long to simulate",
+          {.expected = fmt::format("at most {:g} ns in an iteration of a rank", kMostNs),
+           .got = fmt::format("{:g} ns, of them {:g} ns in {}", total_ns_, ns, name),
+           .hint = "smaller factors of --what-if, or other costs"});
+    }
+  }
+
+ private:
+  double total_ns_ = 0;
+};
+
+}  // namespace understudy::predictor
