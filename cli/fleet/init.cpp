@@ -6,8 +6,9 @@
 #include "common/run_main.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
+#include "fleet/database/transaction.h"
 #include "fleet/objects/object_store.h"
-#include "fleet/tools.h"
+#include "fleet/records/settings.h"
 
 namespace understudy::cli {
 
@@ -23,13 +24,16 @@ int fleet_init(int argc, char** argv) {
                                          "/shared/store\n",
                              .failure = "the database could not be made"});
   add_database_option(*app, url);
-  app->add_option("--store", store, "Folder for benchmarks and reports; remembered")
+  app->add_option("--store", store,
+                  "Folder for benchmarks and reports; remembered, also in place of another one")
       ->type_name("DIR");
   add_quiet_option(*app, quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kCreate);
   if (!store.empty()) {
-    const fleet::ObjectStore made(store_folder(*connection, store));
+    const std::string folder = std::filesystem::absolute(store).lexically_normal().string();
+    const fleet::ObjectStore made(folder);
+    fleet::in_transaction(*connection, [&] { fleet::set_setting(*connection, "store", folder); });
   }
   if (!quiet) {
     print_output(fmt::format(

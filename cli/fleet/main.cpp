@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,18 @@
 
 namespace understudy::cli {
 namespace {
+
+/// Columns of the database hold JSON of ours; a damaged or edited one may hold anything.
+int run_command(const FleetCommand& command, int argc, char** argv) {
+  try {
+    return command.run(argc, argv);
+  } catch (const nlohmann::json::exception& error) {
+    throw et_schema::run_failed("the fleet's database is damaged",
+                                {.expected = "JSON as this program writes it",
+                                 .got = error.what(),
+                                 .hint = "restore the copy that `fleet gc --backup` made"});
+  }
+}
 
 int run(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
@@ -31,7 +45,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> names;
   for (const FleetCommand& command : fleet_commands()) {
     if (name == command.name) {
-      return command.run(argc - 1, argv + 1);
+      return run_command(command, argc - 1, argv + 1);
     }
     names.emplace_back(command.name);
   }
@@ -45,6 +59,8 @@ int run(int argc, char** argv) {
 }  // namespace understudy::cli
 
 int main(int argc, char** argv) {
+  // Of whoever ignores it and starts this, the kernel would keep no program's status.
+  std::signal(SIGCHLD, SIG_DFL);
   return understudy::cli::run_main("fleet", argc, argv,
                                    [&] { return understudy::cli::run(argc, argv); });
 }

@@ -44,7 +44,8 @@ void set_budget(SelectArguments& arguments) {
     end = 0;
   }
   const std::string unit = arguments.budget.substr(end);
-  const bool is_right = end > 0 && value > 0 && (unit.empty() || unit == "m") &&
+  constexpr double kMost = 1e9;
+  const bool is_right = end > 0 && value > 0 && value <= kMost && (unit.empty() || unit == "m") &&
                         (unit == "m" || value == std::floor(value));
   if (!is_right) {
     throw et_schema::usage_error("the budget is not right",

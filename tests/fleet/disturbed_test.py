@@ -140,6 +140,28 @@ class Disturbed(unittest.TestCase):
         self.assertEqual(night["night"], 2)
         self.assertEqual(len(night["not_run"]), 2)
 
+    def test_flags_that_write_no_benchmark_are_told(self):
+        fleet = self.fleet(2)
+        fleet.run("add", str(fleet.folder / "jobs" / fleet.names[0]), "--flags=--version")
+        night = self.night(fleet, status=1)
+        self.assertEqual([(row["job"], row["text"]) for row in night["broken"]],
+                         [(fleet.names[0], "generate wrote no benchmark; expected: flags with which it does; got: --version; "
+                                           "hint: fleet add with other --flags")])
+
+    def test_values_that_nobody_wrote_are_damage_and_no_bug(self):
+        fleet = self.fleet(2)
+        self.night(fleet)
+        for statement, command in (("UPDATE job SET flags = 'x'", "jobs"), ("UPDATE job SET weight = 'heavy'", "jobs"),
+                                   ("UPDATE night SET summary = 'x'", "history")):
+            with sqlite3.connect(fleet.url) as connection:
+                before = connection.execute("SELECT flags, weight FROM job").fetchone()
+                connection.execute(statement)
+            done = fleet.run_whole(command, "--format", "json")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("the fleet's database is damaged", done.stderr)
+            with sqlite3.connect(fleet.url) as connection:
+                connection.execute("UPDATE job SET flags = ?, weight = ?", before)
+
     def test_a_worker_that_hangs_elsewhere_loses_its_job(self):
         fleet = self.fleet()
         self.night(fleet)

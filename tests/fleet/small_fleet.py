@@ -43,8 +43,11 @@ class SmallFleet:
     def variables(self):
         return {**os.environ, "UNDERSTUDY_PROGRESS": "off", "UNDERSTUDY_NODE_LOCK": str(self.lock)}
 
+    def run_whole(self, command, *more):
+        return subprocess.run(self.words(command, *more), capture_output=True, text=True, check=False, env=self.variables())
+
     def run(self, command, *more, status=0):
-        done = subprocess.run(self.words(command, *more), capture_output=True, text=True, check=False, env=self.variables())
+        done = self.run_whole(command, *more)
         if status is not None and done.returncode != status:
             raise AssertionError(f"{command} {more}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout

@@ -9,13 +9,17 @@
 #include <utility>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
+#include "et_schema/support/read_file.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::fleet {
 namespace {
 
 namespace fs = std::filesystem;
-/// Reads {"series":[[…]],…} from the file that it is given, prints [[{…}]].
+constexpr double kTimeoutSeconds = 1800;
+/// Reads {"series":[[…]],…} from the file that it is given, and writes [[{…}]] there: what
+/// libraries print is in nobody's way.
 constexpr const char* kDriver = R"(
 import json, sys
 from otava.series import AnalysisOptions, Metric, Series
@@ -31,7 +35,8 @@ for values in request["series"]:
     points = series.analyze(options).change_points["ms"]
     found.append([{"index": int(point.index), "before": float(point.mean_before()),
                    "after": float(point.mean_after()), "p": float(point.pvalue())} for point in points])
-print(json.dumps(found))
+with open(sys.argv[1], "w") as file:
+    json.dump(found, file)
 )";
 
 /// A file that goes away again.
@@ -61,6 +66,40 @@ class RequestFile {
   std::string path_;
 };
 
+/// A point of a series of so many figures.
+ChangePoint point_of(const nlohmann::json& json, std::size_t figures) {
+  const ChangePoint point{json.at("index").get<std::size_t>(), json.at("before").get<double>(),
+                          json.at("after").get<double>(), json.at("p").get<double>()};
+  if (point.index == 0 || point.index >= figures) {
+    throw nlohmann::json::out_of_range::create(0, "a point outside of its series", &json);
+  }
+  return point;
+}
+
+/// What the driver wrote, for each of `sizes` series.
+std::vector<std::vector<ChangePoint>> read_answer(const std::string& path,
+                                                  const std::vector<std::size_t>& sizes,
+                                                  const std::string& python) {
+  std::vector<std::vector<ChangePoint>> all;
+  try {
+    const nlohmann::json found =
+        nlohmann::json::parse(et_schema::read_file(path, et_schema::process_limits()));
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      all.emplace_back();
+      for (const nlohmann::json& point : found.at(i)) {
+        all.back().push_back(point_of(point, sizes[i]));
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw et_schema::run_failed("Otava could not look for change points",
+                                {.file = python,
+                                 .expected = "points of each series",
+                                 .got = "an answer of another form",
+                                 .hint = "install it there: pip install apache-otava"});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vector<double>>& series,
@@ -68,10 +107,12 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                                                     const ChangePointOptions& options) {
   std::vector<std::vector<ChangePoint>> all(series.size());
   std::vector<std::size_t> places;
+  std::vector<std::size_t> sizes;
   nlohmann::json long_enough = nlohmann::json::array();
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (series[i].size() >= kLeastFigures) {
       places.push_back(i);
+      sizes.push_back(series[i].size());
       long_enough.push_back(series[i]);
     }
   }
@@ -84,21 +125,20 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
       {"max_p_value", options.max_p_value},
       {"min_magnitude",
        options.min_magnitude}}.dump());
-  const ProgramEnd end = run_program(
-      {.words = {python, "-c", kDriver, request.path()}, .variables = {"PYTHONWARNINGS=ignore"}});
+  const ProgramEnd end = run_program({.words = {python, "-c", kDriver, request.path()},
+                                      .variables = {"PYTHONWARNINGS=ignore"},
+                                      .timeout_s = kTimeoutSeconds});
   if (end.status != 0) {
-    throw et_schema::run_failed("Otava could not look for change points",
-                                {.file = python,
-                                 .got = end.errors.substr(0, end.errors.rfind('\n')),
-                                 .hint = "install it there: pip install apache-otava"});
+    throw et_schema::run_failed(
+        "Otava could not look for change points",
+        {.file = python,
+         .got = end.timed_out ? fmt::format("not done within {:.0f} s", kTimeoutSeconds)
+                              : end.errors.substr(0, end.errors.rfind('\n')),
+         .hint = "install it there: pip install apache-otava"});
   }
-  const nlohmann::json found = nlohmann::json::parse(end.output);
+  std::vector<std::vector<ChangePoint>> found = read_answer(request.path(), sizes, python);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    for (const nlohmann::json& point : found.at(i)) {
-      all[places[i]].push_back({point.at("index").get<std::size_t>(),
-                                point.at("before").get<double>(), point.at("after").get<double>(),
-                                point.at("p").get<double>()});
-    }
+    all[places[i]] = std::move(found[i]);
   }
   return all;
 }

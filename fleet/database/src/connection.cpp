@@ -2,11 +2,23 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "drivers.h"
-#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::fleet {
+namespace {
+
+[[noreturn]] void fail(std::string expected) {
+  throw et_schema::run_failed("the fleet's database is damaged",
+                              {.expected = std::move(expected),
+                               .got = "a value of another type",
+                               .hint = "restore the copy that `fleet gc --backup` made"});
+}
+
+}  // namespace
 
 Value value_of(double number) {
   return std::isfinite(number) ? Value(number) : Value();
@@ -21,8 +33,11 @@ std::int64_t Row::integer(std::size_t column) const {
   if (const auto* real = std::get_if<double>(&value)) {
     return std::llround(*real);  // sums of integers, in PostgreSQL
   }
-  UNDERSTUDY_ASSERT(std::holds_alternative<std::int64_t>(value));
-  return std::get<std::int64_t>(value);
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer == nullptr) {
+    fail("a whole number");
+  }
+  return *integer;
 }
 
 double Row::real(std::size_t column) const {
@@ -31,13 +46,17 @@ double Row::real(std::size_t column) const {
     return static_cast<double>(*integer);
   }
   const auto* real = std::get_if<double>(&value);
-  UNDERSTUDY_ASSERT(real != nullptr || is_null(column));
+  if (real == nullptr && !is_null(column)) {
+    fail("a number");
+  }
   return real != nullptr ? *real : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string Row::text(std::size_t column) const {
   const auto* text = std::get_if<std::string>(&values_.at(column));
-  UNDERSTUDY_ASSERT(text != nullptr || is_null(column));
+  if (text == nullptr && !is_null(column)) {
+    fail("a text");
+  }
   return text != nullptr ? *text : std::string();
 }
 

@@ -103,12 +103,30 @@ void step_to_version_1(Connection& connection) {
   }
 }
 
+[[noreturn]] void refuse_empty(const std::string& url) {
+  throw et_schema::usage_error("no fleet is there",
+                               {.file = is_postgres_url(url) ? "" : url,
+                                .expected = "a fleet's tables",
+                                .got = "a database without any",
+                                .hint = "make them: fleet init; or restore the copy that `fleet gc "
+                                        "--backup` made"});
+}
+
+/// The usual case, which takes no lock.
+bool is_of_this_version(Connection& connection) {
+  try {
+    return version_of(connection) == kSchemaVersion;
+  } catch (const TransientError&) {
+    return false;  // to be asked with more patience
+  }
+}
+
 using Step = void (*)(Connection&);
 constexpr std::array<Step, kSchemaVersion> kSteps = {step_to_version_1};
 
 }  // namespace
 
-void migrate(Connection& connection) {
+void migrate(Connection& connection, Opening opening, const std::string& url) {
   const auto refuse_newer = [](int version) {
     if (version > kSchemaVersion) {
       throw et_schema::usage_error(
@@ -118,7 +136,9 @@ void migrate(Connection& connection) {
            .hint = "update Understudy on this machine"});
     }
   };
-  // The usual case takes no lock.
+  if (is_of_this_version(connection)) {
+    return;
+  }
   int version = 0;
   in_transaction(connection, [&] {
     if (connection.dialect() == Dialect::kPostgres) {
@@ -126,6 +146,10 @@ void migrate(Connection& connection) {
     }
     version = version_of(connection);
     refuse_newer(version);
+    if (version == 0 && opening == Opening::kExisting) {
+      refuse_other_tables(connection);
+      refuse_empty(url);
+    }
     for (int next = version; next < kSchemaVersion; ++next) {
       kSteps.at(static_cast<std::size_t>(next))(connection);
       connection.execute("UPDATE fleet_version SET version = $1", {std::int64_t{next + 1}});
@@ -135,7 +159,7 @@ void migrate(Connection& connection) {
 
 std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening) {
   std::unique_ptr<Connection> connection = connect(url, opening, kPatienceSeconds);
-  migrate(*connection);
+  migrate(*connection, opening, url);
   return connection;
 }
 

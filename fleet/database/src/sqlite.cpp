@@ -172,12 +172,15 @@ class Sqlite : public Connection {
 std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening opening,
                                            double patience_s) {
   std::error_code error;
-  if (opening == Opening::kExisting && !std::filesystem::is_regular_file(path, error)) {
-    throw et_schema::usage_error("no fleet is there",
-                                 {.file = path,
-                                  .expected = "a fleet's database",
-                                  .got = "no such file",
-                                  .hint = fmt::format("make one: fleet init {}", path)});
+  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  if (opening == Opening::kExisting && type != std::filesystem::file_type::regular) {
+    const bool is_missing = type == std::filesystem::file_type::not_found;
+    throw et_schema::usage_error(
+        is_missing ? "no fleet is there" : "the fleet's database cannot be opened",
+        {.file = path,
+         .expected = "a fleet's database",
+         .got = is_missing ? "no such file" : (error ? error.message() : "no file of data"),
+         .hint = is_missing ? fmt::format("make one: fleet init {}", path) : ""});
   }
   const int create = opening == Opening::kCreate ? SQLITE_OPEN_CREATE : 0;
   return std::make_unique<Sqlite>(path, SQLITE_OPEN_READWRITE | create, patience_s);

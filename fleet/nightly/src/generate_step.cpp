@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <optional>
@@ -53,6 +54,13 @@ class GenerateStep {
     if (input_state(job_.path).stat != state.stat) {
       throw et_schema::run_failed("the traces changed while they were read",
                                   {.file = job_.path, .hint = "the next night reads them again"});
+    }
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {  // as with --help
+      throw et_schema::run_failed("generate wrote no benchmark",
+                                  {.expected = "flags with which it does",
+                                   .got = fmt::format("{}", fmt::join(job_.flags, " ")),
+                                   .hint = "fleet add with other --flags"});
     }
     finish_made(path);
   }

@@ -34,25 +34,31 @@ struct InputName {
   std::string name;  ///< below the job's folder
 };
 
+/// Of a folder files alone, as `generate` takes them: a pipe in it would never end, a link may lead
+/// nowhere.
 std::vector<InputName> names_below(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
+    if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+      fail(path, "neither a file nor a folder");
+    }
     return {{path, fs::path(path).filename().string()}};
   }
   std::vector<InputName> names;
   fs::recursive_directory_iterator place(path, error);
   for (const fs::recursive_directory_iterator end; !error && place != end; place.increment(error)) {
     const bool is_hidden = place->path().filename().string().starts_with('.');
-    if (place->is_directory(error)) {
+    std::error_code not_there;
+    if (place->is_directory(not_there)) {
       if (is_hidden) {
         place.disable_recursion_pending();
       }
-    } else if (!is_hidden) {
+    } else if (!is_hidden && place->is_regular_file(not_there)) {
       names.push_back({place->path().string(), fs::relative(place->path(), path, error).string()});
     }
   }
   if (error || names.empty()) {
-    fail(path, error ? error.message() : "an empty folder");
+    fail(path, error ? error.message() : "a folder without files");
   }
   std::ranges::sort(names, {}, &InputName::name);
   return names;

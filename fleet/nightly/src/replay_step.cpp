@@ -200,12 +200,15 @@ class ReplayStep {
     fs::remove(bench);
     fs::remove(report);
     fs::create_symlink(fs::absolute(context_.store.path_of(benchmark_.object)), bench);
-    const NodeLock lock(NodeUse::kTiming);
+    NodeLock lock(NodeUse::kTiming);
     std::vector<std::string> variables = kMpiVariables;
     variables.emplace_back("UNDERSTUDY_PROGRESS=off");
     const ProgramEnd end = run_program({.words = words(bench.string(), report.string()),
                                         .variables = std::move(variables),
                                         .timeout_s = options_.timeout_s});
+    if (!end.timed_out) {
+      lock.release();
+    }
     if (end.status != 0) {
       const std::string why = end.timed_out
                                   ? fmt::format("not done within {:.0f} s", options_.timeout_s)

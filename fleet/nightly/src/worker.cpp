@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -90,6 +91,8 @@ void do_item(StepContext& context, const WorkItem& item) {
     item.kind == kGenerateWork ? generate_step(context, item) : replay_step(context, item);
   } catch (const et_schema::Error& error) {
     finish_broken(context, item, in_one_line(et_schema::to_text(error)));
+  } catch (const std::exception& error) {  // memory, files: of this job, and not of the night
+    finish_broken(context, item, in_one_line(error.what()));
   }
 }
 

@@ -67,6 +67,13 @@ NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock
   lock_byte(descriptor_, kTurn, F_UNLCK, path);
 }
 
+void NodeLock::release() {
+  struct flock lock {};
+  lock.l_type = F_UNLCK;
+  lock.l_whence = SEEK_SET;
+  ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+}
+
 NodeLock::~NodeLock() {
   ::close(descriptor_);  // and with the last holder of the open file its locks
 }

@@ -25,9 +25,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
 constexpr std::size_t kMostErrors = std::size_t{16} << 10U;
 constexpr int kPollMs = 200;
+constexpr int kFirstPollMs = 1;
 constexpr int kCannotStart = 127;
 constexpr int kSignalStatus = 128;
 constexpr std::chrono::seconds kGrace(5);
+constexpr std::chrono::seconds kLateOutput(1);
 
 /// Both ends of a pipe.
 struct Pipe {
@@ -107,12 +109,39 @@ void drain(Pipe& pipe, std::string& text, std::size_t most, bool keeps_end) {
   }
 }
 
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+/// The process that was started, until it was waited for.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+
+  /// Its number stays its own until `wait`.
+  [[nodiscard]] bool has_ended() {
+    siginfo_t info{};
+    constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
+    if (!has_ended_ &&
+        (::waitid(P_PID, static_cast<id_t>(pid_), &info, kLook) == 0 ? info.si_pid == pid_
+                                                                     : errno == ECHILD)) {
+      has_ended_ = true;
+      ended_ = Clock::now();
+    }
+    return has_ended_;
   }
-  return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
-}
+  /// What it left running may hold its pipes as long as that runs.
+  [[nodiscard]] bool has_said_all() const {
+    return has_ended_ && Clock::now() >= ended_ + kLateOutput;
+  }
+  int wait() const {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  pid_t pid_;
+  bool has_ended_ = false;
+  Clock::time_point ended_;
+};
 
 class Deadline {
  public:
@@ -133,6 +162,37 @@ class Deadline {
   bool is_set_;
   Clock::time_point end_;
 };
+
+/// Reads what the program says, ends it when its time is over, and waits for its end.
+ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
+  ProgramEnd end;
+  Child child(pid);
+  Deadline deadline(timeout_s);
+  int last_ms = kFirstPollMs;
+  for (;;) {
+    const bool has_pipes = out.ends[0] >= 0 || errors.ends[0] >= 0;
+    if (child.has_ended() && (!has_pipes || child.has_said_all())) {
+      break;
+    }
+    std::array<pollfd, 2> waits = {pollfd{out.ends[0], POLLIN, 0},
+                                   pollfd{errors.ends[0], POLLIN, 0}};
+    // Behind its last word a program ends soon, and nothing but asking tells.
+    ::poll(waits.data(), waits.size(), has_pipes ? kPollMs : last_ms);
+    last_ms = has_pipes ? last_ms : std::min(2 * last_ms, kPollMs);
+    if (waits[0].revents != 0) {
+      drain(out, end.output, kMostOutput, false);
+    }
+    if (waits[1].revents != 0) {
+      drain(errors, end.errors, kMostErrors, true);
+    }
+    end.timed_out = deadline.enforce(pid) || end.timed_out;
+  }
+  if (end.timed_out) {
+    ::kill(-pid, SIGKILL);  // what of its group ignored the first signal
+  }
+  end.status = child.wait();
+  return end;
+}
 
 }  // namespace
 
@@ -156,21 +216,7 @@ ProgramEnd run_program(const ProgramCall& call) {
   }
   out.close_end(1);
   errors.close_end(1);
-  ProgramEnd end;
-  Deadline deadline(call.timeout_s);
-  while (out.ends[0] >= 0 || errors.ends[0] >= 0) {
-    std::array<pollfd, 2> waits = {pollfd{out.ends[0], POLLIN, 0},
-                                   pollfd{errors.ends[0], POLLIN, 0}};
-    ::poll(waits.data(), waits.size(), kPollMs);
-    if (waits[0].revents != 0) {
-      drain(out, end.output, kMostOutput, false);
-    }
-    if (waits[1].revents != 0) {
-      drain(errors, end.errors, kMostErrors, true);
-    }
-    end.timed_out = deadline.enforce(child) || end.timed_out;
-  }
-  end.status = wait_for(child);
+  ProgramEnd end = follow(child, out, errors, call.timeout_s);
   if (end.status == kCannotStart && end.output.empty() && end.errors.empty()) {
     throw et_schema::run_failed("a program cannot be started",
                                 {.file = words.front(),

@@ -105,6 +105,24 @@ TEST_P(Databases, NewerTablesAreRefused) {
   }
 }
 
+TEST_P(Databases, AnEmptyOneIsNoFleet) {
+  const auto connection = connect(url(), Opening::kCreate, 1);
+  try {
+    migrate(*connection, Opening::kExisting, "fleet.db");
+    FAIL() << "it was taken";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(
+        et_schema::to_text(error),
+        "no fleet is there\n"
+        "  file:     fleet.db\n"
+        "  expected: a fleet's tables\n"
+        "  got:      a database without any\n"
+        "  hint:     make them: fleet init; or restore the copy that `fleet gc --backup` made");
+  }
+  migrate(*connection);
+  migrate(*connection, Opening::kExisting);
+}
+
 TEST_P(Databases, OtherTablesAreLeftAlone) {
   const auto connection = connect(url(), Opening::kCreate, 1);
   connection->execute("CREATE TABLE job (a BIGINT)");
@@ -195,6 +213,15 @@ TEST(Sqlite, ADamagedFileIsNamed) {
     EXPECT_EQ(error.summary(), "the fleet's database is damaged");
     EXPECT_EQ(error.context().file, path);
   }
+}
+
+TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
+  const testing_files::TemporaryFolder folder;
+  const auto connection = connect(folder.path() + "/fleet.db", Opening::kCreate, 1);
+  const Rows rows = connection->query("SELECT 'text', 7");
+  EXPECT_THROW(static_cast<void>(rows.front().integer(0)), et_schema::Error);
+  EXPECT_THROW(static_cast<void>(rows.front().real(0)), et_schema::Error);
+  EXPECT_THROW(static_cast<void>(rows.front().text(1)), et_schema::Error);
 }
 
 TEST(Sqlite, ACopyIsWhole) {

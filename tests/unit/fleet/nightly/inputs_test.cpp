@@ -54,10 +54,22 @@ TEST(Inputs, NoneAreRefused) {
                   folder.path() +
                   "\n"
                   "  expected: traces of all ranks: a file, an archive or a folder\n"
-                  "  got:      an empty folder\n"
+                  "  got:      a folder without files\n"
                   "  hint:     fleet add with the right path, or fleet remove");
   }
   EXPECT_THROW(static_cast<void>(input_state(folder.path() + "/none")), et_schema::Error);
+}
+
+TEST(Inputs, PipesAndLinksToNowhereAreNoInputs) {
+  const testing_files::TemporaryFolder folder;
+  folder.write("job/a.json", "one");
+  const std::string job = folder.path() + "/job";
+  const std::string before = input_hash(job);
+  ASSERT_EQ(::mkfifo((job + "/pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nowhere", job + "/link");
+  EXPECT_EQ(input_hash(job), before);
+  EXPECT_NO_THROW(static_cast<void>(input_state(job)));
+  EXPECT_THROW(static_cast<void>(input_hash(job + "/pipe")), et_schema::Error);
 }
 
 TEST(Lines, AFailureIsOneLine) {

@@ -52,6 +52,20 @@ TEST(Programs, TimeEndsThemWithWhatTheyStarted) {
   EXPECT_EQ(end.status, 128 + SIGTERM);
 }
 
+// A launcher's daemon keeps the pipes that it got from it.
+TEST(Programs, WhatTheyLeaveRunningIsNotWaitedFor) {
+  const ProgramEnd end = run_program({.words = {"setsid", "-f", "sh", "-c", "sleep 5; echo late"}});
+  EXPECT_EQ(end.status, 0);
+  EXPECT_EQ(end.output, "");
+}
+
+TEST(Programs, TimeEndsThoseThatHaveClosedTheirOutputs) {
+  const ProgramEnd end =
+      run_program({.words = {"sh", "-c", "exec >&- 2>&-; exec sleep 1000"}, .timeout_s = 0.2});
+  EXPECT_TRUE(end.timed_out);
+  EXPECT_EQ(end.status, 128 + SIGTERM);
+}
+
 TEST(Programs, OneThatIsMissingIsNamed) {
   try {
     static_cast<void>(run_program({.words = {"/nowhere/program"}}));
@@ -144,6 +158,26 @@ TEST(NodeLocks, AProgramThatOutlivesItsWorkerHoldsTheNode) {
   ::close(ends[1]);
   ::waitpid(child, nullptr, 0);
   other.get();
+}
+
+TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
+  const testing_files::TemporaryFolder folder;
+  const std::string path = folder.path() + "/lock";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  NodeLock lock(NodeUse::kTiming, path);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[1]);
+    char end = 0;
+    std::ignore = ::read(ends[0], &end, 1);  // until the parent closes its end
+    ::_exit(0);
+  }
+  ::close(ends[0]);
+  lock.release();
+  { const NodeLock other(NodeUse::kTiming, path); }
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(Nodes, HaveANameOfTheirKind) {

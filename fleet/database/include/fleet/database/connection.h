@@ -16,7 +16,8 @@ using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 /// NULL for numbers that are not finite: databases do not agree on them.
 [[nodiscard]] Value value_of(double number);
 
-/// One row of a result. Columns count from 0; a type that does not fit is a bug of ours.
+/// One row of a result. Columns count from 0. SQLite keeps any type in any column, so that a
+/// damaged or edited file can hold another one: Error (failed).
 class Row {
  public:
   explicit Row(std::vector<Value> values) : values_(std::move(values)) {}

@@ -11,8 +11,11 @@ namespace understudy::fleet {
 inline constexpr int kSchemaVersion = 1;
 
 /// Makes the tables, or brings older ones up to this version. Safe beside others that do the same.
-/// Throws Error (usage) on tables of a newer version, or of something else.
-void migrate(Connection& connection);
+/// Throws Error (usage) on tables of a newer version, or of something else; and, with `kExisting`,
+/// where there are none: a database that lost its content is no fleet without jobs. `url` is named
+/// in that error.
+void migrate(Connection& connection, Opening opening = Opening::kCreate,
+             const std::string& url = {});
 
 /// connect() and migrate().
 [[nodiscard]] std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening);

@@ -22,6 +22,10 @@ class NodeLock {
   NodeLock(const NodeLock&) = delete;
   NodeLock& operator=(const NodeLock&) = delete;
 
+  /// Gives the node back though a program that was started under the lock left something running: a
+  /// launcher's daemon does not replay.
+  void release();
+
   /// UNDERSTUDY_NODE_LOCK, else one file for all users of the machine.
   [[nodiscard]] static std::string default_path();
 
