@@ -37,8 +37,10 @@ constexpr std::array<Figure, 7> kFigures = {{
 
 double positive(const et_schema::JsonField& field) {
   const double value = field.as_double();
-  if (!(value > 0) || value > 1e18) {
-    field.fail("a number above 0");
+  constexpr double kLeast = 1e-6;
+  constexpr double kMost = 1e18;
+  if (!(value >= kLeast) || value > kMost) {
+    field.fail(value > 0 ? "a number from 1e-6 to 1e18" : "a number above 0");
   }
   return value;
 }

@@ -47,6 +47,9 @@ class Reader {
     if (cell.ends_with('\r')) {
       cell.remove_suffix(1);
     }
+    if (cell.find('\r') != std::string_view::npos) {
+      refuse(file_, line_, "lines that end with a line feed", "carriage returns alone");
+    }
     return std::string(cell);
   }
 

@@ -77,14 +77,21 @@ constexpr const char* kInputsHint =
 /// Else a first word of prose would be taken for the only column of a table.
 void refuse_text_without_columns(const et_schema::InputFile& file) {
   const std::string_view text = file.data;
-  if (!text.empty() && text.substr(0, text.find('\n')).find(',') == std::string_view::npos) {
-    throw et_schema::bad_input(
-        "no measurements of operators",
-        {.file = file.name,
-         .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
-         .got = "a first line without columns",
-         .hint = kInputsHint});
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (text.empty() || first.find(',') != std::string_view::npos) {
+    return;
   }
+  const bool has_tabs = first.find('\t') != std::string_view::npos;
+  const bool has_others = has_tabs || first.find(';') != std::string_view::npos;
+  throw et_schema::bad_input(
+      "no measurements of operators",
+      {.file = file.name,
+       .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+       .got = has_others ? fmt::format("a first line with {} in place of commas",
+                                       has_tabs ? "tabs" : "semicolons")
+                         : "a first line without columns",
+       .hint = has_others ? "write the table with commas between columns, and points in numbers"
+                          : kInputsHint});
 }
 
 void read_file(et_schema::InputFile&& file, RowsRead& rows) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -38,10 +39,19 @@ class Row {
   }
   [[nodiscard]] const std::string& text(std::string_view column) const {
     if (!table_.has(column)) {
-      predictor::refuse(table_, 1, std::string(column), "a column of this title", "none",
+      predictor::refuse(table_, 1, std::string(column), "a column of this title", titles(),
                         "docs/formats.md, \"Operator tables\", lists the columns");
     }
     return record_.cells[table_.find(column)];
+  }
+  /// What there is in place of a title: often the same with a blank, a unit or small letters.
+  [[nodiscard]] std::string titles() const {
+    constexpr std::size_t kMost = 12;
+    std::string list = "none among";
+    for (std::size_t i = 0; i < std::min(table_.columns.size(), kMost); ++i) {
+      list += (i == 0 ? " " : ", ") + fmt::format("\"{}\"", et_schema::quote(table_.columns[i]));
+    }
+    return list + (table_.columns.size() > kMost ? ", …" : "");
   }
   [[nodiscard]] std::int64_t size(std::string_view column) const {
     const std::string& cell = text(column);
@@ -147,16 +157,32 @@ OperatorCall general_call(const Row& row) {
   return call;
 }
 
+/// Work and bytes are counted in 64 bits.
+void check_sizes(const Row& row, std::string_view column, const OperatorCall& call) {
+  constexpr double kMost = 0x1p62;
+  for (const std::vector<TensorLayout>* tensors : {&call.inputs, &call.outputs}) {
+    for (const TensorLayout& tensor : *tensors) {
+      double bytes = std::max(static_cast<double>(et_schema::item_size(tensor.dtype)), 1.0);
+      for (const std::int64_t size : tensor.sizes) {
+        bytes *= static_cast<double>(size);
+      }
+      if (bytes >= kMost) {
+        row.refuse(column, "tensors below 2^62 bytes", to_string(tensor));
+      }
+    }
+  }
+}
+
 OperatorCall call_of(const Row& row) {
   const std::string& name = row.text("OPName");
-  if (const KernelShape* const shape = find_kernel_shape(name)) {
-    return kernel_call(row, *shape);
-  }
-  if (name.find("::") == std::string::npos) {
+  const KernelShape* const shape = find_kernel_shape(name);
+  if (shape == nullptr && name.find("::") == std::string::npos) {
     row.refuse("OPName", "an operator such as \"aten::add.Tensor\", or a kernel table's name",
                name);
   }
-  return general_call(row);
+  OperatorCall call = shape != nullptr ? kernel_call(row, *shape) : general_call(row);
+  check_sizes(row, shape != nullptr ? "OPName" : "Inputs", call);
+  return call;
 }
 
 void read_times(const Row& row, Times times, MeasuredCall& call) {

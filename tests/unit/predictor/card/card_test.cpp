@@ -39,6 +39,11 @@ TEST(Card, RefusesWhatIsMissingOrNoNumber) {
   EXPECT_EQ(refusal(R"({"Device":"x","Mem_Bw":0,"Num_Sm":1,"SingleFLOPs":1,"L2Cache":1})"),
             "the card cannot be read\n  file:     c.json\n  field:    Mem_Bw\n  expected: a number "
             "above 0\n  got:      0\n  hint:     docs/formats.md, \"Cards\", lists the keys");
+  for (const char* figure : {"1e300", "1e-300"}) {
+    const std::string text = std::string(R"({"Device":"x","Mem_Bw":)") + figure +
+                             R"(,"Num_Sm":1,"SingleFLOPs":1,"L2Cache":1})";
+    EXPECT_NE(refusal(text).find("expected: a number from 1e-6 to 1e18"), std::string::npos);
+  }
   EXPECT_NE(refusal(R"({"Device":"x"})").find("field:    Mem_Bw"), std::string::npos);
   EXPECT_NE(refusal("[]").find("the card cannot be read"), std::string::npos);
 }

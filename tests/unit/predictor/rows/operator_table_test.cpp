@@ -83,7 +83,9 @@ TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
 TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
   EXPECT_EQ(refusal("OPName,Device,B,H\nadd,P4,2,3\n"),
             "the table of operators cannot be read\n  file:     t.csv, line 1\n  field:    "
-            "Latency\n  expected: a column of this title\n  got:      none\n  hint:     "
+            "Latency\n  expected: a column of this title\n  got:      none among \"OPName\", "
+            "\"Device\", \"B\", "
+            "\"H\"\n  hint:     "
             "docs/formats.md, \"Operator tables\", lists the columns");
   EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,2,3\nadd,nan,P4,2,3\n"),
             "the table of operators cannot be read\n  file:     t.csv, line 3\n  field:    "
@@ -95,6 +97,14 @@ TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
             "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
             "OPName\n  expected: an operator such as \"aten::add.Tensor\", or a kernel table's "
             "name\n  got:      frobnicate");
+  EXPECT_EQ(
+      refusal(std::string(kHeader) + "B,H\nadd,1,P4,4294967296,4294967296\n"),
+      "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    OPName\n  "
+      "expected: tensors below 2^62 bytes\n  got:      float32[4294967296,4294967296]");
+  EXPECT_EQ(
+      refusal("OPName,Latency,Device,B,H\radd,1,P4,2,3\r"),
+      "the table cannot be read\n  file:     t.csv, line 1\n  expected: lines that end with a "
+      "line feed\n  got:      carriage returns alone");
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[0],\n"),
             "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
             "Inputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
