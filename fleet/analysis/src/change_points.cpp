@@ -138,7 +138,7 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
   }
   std::vector<std::vector<ChangePoint>> found = read_answer(request.path(), sizes, python);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    all[places[i]] = std::move(found[i]);
+    all[places[i]] = lasting(std::move(found[i]), series[places[i]], options);
   }
   return all;
 }

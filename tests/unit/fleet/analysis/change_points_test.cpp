@@ -1,8 +1,12 @@
 #include "fleet/analysis/change_points.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "et_schema/support/error.h"
 #include "fleet/analysis/random.h"
@@ -39,6 +43,44 @@ TEST_F(Otava, FindsWhereASeriesTurned) {
   EXPECT_EQ(found[0][0].index, 15U);
   EXPECT_NEAR(found[0][0].after / found[0][0].before, 1.2, 0.02);
   EXPECT_TRUE(found[1].empty());
+}
+
+/// A series of levels (length, figure) and the change points between them.
+struct Steps {
+  explicit Steps(const std::vector<std::pair<std::size_t, double>>& levels) {
+    for (const auto& [length, figure] : levels) {
+      if (!series.empty()) {
+        points.push_back({.index = series.size()});
+      }
+      series.insert(series.end(), length, figure);
+    }
+  }
+  [[nodiscard]] std::string lasting_ones() const {
+    std::string text;
+    for (const ChangePoint& point : lasting(points, series, {})) {
+      text += fmt::format("{}: {} to {}; ", point.index, point.before, point.after);
+    }
+    return text;
+  }
+  std::vector<double> series;
+  std::vector<ChangePoint> points;
+};
+
+TEST(ChangePoints, LevelsThatLastStay) {
+  EXPECT_EQ(Steps({{10, 100}, {3, 120}}).lasting_ones(), "10: 100 to 120; ");
+  EXPECT_EQ(Steps({{10, 100}, {2, 120}}).lasting_ones(), "") << "two figures are no level yet";
+  EXPECT_EQ(Steps({{10, 100}, {3, 120}, {7, 100}}).lasting_ones(),
+            "10: 100 to 120; 13: 120 to 100; ");
+  EXPECT_EQ(Steps({{10, 100}, {2, 120}, {8, 101}}).lasting_ones(), "") << "an outlier of two";
+  EXPECT_EQ(Steps({{10, 100}, {1, 130}, {9, 110}}).lasting_ones(), "10: 100 to 110; ")
+      << "a step that begins with an outlier";
+  EXPECT_EQ(Steps({{5, 90}, {5, 100}, {1, 120}, {9, 101}}).lasting_ones(), "5: 90 to 101; ")
+      << "the outlier goes, the step before it stays";
+  EXPECT_EQ(Steps({{20, 100}}).lasting_ones(), "");
+  // Otava draws some ends a night too wide.
+  EXPECT_EQ(
+      lasting({{.index = 2}, {.index = 5}}, {100, 100, 100, 150, 100, 100, 100, 100}, {}).size(),
+      0U);
 }
 
 TEST(ChangePoints, ShortSeriesAreNotLookedAt) {

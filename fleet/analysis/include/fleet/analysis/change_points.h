@@ -9,8 +9,8 @@ namespace understudy::fleet {
 /// Where a series turned.
 struct ChangePoint {
   std::size_t index = 0;  ///< the first figure that is another
-  double before = 0;      ///< mean of the figures up to it
-  double after = 0;       ///< and from it
+  double before = 0;      ///< median of the level up to it
+  double after = 0;       ///< and of that from it
   double p_value = 1;
 };
 
@@ -18,13 +18,21 @@ struct ChangePointOptions {
   double max_p_value = 0.001;
   double min_magnitude = 0.03;  ///< the least relative change
   std::size_t window = 50;      ///< figures that one search looks at
+  std::size_t least_level = 3;  ///< figures that a level has to last; shorter ones are outliers
 };
 
 /// Fewer figures show no change.
 inline constexpr std::size_t kLeastFigures = 6;
 
-/// Change points by Apache Otava (E-divisive means in windows, Student's t-test), which `python`
-/// has. One list a series. Throws Error (failed) where it cannot be run.
+/// Of change points those between levels that last and whose medians differ by `min_magnitude`; the
+/// last level has to have lasted, too. Otava takes an outlier for two changes
+/// (docs/results/fleet.md has rates). Sets `before` and `after`.
+[[nodiscard]] std::vector<ChangePoint> lasting(std::vector<ChangePoint> points,
+                                               const std::vector<double>& series,
+                                               const ChangePointOptions& options);
+
+/// Change points that last, by Apache Otava (E-divisive means in windows, Student's t-test), which
+/// `python` has. One list a series. Throws Error (failed) where it cannot be run.
 [[nodiscard]] std::vector<std::vector<ChangePoint>> change_points(
     const std::vector<std::vector<double>>& series, const std::string& python,
     const ChangePointOptions& options = {});
