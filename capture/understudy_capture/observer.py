@@ -10,6 +10,8 @@ from pathlib import Path
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
+from .threads import settings
+
 OPERATORS, ROUNDS, TRACED_ROUNDS = 1000, 5, 2
 
 
@@ -64,8 +66,7 @@ def fault_counting():
     if torch.cuda.is_available() or not _system_counts_faults():
         return None
     try:
-        from torch._C._profiler import _ExperimentalConfig
-        return _ExperimentalConfig(performance_events=["pagefaults"])
+        return settings(counts_faults=True)
     except (ImportError, TypeError):
         return None
 

@@ -31,6 +31,7 @@ from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .records import Records, beside, kineto, synchronize
 from .summary import summarize
+from .threads import can_see_all, counting_own_threads, settings
 
 CAPTURE_VERSION = 1
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
@@ -209,11 +210,15 @@ class Capture:
             self._peak_rss = machine.peak_rss()  # before the profilers add their own
         is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
-            self._open.enter_context(kineto())
+            if can_see_all():
+                self._open.enter_context(counting_own_threads(kineto(settings(all_threads=True)),
+                                                              self._note_own_threads))
+            else:
+                self._open.enter_context(kineto())
         elif phase == "kineto_only" and is_first:
             self._records.begin_profile("kineto_only", steps=self._phases.count(phase))
         elif phase == "faults" and is_first:
-            self._records.begin_profile("faults", config=self._counting)
+            self._records.begin_profile("faults", counts_faults=True)
         elif phase == "indices":
             if graph_modules() and not IndexRecorder.spares_compiled_code():
                 self.notices.append("no index values are recorded: with this torch, looking at them "
@@ -270,6 +275,12 @@ class Capture:
 
         self._open.callback(write)
         self._open.enter_context(recorder)
+
+    def _note_own_threads(self, threads):
+        self._records.all_threads = threads > 0
+        if threads:
+            self.notices.append(f"operators ran on {threads} more threads of the program's own: to "
+                                "see them, profiles leave out when memory came and went")
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""

@@ -13,6 +13,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
 from . import job
 from .compiled import REGION, graph_modules
+from .threads import settings
 
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
 HEADER_BYTES = 4096  # of a trace: before its nodes
@@ -28,6 +29,7 @@ class Records:
         self.mark = None  # what the trace's header tells it by
         self.regions = {}  # "kineto_only", "et" → compiled regions a step
         self.nodes = 0  # of the trace
+        self.all_threads = False  # profiles look at all, not the loop's alone
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
         self._exports = []  # of profiles that are over; writing one changes later steps' heap
 
@@ -59,11 +61,11 @@ class Records:
         self._profile.callback(observer.unregister_callback)
         self.begin_profile("kineto", observer=observer)
 
-    def begin_profile(self, kind, steps=1, observer=None, config=None):
+    def begin_profile(self, kind, steps=1, observer=None, counts_faults=False):
         """Profiles from here to end(); write_profiles() writes it."""
         target = self.path(kind)
         raw = beside(target, ".raw")
-        profiler = kineto(observer, config)
+        profiler = kineto(settings(counts_faults, self.all_threads), observer)
 
         def export():
             profiler.export_chrome_trace(str(raw))
@@ -109,7 +111,7 @@ class Records:
                 "with tensor_range=False (--no-tensor-range)")
 
 
-def kineto(observer=None, config=None):
+def kineto(config=None, observer=None):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)

@@ -5,13 +5,14 @@ import json
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy_capture import recorder as capture, records  # noqa: E402
+from understudy_capture import recorder as capture, records, threads  # noqa: E402
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
@@ -65,6 +66,32 @@ class CaptureTest(unittest.TestCase):
     def test_they_can_be_left_out(self):
         names, _ = record(self.folder, NEEDED + capture.FAULT_STEPS, count_faults=False)
         self.assertEqual(names, ALWAYS)
+
+    def test_operators_on_threads_of_the_programs_own_are_in_the_profiles(self):
+        model = torch.nn.Linear(16, 16)
+
+        def other():
+            torch.nn.functional.softsign(model(torch.ones(4, 16))).sum().backward()
+
+        with ThreadPoolExecutor(1) as pool:
+            with capture.Capture(self.folder, warmup=1, timed=1, profiled=1) as recorder:
+                for _ in range(NEEDED + capture.FAULT_STEPS):
+                    pool.submit(other).result()
+                    model(torch.ones(4, 16)).sum()
+                    recorder.step()
+        for name in ("kineto", "kineto_only", "et"):
+            path = Path(self.folder) / f"rank-0.{name}.json.gz"
+            self.assertIn("aten::abs", gzip.decompress(path.read_bytes()).decode(), name)
+        self.assertEqual([notice for notice in recorder.notices if "threads" in notice],
+                         ["operators ran on 1 more threads of the program's own: to see them, "
+                          "profiles leave out when memory came and went"])
+
+    def test_autograds_threads_are_not_the_programs_own(self):
+        engine = threads.ENGINE + ": AddBackward0"
+        events = [(threads.HERE, 1, 5), ("aten::add", 1, 6), (engine, 2, 7), ("aten::mul", 2, 8)]
+        self.assertEqual(threads.own_threads(events), 0)
+        self.assertEqual(threads.own_threads([*events, ("aten::ones_like", 2, 4)]), 1)
+        self.assertEqual(threads.own_threads([("aten::add", 3, 9), (threads.HERE, 1, 5)]), 1)
 
     def test_the_speed_probe_stands_beside_timed_and_profiled_steps(self):
         readings = iter(range(100))

@@ -1,0 +1,64 @@
+"""Operators that a program runs on threads of its own: a profiler sees its own thread's alone, and
+those that autograd starts, unless it is told to look at all. It then no longer sees when memory
+came and went.
+"""
+
+import contextlib
+
+from torch.profiler import record_function
+
+HERE = "understudy: the thread of the loop"
+ENGINE = "autograd::engine::evaluate_function"
+
+
+def settings(counts_faults=False, all_threads=False):
+    """The profiler's experimental settings; None where nothing special is asked for.
+
+    TypeError where this torch does not know one of them.
+    """
+    chosen = {}
+    if counts_faults:
+        chosen["performance_events"] = ["pagefaults"]
+    if all_threads:
+        chosen["profile_all_threads"] = True
+    if not chosen:
+        return None
+    from torch._C._profiler import _ExperimentalConfig
+    return _ExperimentalConfig(**chosen)
+
+
+def can_see_all():
+    """Whether this torch's profiler can look at all threads."""
+    try:
+        return settings(all_threads=True) is not None
+    except (ImportError, TypeError):
+        return False
+
+
+@contextlib.contextmanager
+def counting_own_threads(profiler, report):
+    """Runs a profiler of all threads; calls report(n) at its end, n threads of the program's own
+    having run operators."""
+    with profiler:
+        with record_function(HERE):
+            pass
+        yield
+    report(own_threads((event.name(), event.start_thread_id(), event.start_ns())
+                       for event in profiler.profiler.kineto_results.events()))
+
+
+def own_threads(events):
+    """How many threads, beside the one that HERE ran on, run operators.
+
+    events: (name, thread, start) of each. Autograd's threads begin with a label of its engine.
+    """
+    here, operators, engine = None, {}, {}
+    for name, thread, start in events:
+        if name == HERE:
+            here = thread
+        elif name.startswith("aten::"):
+            operators[thread] = min(start, operators.get(thread, start))
+        elif name.startswith(ENGINE):
+            engine[thread] = min(start, engine.get(thread, start))
+    return sum(thread != here and not engine.get(thread, start) < start
+               for thread, start in operators.items())
