@@ -26,7 +26,9 @@ namespace {
 using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::Program;
+using et_schema::Slot;
 using et_schema::SlotId;
+using et_schema::StorageId;
 
 constexpr std::size_t kMostInstructions = 10'000'000;
 
@@ -230,8 +232,12 @@ class RankComposer {
   void chain(const Program& origin, const Piece& piece, const Occurrence& before,
              std::map<SlotId, SlotId>& wired) const {
     std::set<SlotId> taken;
+    std::set<StorageId> wired_storages;
+    const std::map<StorageId, Span> views = spans_of_views(origin, piece);
     for (const SlotId input : piece.inputs) {
-      if (origin.slots[input].external) {
+      const Slot& layout = origin.slots[input];
+      if (layout.external || !holds_views(layout, views) ||
+          wired_storages.contains(layout.storage)) {
         continue;
       }
       const auto output =
@@ -242,6 +248,7 @@ class RankComposer {
       if (output != before.outputs.rend()) {
         wired[input] = *output;
         taken.insert(*output);
+        wired_storages.insert(layout.storage);
       }
     }
   }
@@ -267,6 +274,14 @@ class RankComposer {
     if (!fits(program_.slots[output], origin.slots[input])) {
       refuse_plan(plan_.file, wire.line, "a wire whose ends do not fit",
                   describe(origin, input) + " with the same strides", describe(program_, output));
+    }
+    if (!holds_views(origin.slots[input], spans_of_views(origin, piece))) {
+      refuse_plan(
+          plan_.file, wire.line, "a wire to a part of a tensor",
+          "views of it that reach no further than " + describe(origin, input),
+          fmt::format("{}.{} shows a part of the memory that the piece uses", wire.to, wire.input),
+          "wire the tensor that it is a view of, or leave the wire out: it is then made "
+          "before the step");
     }
     wired[input] = output;
   }

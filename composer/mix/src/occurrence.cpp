@@ -16,6 +16,30 @@ using et_schema::SlotId;
 using et_schema::Storage;
 using et_schema::StorageId;
 
+std::int64_t begin_of(const Slot& slot) {
+  return slot.offset * et_schema::item_size(slot.dtype);
+}
+
+Span span_of(const Slot& slot) {
+  std::int64_t elements = 1;
+  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
+    if (slot.sizes[dim] == 0) {
+      return {begin_of(slot), begin_of(slot)};
+    }
+    elements += (slot.sizes[dim] - 1) * (dim < slot.strides.size() ? slot.strides[dim] : 0);
+  }
+  return {begin_of(slot), begin_of(slot) + elements * et_schema::item_size(slot.dtype)};
+}
+
+template <typename Visit>
+void for_each_slot_within(const Instruction& instruction, Visit&& visit) {
+  et_schema::for_each_slot(instruction.args, visit);
+  et_schema::for_each_slot(instruction.results, visit);
+  for (const Instruction& inner : instruction.body) {
+    for_each_slot_within(inner, visit);
+  }
+}
+
 class Placer {
  public:
   Placer(const Program& origin, const Piece& piece, const Binding& binding, Program& into)
@@ -45,7 +69,9 @@ class Placer {
     const StorageId storage = origin_.slots[slot].storage;
     if (const auto wire = binding_.wired.find(slot); wire != binding_.wired.end()) {
       slots_[slot] = wire->second;
-      storages_.try_emplace(storage, into_.slots[wire->second].storage);
+      if (storages_.try_emplace(storage, into_.slots[wire->second].storage).second) {
+        moved_bytes_[storage] = begin_of(into_.slots[wire->second]) - begin_of(origin_.slots[slot]);
+      }
       return;
     }
     if (binding_.shared != nullptr) {
@@ -113,6 +139,9 @@ class Placer {
       return known->second;
     }
     Slot layout = origin_.slots[slot];
+    if (const auto moved = moved_bytes_.find(layout.storage); moved != moved_bytes_.end()) {
+      layout.offset += moved->second / et_schema::item_size(layout.dtype);
+    }
     layout.storage = storage_of(layout.storage);
     layout.external = layout.external && into_.storages[layout.storage].external;
     return slots_[slot] = add(layout);
@@ -202,6 +231,7 @@ class Placer {
   Occurrence placed_;
   std::map<SlotId, SlotId> slots_;
   std::map<StorageId, StorageId> storages_;
+  std::map<StorageId, std::int64_t> moved_bytes_;  ///< of the origin's, where an input is wired
 };
 
 }  // namespace
@@ -209,6 +239,31 @@ class Placer {
 Occurrence place_piece(const Program& origin, const Piece& piece, const Binding& binding,
                        Program& into) {
   return Placer(origin, piece, binding, into).place();
+}
+
+std::map<StorageId, Span> spans_of_views(const Program& origin, const Piece& piece) {
+  const std::set<SlotId> inputs(piece.inputs.begin(), piece.inputs.end());
+  std::map<StorageId, Span> spans;
+  for (const std::size_t at : piece.instructions) {
+    for_each_slot_within(origin.instructions[at], [&](SlotId slot) {
+      if (inputs.contains(slot)) {
+        return;
+      }
+      const Span used = span_of(origin.slots[slot]);
+      const auto [span, is_new] = spans.try_emplace(origin.slots[slot].storage, used);
+      span->second = is_new ? used
+                            : Span{std::min(span->second.begin, used.begin),
+                                   std::max(span->second.end, used.end)};
+    });
+  }
+  return spans;
+}
+
+bool holds_views(const Slot& input, const std::map<StorageId, Span>& views) {
+  const auto used = views.find(input.storage);
+  const Span whole = span_of(input);
+  return used == views.end() ||
+         (whole.begin <= used->second.begin && used->second.end <= whole.end);
 }
 
 bool fits(const Slot& from, const Slot& to) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -46,5 +47,20 @@ struct Binding {
 
 /// Whether a tensor can take another's place: type, sizes and strides.
 [[nodiscard]] bool fits(const et_schema::Slot& from, const et_schema::Slot& to);
+
+/// Bytes of a storage, from the first to behind the last.
+struct Span {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// By storage of the origin: what a piece uses of it beside its inputs, as views of them.
+[[nodiscard]] std::map<et_schema::StorageId, Span> spans_of_views(const et_schema::Program& origin,
+                                                                  const Piece& piece);
+
+/// Whether another tensor can take an input's place as far as the views of it go: none reaches
+/// beyond it.
+[[nodiscard]] bool holds_views(const et_schema::Slot& input,
+                               const std::map<et_schema::StorageId, Span>& views);
 
 }  // namespace understudy::composer

@@ -110,9 +110,9 @@ Plan plan_of(const std::string& text) {
   return parse_plan("sources:\n  a: {path: one}\n  two: {path: two}\n" + text, "plan.yaml");
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal(const std::string& text, const Load& from = load) {
   try {
-    static_cast<void>(compose(plan_of(text), load));
+    static_cast<void>(compose(plan_of(text), from));
   } catch (const et_schema::Error& error) {
     return to_text(error) + "\n";
   }
@@ -159,6 +159,61 @@ TEST(Compose, WiresAndChainsLeadOutputsToInputs) {
                                 load);
   EXPECT_EQ(chained.programs[0].instructions[2].args[0],
             chained.programs[0].instructions[1].results[0]);
+}
+
+/// The step of program_of, but what mm reads is a part of a larger tensor, and what it makes a view
+/// of that memory.
+Bench load_parts(const std::vector<std::int64_t>& sizes, std::int64_t offset) {
+  Bench bench = bench_of(1);
+  Program& program = bench.programs[0];
+  et_schema::Slot& part = program.slots[1];
+  et_schema::Slot& view = program.slots[3];
+  part.offset = 16;
+  view.storage = part.storage;
+  view.sizes = sizes;
+  view.offset = offset;
+  program.storages[part.storage].bytes = 640;
+  return bench;
+}
+
+constexpr const char* kChained =
+    "pieces:\n  q: {of: a, nodes: 11-12}\nrun:\n  - {piece: q, repeat: 2, inputs: chained}\n";
+
+TEST(Compose, APartIsNotChainedWhereThePieceUsesMoreOfItsMemory) {
+  const Bench bench =
+      compose(plan_of(kChained), [](const PlanSource& /*source*/, const std::string& /*label*/) {
+        return load_parts({40, 4}, 0);
+      });
+  const Program& program = bench.programs[0];
+  const SlotId read = std::get<Argument::SlotRef>(program.instructions[2].args[0].value).id;
+  EXPECT_TRUE(program.slots[read].external);
+  EXPECT_EQ(refusal("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\nrun: [p, q]\n"
+                    "wires:\n  - {from: p.0, to: q.0}\n",
+                    [](const PlanSource& /*source*/, const std::string& /*label*/) {
+                      return load_parts({40, 4}, 0);
+                    }),
+            "a wire to a part of a tensor\n"
+            "  file:     plan.yaml\n"
+            "  field:    line 9\n"
+            "  expected: views of it that reach no further than float32[4, 4]\n"
+            "  got:      q.0 shows a part of the memory that the piece uses\n"
+            "  hint:     wire the tensor that it is a view of, or leave the wire out: it is then "
+            "made before the step\n");
+}
+
+TEST(Compose, AViewOfAChainedPartLiesInWhatTakesItsPlace) {
+  const Bench bench =
+      compose(plan_of(kChained), [](const PlanSource& /*source*/, const std::string& /*label*/) {
+        return load_parts({2, 4}, 20);
+      });
+  const Program& program = bench.programs[0];
+  const auto slot = [&](const Argument& argument) {
+    return program.slots[std::get<Argument::SlotRef>(argument.value).id];
+  };
+  EXPECT_EQ(program.instructions[2].args[0], program.instructions[1].results[0]);
+  const et_schema::Slot view = slot(program.instructions[2].results[0]);
+  EXPECT_EQ(view.storage, slot(program.instructions[1].results[0]).storage);
+  EXPECT_EQ(view.offset, 4);
 }
 
 TEST(Compose, InterleavesAndRunsSideBySide) {
