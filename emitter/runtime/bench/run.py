@@ -87,7 +87,12 @@ class Runner:
             return
         self.every, begin = 1, time.perf_counter()
         for n in range(1, 17):
-            self.step.run()
+            try:
+                self.step.run()
+            except RuntimeError:  # an operator refuses what earlier iterations made of its tensors
+                if n == 1 or self.ranks > 1:
+                    raise
+                break
             floats = [t for t in self.maker.changed if t.is_floating_point()]
             if self.most(not all(torch.isfinite(t).all() for t in floats)):
                 break

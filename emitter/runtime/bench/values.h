@@ -85,9 +85,10 @@ inline Rule normal(double mean, double deviation) {
 inline Rule integers(std::int64_t low, std::int64_t high, double distinct = 0) {
   return {.kind = Rule::Kind::kIntegers, .a = distinct, .low = low, .high = high};
 }
-/// Monotone from 0 to at most `high`; the last is `high` if include_last.
-inline Rule offsets(std::int64_t high, bool include_last) {
-  return {.kind = Rule::Kind::kOffsets, .high = high, .include_last = include_last};
+/// Monotone from 0 to at most `high`; the last is `high` if include_last. No two that follow each
+/// other are further apart than `longest`, if it is above 0 and the mean allows.
+inline Rule offsets(std::int64_t high, bool include_last, std::int64_t longest = 0) {
+  return {.kind = Rule::Kind::kOffsets, .low = longest, .high = high, .include_last = include_last};
 }
 inline Rule lengths(std::vector<Segment> segments) {
   return {.kind = Rule::Kind::kLengths, .segments = std::move(segments)};
@@ -249,7 +250,8 @@ class Draws {
                                   ? one_of_few(element)
                                   : static_cast<std::uint64_t>(to_range(bits(element), range())));
       case Rule::Kind::kOffsets:
-        return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high);
+        return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high,
+                        rule_.low);
       case Rule::Kind::kLengths:
         return length(element);
       case Rule::Kind::kArange:
@@ -297,13 +299,17 @@ class Draws {
 
   /// Boundary `i` of `count` random pieces of [0, sum].
   [[nodiscard]] std::int64_t boundary(std::int64_t first_element, std::int64_t i,
-                                      std::int64_t count, std::int64_t sum) const {
+                                      std::int64_t count, std::int64_t sum,
+                                      std::int64_t longest = 0) const {
     if (i == 0 || i >= count) {
       return i == 0 ? 0 : sum;
     }
     const std::int64_t low = scaled(i, sum, count);
-    const std::int64_t high = scaled(i + 1, sum, count);
-    return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(high - low) + 1);
+    std::int64_t room = scaled(i + 1, sum, count) - low;
+    if (longest > 0) {
+      room = std::clamp<std::int64_t>(longest - (sum + count - 1) / count, 0, room);
+    }
+    return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(room) + 1);
   }
 
   [[nodiscard]] std::int64_t length(std::int64_t element) const {

@@ -43,19 +43,22 @@ def integers(low, high, distinct=0):
     return Rule("integer", draw=draw)
 
 
-def boundary(d, first, i, count, total):
-    """Boundary i of `count` random pieces of [0, total]."""
+def boundary(d, first, i, count, total, longest=0):
+    """Boundary i of `count` random pieces of [0, total], none above `longest` if the mean allows."""
     if i <= 0 or i >= count:
         return 0 if i <= 0 else total
-    low, high = scaled(i, total, count), scaled(i + 1, total, count)
+    low = scaled(i, total, count)
+    room = scaled(i + 1, total, count) - low
+    if longest > 0:
+        room = min(max(longest - (total + count - 1) // count, 0), room)
     bits = d.bits(np.array([first + i], dtype=np.int64))
-    return low + int(to_range(bits, high - low + 1)[0])
+    return low + int(to_range(bits, room + 1)[0])
 
 
-def offsets(high, include_last):
+def offsets(high, include_last, longest=0):
     def draw(d, i):
         count = d.numel - 1 if include_last else d.numel
-        return np.array([boundary(d, 0, int(e), count, high) for e in i], dtype=np.int64)
+        return np.array([boundary(d, 0, int(e), count, high, longest) for e in i], dtype=np.int64)
     return Rule("integer", draw=draw)
 
 

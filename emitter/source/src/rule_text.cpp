@@ -32,7 +32,9 @@ class RuleWriter {
                    ? call("integers", {integer(rule_.low), integer(rule_.high), real(rule_.a)})
                    : call("integers", {integer(rule_.low), integer(rule_.high)});
       case ValueRuleKind::kOffsets:
-        return call("offsets", {integer(rule_.high), flag(rule_.include_last)});
+        return rule_.low > 0 ? call("offsets", {integer(rule_.high), flag(rule_.include_last),
+                                                integer(rule_.low)})
+                             : call("offsets", {integer(rule_.high), flag(rule_.include_last)});
       case ValueRuleKind::kLengths:
         return call("lengths", {segments()});
       case ValueRuleKind::kArange:

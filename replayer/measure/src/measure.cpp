@@ -195,7 +195,8 @@ void Measurement::find_restore_interval() {
     tell(Phase::kValues, n - 1, kMostBetweenRestores);
     std::vector<std::uint8_t> health(health_.size());
     std::vector<et_schema::ValueFinding> findings;
-    const bool healthy = !stop_->any_rank(scan_once(health, findings));
+    const bool accepted = stays_acceptable(n, health, findings);
+    const bool healthy = accepted && !stop_->any_rank(is_unhealthy(health));
     const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
     const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
     restore_every_ = healthy ? n : restore_every_;
@@ -203,7 +204,8 @@ void Measurement::find_restore_interval() {
     const char* plural = n == 1 ? "" : "s";
     if (!healthy) {
       restore_reason_ =
-          fmt::format("NaN, Inf or subnormal numbers after {} iteration{}", n, plural);
+          accepted ? fmt::format("NaN, Inf or subnormal numbers after {} iteration{}", n, plural)
+                   : fmt::format("an operator refuses its tensors in iteration {}", n);
     } else if (is_late && n < kMostBetweenRestores) {
       restore_reason_ = fmt::format(
           "no NaN, Inf or subnormal number within {} iteration{}; the {:.0f} s check covered no "
@@ -213,6 +215,24 @@ void Measurement::find_restore_interval() {
   }
   externals_.restore();
   since_restore_ = 0;
+}
+
+/// One iteration without a restore. False if an operator refuses what the iterations before made of
+/// its tensors (a matrix that is no longer positive definite). Of several ranks one that stops has
+/// to end the job, since others wait for it.
+bool Measurement::stays_acceptable(std::size_t n, std::vector<std::uint8_t>& health,
+                                   std::vector<et_schema::ValueFinding>& findings) {
+  try {
+    scan_once(health, findings);
+  } catch (const et_schema::Error&) {
+    const Step* failed = machine_.failed_step();
+    if (n == 1 || job_.world_size() > 1 || failed == nullptr) {
+      throw;
+    }
+    machine_.clear(bound_, *failed);
+    return false;
+  }
+  return true;
 }
 
 /// One iteration in which the heap sees which blocks hold what; ranks without one go along.
@@ -395,9 +415,8 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
   }
 }
 
-/// One iteration in which every result is looked at as soon as it is there. True if any number is
-/// not healthy.
-bool Measurement::scan_once(std::vector<std::uint8_t>& health,
+/// One iteration in which every result is looked at as soon as it is there.
+void Measurement::scan_once(std::vector<std::uint8_t>& health,
                             std::vector<et_schema::ValueFinding>& findings) {
   ScanHook hook(program_, health, findings);
   guarded([&] { machine_.run(bound_, hook); });
@@ -406,6 +425,9 @@ bool Measurement::scan_once(std::vector<std::uint8_t>& health,
       hook.look(slot, machine_.slots()[slot]);
     }
   }
+}
+
+bool Measurement::is_unhealthy(const std::vector<std::uint8_t>& health) {
   return std::any_of(health.begin(), health.end(),
                      [](std::uint8_t flags) { return (flags & ScanHook::kUnhealthy) != 0; });
 }
@@ -413,7 +435,7 @@ bool Measurement::scan_once(std::vector<std::uint8_t>& health,
 void Measurement::scan_values(RankReport& report, std::size_t iterations) {
   advance();
   const std::size_t known = report.value_findings.size();
-  static_cast<void>(scan_once(health_, report.value_findings));
+  scan_once(health_, report.value_findings);
   for (std::size_t i = known; i < report.value_findings.size(); ++i) {
     report.value_findings[i].iteration = iterations;
   }

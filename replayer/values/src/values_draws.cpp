@@ -229,17 +229,21 @@ bool Draws::happens(std::int64_t element) const {
 }
 
 std::int64_t Draws::boundary(std::int64_t first_element, std::int64_t i, std::int64_t count,
-                             std::int64_t sum) const {
+                             std::int64_t sum, std::int64_t longest) const {
   if (i == 0 || i >= count) {
     return i == 0 ? 0 : sum;
   }
   const std::int64_t low = scaled(i, sum, count);
-  const std::int64_t high = scaled(i + 1, sum, count);
-  return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(high - low) + 1);
+  std::int64_t room = scaled(i + 1, sum, count) - low;
+  if (longest > 0) {
+    // A piece ends at most a mean, rounded up, and the room behind where it begins.
+    room = std::clamp<std::int64_t>(longest - (sum + count - 1) / count, 0, room);
+  }
+  return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(room) + 1);
 }
 
 std::int64_t Draws::offset(std::int64_t element) const {
-  return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high);
+  return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high, rule_.low);
 }
 
 void Draws::lengths(std::int64_t first, std::span<std::int64_t> out) const {

@@ -28,8 +28,10 @@ class Draws {
   [[nodiscard]] std::uint64_t bits(std::int64_t element) const;
   [[nodiscard]] bool happens(std::int64_t element) const;
   /// Boundary `i` of `count` random pieces of [0, sum]; boundary 0 is 0, boundary `count` is sum.
+  /// No piece is above `longest`, if that is above 0 and the mean allows.
   [[nodiscard]] std::int64_t boundary(std::int64_t first_element, std::int64_t i,
-                                      std::int64_t count, std::int64_t sum) const;
+                                      std::int64_t count, std::int64_t sum,
+                                      std::int64_t longest = 0) const;
   [[nodiscard]] std::int64_t offset(std::int64_t element) const;
   void lengths(std::int64_t first, std::span<std::int64_t> out) const;
   [[nodiscard]] std::uint64_t one_of_few(std::int64_t element, std::uint64_t range) const;

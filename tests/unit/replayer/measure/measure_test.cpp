@@ -134,6 +134,22 @@ TEST_F(MeasureTest, ValuesThatOverflowAreRestoredBeforeTheyDo) {
   EXPECT_EQ(report.values.inf, 0U);
 }
 
+TEST_F(MeasureTest, ValuesThatAnOperatorRefusesAreRestoredBeforeItDoes) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(0.3));
+  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
+  const SlotId loss = builder_.intermediate(DType::kFloat32, {});
+  builder_.add_op(kMulInPlace, {ref(x), ref(y)}, {ref(x)});
+  builder_.add_op(
+      "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int "
+      "reduction=1) -> Tensor",
+      {ref(x), ref(x), none(), number(1)}, {ref(loss)});
+  try_out();
+  const et_schema::RankReport report = measure();  // 0.6, then 1.2, which is no probability
+  EXPECT_EQ(report.measurement.restore_every, 1U);
+  EXPECT_EQ(report.measurement.restore_reason, "an operator refuses its tensors in iteration 2");
+  EXPECT_EQ(report.iteration_ms.samples.size(), 40U);
+}
+
 TEST_F(MeasureTest, WithoutRestoresTheyDriftAndTheReportSaysSince) {
   multiply(1e10);
   options_.asked.restores = false;

@@ -56,6 +56,8 @@ TEST(EmittedValues, OfRulesWithLists) {
   ValueRule offsets = rule(ValueRuleKind::kOffsets, 0, 0, 0, 300);
   offsets.include_last = true;
   expect_same(offsets, bench::offsets(300, true), at::kLong, {31});
+  offsets.low = 12;
+  expect_same(offsets, bench::offsets(300, true, 12), at::kLong, {31});
   ValueRule lengths;
   lengths.kind = ValueRuleKind::kLengths;
   lengths.segments = {{5, 40}, {0, 0}, {7, 3}};

@@ -167,6 +167,21 @@ TEST(Values, OffsetsRiseFromZeroToTheNumberOfIndices) {
   EXPECT_EQ(as_integers(filled({1}, at::kLong, rule)), std::vector<std::int64_t>{0});
 }
 
+TEST(Values, OffsetsAreNoFurtherApartThanARowIsLong) {
+  ValueRule rule = rule_of(ValueRuleKind::kOffsets);
+  rule.high = 1000;
+  rule.include_last = true;
+  for (const std::int64_t longest : {16, 20, 1000}) {
+    rule.low = longest;
+    const std::vector<std::int64_t> drawn = as_integers(filled({65}, at::kLong, rule));
+    EXPECT_EQ(drawn.back(), 1000);
+    for (std::size_t i = 1; i < drawn.size(); ++i) {
+      EXPECT_GE(drawn[i], drawn[i - 1]);
+      EXPECT_LE(drawn[i] - drawn[i - 1], longest);
+    }
+  }
+}
+
 TEST(Values, LengthsAddUpInEachSegment) {
   ValueRule rule = rule_of(ValueRuleKind::kLengths);
   rule.segments = {{.count = 16, .sum = 48},

@@ -71,8 +71,10 @@ class Measurement {
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void learn_heap();
   void advance();
-  [[nodiscard]] bool scan_once(std::vector<std::uint8_t>& health,
-                               std::vector<et_schema::ValueFinding>& findings);
+  void scan_once(std::vector<std::uint8_t>& health, std::vector<et_schema::ValueFinding>& findings);
+  [[nodiscard]] static bool is_unhealthy(const std::vector<std::uint8_t>& health);
+  [[nodiscard]] bool stays_acceptable(std::size_t n, std::vector<std::uint8_t>& health,
+                                      std::vector<et_schema::ValueFinding>& findings);
   void measure_iterations(et_schema::RankReport& report);
   void sample_iterations(et_schema::RankReport& report, std::vector<double>& samples,
                          std::uint64_t& peak, GpuObservation& gpu);
