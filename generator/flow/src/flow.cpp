@@ -9,6 +9,7 @@
 
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
+#include "numbers.h"
 #include "wrappers.h"
 
 namespace understudy::generator {
@@ -134,6 +135,7 @@ class FlowBuilder {
     std::int64_t bytes = 0;            ///< largest extent of what was written
     std::vector<std::int64_t> item_bytes;
     et_schema::DeviceType device = et_schema::DeviceType::kNone;
+    LastNumber number;
     [[nodiscard]] bool has_layout(const Tensor& tensor) const {
       return std::ranges::find(layouts, hash_layout(tensor)) != layouts.end();
     }
@@ -239,18 +241,25 @@ class FlowBuilder {
   }
 
   void enter(NodeIndex node) {
-    for (const Tensor* tensor : flow_.inputs[node]) {
-      flow_.reads[node].push_back(read(node, *tensor));
+    const std::vector<const Tensor*>& inputs = flow_.inputs[node];
+    std::vector<std::optional<std::int64_t>> numbers = seen_numbers(trace_.nodes[node]);
+    // A communication's tensors are put together differently, and no numbers.
+    numbers.resize(flow_.is_communication[node] ? 0 : numbers.size());
+    numbers.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      flow_.reads[node].push_back(read(node, *inputs[i], numbers[i]));
     }
   }
 
-  LifetimeId read(NodeIndex node, const Tensor& tensor) {
+  LifetimeId read(NodeIndex node, const Tensor& tensor, std::optional<std::int64_t> number) {
     const Node& reader = trace_.nodes[node];
     LifetimeId lifetime = current(tensor);
     const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
     const bool stale = internal && !left_its_operator(lifetime, node);
-    const bool foreign = lifetime != kNoLifetime && (cannot_be(lifetime, tensor, internal, stale) ||
-                                                     is_new_number(reader, tensor, lifetime));
+    const bool foreign =
+        lifetime != kNoLifetime && (cannot_be(lifetime, tensor, internal, stale) ||
+                                    lives_[lifetime].number.excludes(hash_layout(tensor), number) ||
+                                    was_just_made(reader, tensor, lifetime));
     if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
       return kNoLifetime;
     }
@@ -263,6 +272,7 @@ class FlowBuilder {
     if (flow_.lifetimes[lifetime].birth == kNoNode) {
       lives_[lifetime].add_layout(tensor);
     }
+    lives_[lifetime].number.see(hash_layout(tensor), number);
     return lifetime;
   }
 
@@ -285,14 +295,15 @@ class FlowBuilder {
     return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
   }
 
-  /// A Python scalar where nothing was seen of memory that an operator made but other layouts:
-  /// views are made by operators, which show, and the memory of small tensors is used again at
-  /// once.
-  [[nodiscard]] bool is_new_number(const Node& reader, const Tensor& tensor,
+  /// A Python scalar, or what torch.tensor makes of one, where nothing was seen of memory that an
+  /// operator made but other layouts: views are made by operators, which show, and the memory of
+  /// small tensors is used again at once.
+  [[nodiscard]] bool was_just_made(const Node& reader, const Tensor& tensor,
                                    LifetimeId lifetime) const {
     return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
            !lives_[lifetime].has_layout(tensor) &&
-           (is_wrapped_number(reader, tensor) || is_scalar_operand(reader, tensor));
+           (is_wrapped_number(reader, tensor) || is_scalar_operand(reader, tensor) ||
+            reader.name == "aten::lift_fresh");
   }
 
   /// Whether a lifetime left the outermost operator that it began in and that ended before `reader`
@@ -311,6 +322,14 @@ class FlowBuilder {
   }
 
   void leave(NodeIndex node) {
+    if (trace_.nodes[node].op_schema.find('!') != std::string_view::npos ||
+        flow_.is_communication[node]) {
+      for (const LifetimeId lifetime : flow_.reads[node]) {
+        if (lifetime != kNoLifetime) {
+          lives_[lifetime].number.forget();
+        }
+      }
+    }
     for (const Tensor* tensor : flow_.outputs[node]) {
       LifetimeId lifetime = current(*tensor);
       if (!is_in_place(node, *tensor) && !began_within(lifetime, node) &&
@@ -319,6 +338,7 @@ class FlowBuilder {
       }
       UNDERSTUDY_ASSERT(lifetime != kNoLifetime);
       lives_[lifetime].add_layout(*tensor);
+      lives_[lifetime].number.forget();
       lives_[lifetime].output_of.push_back(node);
       flow_.writes[node].push_back(lifetime);
     }

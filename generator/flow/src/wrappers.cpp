@@ -7,15 +7,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "generator/flow/python_labels.h"
+
 namespace understudy::generator {
 namespace {
 
 using et_schema::Node;
 using et_schema::NodeIndex;
 using et_schema::Tensor;
-
-/// What PyTorch's fallback writes where a class of Python's takes a call on.
-constexpr std::string_view kSubclassLabel = "PythonSubclass";
 
 /// Storages of no bytes have an id: 0 says that there is no storage.
 bool is_without_storage(const Tensor& tensor) {

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "device.h"
 #include "et_schema/support/error.h"
+#include "generator/flow/python_labels.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
@@ -276,7 +277,7 @@ class Linker {
       communicates[i] =
           communicates[parent] || kind == NodeClass::kC10d || kind == NodeClass::kCommunication;
       counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates[i];
-      if (counts[i] && result_.nodes[i]) {
+      if (counts[i] && result_.nodes[i] && trace_.nodes[i].name != kSubclassLabel) {
         profile.operators_ns = add_times(profile.operators_ns, result_.nodes[i]->self_ns);
         profile.operators_device_ns =
             add_times(profile.operators_device_ns, result_.nodes[i]->device_ns);

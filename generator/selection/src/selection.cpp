@@ -22,6 +22,7 @@ using et_schema::Trace;
 
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
+constexpr const char* kUntold = "it takes a complex number, which the trace does not hold";
 constexpr const char* kWrapped = "it works on wrappers, without memory";
 
 class Selector {
@@ -32,6 +33,8 @@ class Selector {
     for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
       if (flow.is_wrapped[node]) {
         open(node, kWrapped);
+      } else if (flow.is_operator[node] && takes_complex_number(trace.nodes[node])) {
+        open(node, kUntold);
       }
     }
   }
@@ -80,6 +83,15 @@ class Selector {
         waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
+  }
+
+  /// As a Scalar: a number that was made a tensor has a slot, and a value by rule. Where no
+  /// operator below computes its results it runs by itself all the same, or is dropped with its
+  /// reason.
+  [[nodiscard]] static bool takes_complex_number(const et_schema::Node& node) {
+    return std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
+      return value.is(et_schema::ValueKind::kOpaque) && value.text() == "ComplexDouble";
+    });
   }
 
   /// Whether no operator below computed any of its results (or, where it has none, changed any of

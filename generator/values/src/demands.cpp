@@ -5,6 +5,7 @@
 
 #include "generator/lowering/slots.h"
 #include "reuse_rules.h"
+#include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
@@ -32,6 +33,10 @@ ValueRule narrow_targets(ValueRule targets, const ValueRule& range) {
 /// running.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   ValueRule both = a.why == kCapturedRange ? b : a;
+  const ValueRule& other = a.why == kCapturedRange ? a : b;
+  if (is_any_positive(both) && other.why == kCapturedRange && other.low > 0) {
+    return other;  // what was seen goes before a guess
+  }
   const std::int64_t low = std::max(a.low, b.low);
   const std::int64_t high = std::min(a.high, b.high);
   if (low < high) {
@@ -73,7 +78,10 @@ ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t 
   // Only some operators on offsets say whether the last one is the end (embedding_bag's backward
   // does not): where one has it so, all do.
   if (known.kind == ValueRuleKind::kOffsets && asked.kind == ValueRuleKind::kOffsets) {
-    return asked.include_last ? asked : known;
+    ValueRule both = asked.include_last ? asked : known;
+    const bool both_bound = known.low > 0 && asked.low > 0;  // by how far apart two may be
+    both.low = both_bound ? std::min(known.low, asked.low) : std::max(known.low, asked.low);
+    return both;
   }
   return is_order_free(known.kind) && !is_order_free(asked.kind) ? asked : known;
 }
@@ -150,6 +158,16 @@ void Demands::add(StorageId storage, const Demand& demand) {
     }
   }
   by_storage_[storage].push_back(demand);
+}
+
+const Demand* Demands::widest(StorageId storage) const {
+  const Demand* widest = nullptr;
+  for (const Demand& demand : by_storage_[storage]) {
+    if (widest == nullptr || demand.count >= widest->count) {
+      widest = &demand;
+    }
+  }
+  return widest;
 }
 
 /// A range of some elements says less than the reuse recorded of all of them.

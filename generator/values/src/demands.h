@@ -46,6 +46,8 @@ class Demands {
   [[nodiscard]] const std::vector<Demand>& on(et_schema::StorageId storage) const {
     return by_storage_[storage];
   }
+  /// The demand on the most elements; of several the last one. Null where nothing is asked.
+  [[nodiscard]] const Demand* widest(et_schema::StorageId storage) const;
 
   /// Writes the demands on external storages into their external slots, indices spread as the user
   /// wants where nothing is known of them. One on elements that are no slot of their own becomes a

@@ -26,51 +26,33 @@ constexpr auto kUnboundedArithmetic = std::to_array<std::string_view>(
     {"aten::add", "aten::bitwise_left_shift", "aten::cumsum", "aten::div", "aten::floor_divide",
      "aten::mul", "aten::neg", "aten::rsub", "aten::sub"});
 
-/// What ranks send of what they drew, others receive: programs of a job are alike. Of what one rank
-/// gives to others they do not see where it has it from.
-void receive_drawn(const et_schema::Program& program, const Instruction& instruction,
-                   std::vector<bool>& drawn) {
-  if (instruction.args.size() < 2) {
-    return;
-  }
-  const et_schema::CommKind kind = instruction.comm->kind;
-  const bool comes_from_one = kind == et_schema::CommKind::kRecv ||
-                              kind == et_schema::CommKind::kBroadcast ||
-                              kind == et_schema::CommKind::kScatter;
-  bool sends_other = false;
-  et_schema::for_each_slot({instruction.args.front()},
-                           [&](SlotId id) { sends_other |= !drawn[program.slots[id].storage]; });
-  if (comes_from_one || !sends_other) {
-    et_schema::for_each_slot({instruction.args[1]},
-                             [&](SlotId id) { drawn[program.slots[id].storage] = true; });
-  }
-}
-
 }  // namespace
 
 bool is_draw(std::string_view op) {
   return std::ranges::find(kDraws, op) != kDraws.end();
 }
 
-std::vector<bool> find_drawn(const et_schema::Program& program) {
-  std::vector<bool> drawn(program.storages.size());
+std::vector<bool> find_known(const et_schema::Program& program) {
+  std::vector<bool> written(program.storages.size());
+  std::vector<bool> known(program.storages.size());
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.comm) {
-      receive_drawn(program, instruction, drawn);
-      continue;
+    const std::string_view op = without_overload(instruction.name);
+    bool is_known = !instruction.comm && !is_draw(op) && op.find("empty") == std::string_view::npos;
+    if (instruction.comm) {  // what others send is written into its arguments
+      et_schema::for_each_slot(instruction.args,
+                               [&](SlotId id) { known[program.slots[id].storage] = false; });
     }
-    bool has_drawn = false;
-    bool has_other = false;
     et_schema::for_each_slot(instruction.args, [&](SlotId id) {
       const et_schema::Slot& slot = program.slots[id];
-      (drawn[slot.storage] ? has_drawn : has_other) |= !slot.wrapped_number;
+      is_known &= slot.wrapped_number || known[slot.storage];
     });
-    if (is_draw(without_overload(instruction.name)) || (has_drawn && !has_other)) {
-      et_schema::for_each_slot(instruction.results,
-                               [&](SlotId id) { drawn[program.slots[id].storage] = true; });
-    }
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const et_schema::StorageId storage = program.slots[id].storage;
+      known[storage] = is_known && (known[storage] || !written[storage]);
+      written[storage] = true;
+    });
   }
-  return drawn;
+  return known;
 }
 
 bool leaves_range(std::string_view op) {

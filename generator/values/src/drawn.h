@@ -10,10 +10,10 @@ namespace understudy::generator {
 /// True of an operator that makes random numbers.
 [[nodiscard]] bool is_draw(std::string_view op);
 
-/// By storage: whether the program draws its content itself: random numbers, what is computed of
-/// nothing but them and constants, and what other ranks, which do the same, send of it. A replay
-/// draws others, so what has to hold of lengths and offsets among them held in the original alone.
-[[nodiscard]] std::vector<bool> find_drawn(const et_schema::Program& program);
+/// By storage: whether its content follows from the program's text alone: what operators without
+/// tensors make (arange, full; no random numbers and no fresh memory), and what is computed of
+/// nothing else. A replay computes the very numbers of the original.
+[[nodiscard]] std::vector<bool> find_known(const et_schema::Program& program);
 
 /// True of operators on integers whose results need not be in the range that is asked of them: they
 /// select some elements, of which alone it is asked, or compute.

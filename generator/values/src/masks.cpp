@@ -78,7 +78,9 @@ class MaskMaker {
       if (index == nullptr || !is_mask(program_.slots[index->id])) {
         continue;
       }
-      if (const std::optional<std::int64_t> count = selected_count(instruction, position)) {
+      std::optional<std::int64_t> count = selected_count(instruction, position);
+      count = count ? count : count_of_others(list);
+      if (count) {
         ValueRule rule;
         rule.kind = ValueRuleKind::kMask;
         rule.high = *count;
@@ -105,6 +107,21 @@ class MaskMaker {
       return std::nullopt;
     }
     return sizes[position];
+  }
+
+  /// How many elements numbers beside a mask name: as many as it selects, unless it is one.
+  [[nodiscard]] std::optional<std::int64_t> count_of_others(const Argument::List& list) const {
+    for (const Argument& item : list) {
+      const auto* index = std::get_if<Argument::SlotRef>(&item.value);
+      if (index == nullptr || is_mask(program_.slots[index->id])) {
+        continue;
+      }
+      const std::vector<std::int64_t>& sizes = program_.slots[index->id].sizes;
+      if (sizes.size() == 1 && sizes.front() > 1) {
+        return sizes.front();
+      }
+    }
+    return std::nullopt;
   }
 
   void replace(Argument& argument, const ValueRule& rule) {

@@ -102,6 +102,9 @@ class Uses {
     if (reads_no_content(without_overload(instruction.name))) {
       return Use::kPassesOn;
     }
+    if (without_overload(instruction.name) == "aten::lift_fresh") {
+      return Use::kReads;  // torch.tensor has filled it, though it may be that nobody looks at it
+    }
     const std::string_view schema = program_.schemas[*instruction.schema];
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       if (holds({instruction.args[i]}, storage) && et_schema::argument_is_written(schema, i)) {

@@ -92,7 +92,7 @@ constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_
                                                                 "aten::sqrt",
                                                                 "aten::values"});
 
-/// One holds each element of the other once, without gaps.
+/// Whether one holds each element of the other, in the same order of memory.
 bool is_whole(const Slot& target, const Slot& source) {
   const std::int64_t count = element_count(target);
   return count == element_count(source) && extent(target) == count && extent(source) == count;
@@ -100,21 +100,23 @@ bool is_whole(const Slot& target, const Slot& source) {
 
 }  // namespace
 
-bool carries_order(const et_schema::Program& program, const Instruction& instruction,
-                   std::string_view op) {
+bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_view op,
+                                   ValueRuleKind kind) const {
   const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
-  if (mover == kMovers.end() || instruction.results.empty()) {
-    return false;
+  if (op.starts_with("fbgemm::")) {
+    return mover != kMovers.end() || op == "fbgemm::asynchronous_complete_cumsum";
   }
-  if (op.starts_with("fbgemm::")) {  // made as the identity
-    return true;
-  }
-  const auto* result = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  const Argument* from = find_argument(program, instruction, mover->from);
+  const bool is_order_kept = mover != kMovers.end() &&
+                             (mover->order == Order::kSame ||
+                              (mover->order == Order::kSorted && kind == ValueRuleKind::kLengths));
+  const Argument* from =
+      is_order_kept ? find_argument(program_, instruction, mover->from) : nullptr;
   const auto* source = from == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&from->value);
-  return result != nullptr && source != nullptr && mover->order != Order::kOther &&
-         et_schema::is_integral(program.slots[source->id].dtype) &&
-         is_whole(program.slots[result->id], program.slots[source->id]);
+  const auto* result = source == nullptr || instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results[0].value);
+  return result != nullptr && et_schema::is_integral(program_.slots[source->id].dtype) &&
+         is_whole(program_.slots[result->id], program_.slots[source->id]);
 }
 
 void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
@@ -195,11 +197,11 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
     return;
   }
   const std::int64_t count = element_count(target);
-  const bool has_all = is_whole(target, source);
-  const bool in_order = has_all && order == Order::kSame;
+  const bool whole = is_whole(target, source);
+  const bool in_order = whole && order == Order::kSame;
   // What comes out in order may have gone in so.
   const auto keeps = [&](ValueRuleKind kind) {
-    return in_order || (has_all && order == Order::kSorted && kind == ValueRuleKind::kLengths);
+    return in_order || (whole && order == Order::kSorted && kind == ValueRuleKind::kLengths);
   };
   const std::vector<Demand> demands = demands_.on(target.storage);
   for (Demand demand : demands) {

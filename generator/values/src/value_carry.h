@@ -10,11 +10,6 @@
 
 namespace understudy::generator {
 
-/// True of an operator whose result holds its argument's integers in their order, all of them: what
-/// is asked of lengths and offsets there is asked of its argument.
-[[nodiscard]] bool carries_order(const et_schema::Program& program,
-                                 const et_schema::Instruction& instruction, std::string_view op);
-
 /// Carries demands against the flow of data: from an operator's results to its arguments, where it
 /// moves values without changing them, or where what is asked of the result follows from what is
 /// asked of them.
@@ -30,6 +25,10 @@ class ValueCarrier {
   void visit(const et_schema::Instruction& instruction, std::string_view op);
   /// Looks at one communication, between the operators.
   void visit_collective(const et_schema::Instruction& instruction);
+  /// Whether lengths, or offsets, that are asked of an operator's result are met once its argument
+  /// meets what is then asked of it.
+  [[nodiscard]] bool keeps_structure(const et_schema::Instruction& instruction, std::string_view op,
+                                     et_schema::ValueRuleKind kind) const;
 
  private:
   /// Rows that one storage sends to each rank, for lengths that must agree with the values sent

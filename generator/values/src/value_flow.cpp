@@ -42,7 +42,7 @@ class ValueAssigner {
         demands_(program),
         sparse_counts_(program),
         carrier_(program, demands_),
-        drawn_(find_drawn(program)),
+        known_(find_known(program)),
         selected_(find_selected(program)) {}
 
   void assign(const IndexSpread& spread) {
@@ -68,7 +68,7 @@ class ValueAssigner {
     }
     const std::string_view op = without_overload(instruction.name);
     const bool is_own = computes_selected_indices(instruction, op);
-    if (is_own || has_pinned_results(op) || draws_structure(instruction, op)) {
+    if (is_own || has_pinned_results(op) || makes_structure(instruction, op)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
       // How many elements it gives is data: where that differs in a replay, they are pinned there.
@@ -283,21 +283,36 @@ class ValueAssigner {
     return reads;
   }
 
-  /// Lengths and offsets that the program draws itself decide shapes. They are made as the recorded
-  /// shapes want them, by the operator nearest to the draw that the demand comes to.
-  [[nodiscard]] bool draws_structure(const Instruction& instruction, std::string_view op) const {
-    bool draws = false;
+  /// Lengths and offsets decide shapes. Those that the program computes, of what it draws or finds
+  /// in a batch, are made as the recorded shapes want them, by the operator nearest to where they
+  /// come from that the demand gets to.
+  [[nodiscard]] bool makes_structure(const Instruction& instruction, std::string_view op) const {
+    if (follows_structure(op)) {
+      return false;
+    }
+    bool makes = false;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       const Slot& slot = program_.slots[id];
-      const bool is_asked =
-          std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
-            return demand.rule.kind == ValueRuleKind::kLengths ||
-                   demand.rule.kind == ValueRuleKind::kOffsets;
+      const bool is_unmet =
+          std::ranges::any_of(demands_.on(slot.storage), [&](const Demand& demand) {
+            return (demand.rule.kind == ValueRuleKind::kLengths ||
+                    demand.rule.kind == ValueRuleKind::kOffsets) &&
+                   !carrier_.keeps_structure(instruction, op, demand.rule.kind);
           });
-      draws |= is_asked && drawn_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+      makes |= is_unmet && !known_[slot.storage] && et_schema::is_integral(slot.dtype) &&
                (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
     });
-    return draws && !carries_order(program_, instruction, op);
+    return makes;
+  }
+
+  /// Whether an operator's results follow from lengths or offsets among its arguments, which fit:
+  /// the batch sizes of packed sequences, the bag of each index.
+  [[nodiscard]] static bool follows_structure(std::string_view op) {
+    return std::ranges::any_of(argument_rules(op), [](const ArgumentRule& row) {
+      return row.meaning == Meaning::kOffsets || row.meaning == Meaning::kMonotone ||
+             row.meaning == Meaning::kLengths || row.meaning == Meaning::kSortedLengths ||
+             row.meaning == Meaning::kBatchSizes;
+    });
   }
 
   /// Indices that follow from what a made mask selected need not fit: they are made as asked.
@@ -330,10 +345,9 @@ class ValueAssigner {
   void keep_demands_on_results(const Instruction& instruction) {
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       Slot& slot = program_.slots[id];
-      for (const Demand& demand : demands_.on(slot.storage)) {
-        if (!slot.external && !slot.sparse) {
-          slot.value = demand.rule;
-        }
+      const Demand* demand = demands_.widest(slot.storage);
+      if (demand != nullptr && !slot.external && !slot.sparse) {
+        slot.value = demand->rule;
       }
     });
   }
@@ -344,8 +358,8 @@ class ValueAssigner {
     instruction.pinned = true;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       Slot& slot = program_.slots[id];
-      for (const Demand& demand : demands_.on(slot.storage)) {
-        slot.value = demand.rule;
+      if (const Demand* demand = demands_.widest(slot.storage)) {
+        slot.value = demand->rule;
       }
       if (!slot.value && et_schema::is_integral(slot.dtype) && !slot.sizes.empty()) {
         slot.value = ValueRule{};
@@ -378,7 +392,7 @@ class ValueAssigner {
   Demands demands_;
   SparseCounts sparse_counts_;
   ValueCarrier carrier_;
-  std::vector<bool> drawn_;
+  std::vector<bool> known_;
   std::vector<bool> selected_;
 };
 

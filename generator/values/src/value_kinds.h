@@ -25,6 +25,17 @@ namespace understudy::generator {
   return rule;
 }
 
+/// Integers of which no more is asked than to be above zero: how large they are is a guess.
+[[nodiscard]] inline et_schema::ValueRule any_positive() {
+  constexpr std::int64_t kFewIntegers = 8;
+  return integers(1, kFewIntegers);
+}
+
+[[nodiscard]] inline bool is_any_positive(const et_schema::ValueRule& rule) {
+  const et_schema::ValueRule any = any_positive();
+  return rule.kind == any.kind && rule.low == any.low && rule.high == any.high;
+}
+
 [[nodiscard]] inline et_schema::ValueRule uniform(double low, double high) {
   et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kUniform);
   rule.a = low;

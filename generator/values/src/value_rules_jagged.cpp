@@ -50,6 +50,15 @@ bool holds_end(const CallView& call) {
   return call.flag("include_last_offset").value_or(!is_bag || call.op().starts_with("fbgemm::"));
 }
 
+/// Offsets, no two of which are further apart than a row of the dense tensor is long.
+std::optional<ValueRule> row_offsets(const CallView& call, std::int64_t end) {
+  ValueRule rule = offsets(end, holds_end(call));
+  if (call.op() == "aten::_padded_dense_to_jagged_forward") {
+    rule.low = size_at(call.tensor("dense"), 1).value_or(0);
+  }
+  return rule;
+}
+
 /// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer
 /// elements than weights.
 bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, const Slot& weights) {
@@ -104,8 +113,7 @@ std::optional<ValueRule> make_jagged_rule(const ArgumentRule& row, const CallVie
     case Meaning::kMonotone:
       return bound ? std::optional(offsets(*bound - 1, false)) : std::nullopt;
     case Meaning::kOffsets:
-      return bound && element_count(*self) > 0 ? std::optional(offsets(*bound, holds_end(call)))
-                                               : std::nullopt;
+      return bound && element_count(*self) > 0 ? row_offsets(call, *bound) : std::nullopt;
     case Meaning::kLengths:
       return bound ? std::optional(lengths({{element_count(*self), *bound}})) : std::nullopt;
     case Meaning::kLengthsOfResult:

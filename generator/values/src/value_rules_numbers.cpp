@@ -117,7 +117,6 @@ std::optional<ValueRule> make_mask_rule(const ArgumentRule& row, const CallView&
 }
 
 std::optional<ValueRule> make_number_rule(const ArgumentRule& row, const CallView& call) {
-  constexpr std::int64_t kFewIntegers = 8;
   const Slot* self = call.tensor(row.argument);
   if (self == nullptr) {
     return std::nullopt;
@@ -135,7 +134,7 @@ std::optional<ValueRule> make_number_rule(const ArgumentRule& row, const CallVie
     case Meaning::kPositive:
     case Meaning::kDivisor:
       if (et_schema::is_integral(self->dtype)) {
-        return integers(1, kFewIntegers);
+        return any_positive();
       }
       break;
     default:

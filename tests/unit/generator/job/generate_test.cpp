@@ -78,6 +78,25 @@ TEST(Generate, OpensAnOperatorWhoseInnerTensorIsReadLater) {
   EXPECT_EQ(slot(program.instructions[1].args[1]), slot(program.instructions[0].results[1]));
 }
 
+TEST(Generate, OpensAnOperatorWithAComplexNumberThatTheTraceDoesNotHold) {
+  TraceBuilder builder;
+  const TestValue number = tensor(20, 21, {}, "c10::complex<double>");
+  const auto mul =
+      builder.add(2, "aten::mul", "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor",
+                  {tensor(8, 9, {4}, "c10::complex<float>"),
+                   {"\"<ComplexDouble>\"", "[]", "ComplexDouble", "[]"}},
+                  {tensor(10, 11, {4}, "c10::complex<float>")});
+  builder.add(mul, "aten::mul", "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+              {tensor(8, 9, {4}, "c10::complex<float>"), number},
+              {tensor(10, 11, {4}, "c10::complex<float>")});
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions), (Names{"aten::mul.Tensor"}));
+  ASSERT_EQ(program.selection.opened.size(), 1U);
+  EXPECT_EQ(program.selection.opened[0],
+            (et_schema::Opened{"aten::mul", 1,
+                               "it takes a complex number, which the trace does not hold"}));
+}
+
 TEST(Generate, ReplaysAnOpenedOperatorThatComputesByItselfAfterItsChildren) {
   TraceBuilder builder;
   builder.add(2, "aten::relu", kRelu, {tensor(8, 9, {4})}, {tensor(10, 11, {4})});

@@ -209,6 +209,22 @@ std::vector<KinetoEvent> small_step(std::int64_t begin, std::int64_t gap) {
           event("aten::relu", begin + 800 + gap, 400)};
 }
 
+TEST(LinkTimes, WhatPythonTakesBelowAnOperatorIsNoOperators) {
+  test::TraceBuilder builder;
+  const auto x = test::tensor(1, 11, {4});
+  const std::uint64_t relu =
+      builder.add(2, "aten::relu", kReluSchema, {x}, {test::tensor(2, 12, {4})});
+  const std::uint64_t label = builder.add(relu, "PythonSubclass", "", {}, {});
+  builder.add(label, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
+              {x, test::integer(0)}, {test::tensor(2, 12, {4})});
+  const Link linked =
+      link(builder.trace(),
+           profile_of({event("ProfilerStep#4", 100, 2000, KinetoCategory::kUserAnnotation),
+                       event("aten::relu", 200, 1500), event("PythonSubclass", 250, 1400),
+                       event("aten::clamp_min", 300, 300)}));
+  EXPECT_EQ(linked.profile.operators_ns, 100 + 300);
+}
+
 TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   std::vector<KinetoEvent> events;
   for (const std::int64_t gap : {10, 70, 20}) {

@@ -59,6 +59,23 @@ TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
       program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[0].value).id].value);
 }
 
+TEST(MadeMasks, AMaskSelectsAsManyAsTheNumbersBesideIt) {  // targets[mask, labels] = 1
+  TraceBuilder builder;
+  builder.add(
+      2, "aten::index_put_",
+      "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool "
+      "accumulate=False) -> Tensor(a!)",
+      {tensor(10, 11, {9, 4}), list({tensor(12, 13, {9}, "bool"), tensor(14, 15, {6}, "long int")}),
+       tensor(16, 17, {}), integer(0)},
+      {tensor(10, 11, {9, 4})});
+  const Program program = builder.program();
+  const auto& indices = std::get<Argument::List>(program.instructions[0].args[1].value);
+  const Slot& mask = program.slots[std::get<Argument::SlotRef>(indices[0].value).id];
+  ASSERT_TRUE(mask.value.has_value());
+  EXPECT_EQ(mask.value->kind, ValueRuleKind::kMask);
+  EXPECT_EQ(mask.value->high, 6);
+}
+
 TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
   TraceBuilder builder;
   select_a_cluster(builder, "remainder");

@@ -272,6 +272,85 @@ TEST(Values, OffsetsOfDrawnLengthsArePinnedThoughTheirRunningSumIsPadded) {
   EXPECT_EQ(offsets.value->high, 21);
 }
 
+constexpr const char* kSegments =
+    "aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) "
+    "-> "
+    "Tensor";
+
+void pack_by(TraceBuilder& builder, const TestValue& offsets) {
+  builder.add(2, "aten::_padded_dense_to_jagged_forward", kSegments,
+              {tensor(80, 81, {3, 8, 2}), list({offsets}), integer(17)}, {tensor(82, 83, {17, 2})});
+}
+
+TEST(Values, OffsetsComputedOfTheBatchArePinnedWhereTheyAreComputed) {
+  TraceBuilder builder;  // lengths of a batch, their running sums, and a zero before them
+  builder.add(2, "aten::cumsum", "aten::cumsum(Tensor self, int dim) -> Tensor",
+              {tensor(10, 11, {3}, "long int"), integer(0)}, {tensor(12, 13, {3}, "long int")});
+  builder.add(2, "aten::zeros", "aten::zeros(SymInt[] size) -> Tensor", {list({integer(1)})},
+              {tensor(14, 15, {1}, "long int")});
+  builder.add(
+      2, "aten::cat", "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+      {list({tensor(14, 15, {1}, "long int"), tensor(12, 13, {3}, "long int")}), integer(0)},
+      {tensor(16, 17, {4}, "long int")});
+  pack_by(builder, tensor(16, 17, {4}, "long int"));
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[0].pinned);
+  EXPECT_TRUE(program.instructions[2].pinned);
+  const Slot& offsets =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  ASSERT_TRUE(offsets.value.has_value());
+  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(offsets.value->high, 17);
+  EXPECT_EQ(offsets.value->low, 8) << "no longer than the padded rows";
+}
+
+TEST(Values, OffsetsThatTheProgramKnowsAreComputed) {
+  TraceBuilder builder;
+  builder.add(2, "aten::arange",
+              "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1) -> Tensor",
+              {integer(0), integer(8), integer(2)}, {tensor(16, 17, {4}, "long int")});
+  pack_by(builder, tensor(16, 17, {4}, "long int"));
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
+TEST(Values, LengthsInAnotherOrderArePinned) {  // sorted by hand: lengths[lengths.argsort()]
+  TraceBuilder builder;
+  builder.add(2, "aten::index", "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+              {tensor(10, 11, {4}, "long int"), list({tensor(12, 13, {4}, "long int")})},
+              {tensor(14, 15, {4}, "long int")});
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(16, 17, {4, 8, 5}), tensor(14, 15, {4}, "long int"), integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(2, "aten::item", "aten::item(Tensor self) -> Scalar",
+              {tensor(22, 15, {}, "long int")}, {},
+              R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[8,8]}"})");
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  const Slot& made =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, ValueRuleKind::kLengths) << "what was seen of one says less";
+}
+
+TEST(Values, BatchSizesFollowFromTheLengthsThatAreMade) {
+  TraceBuilder builder;
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(16, 17, {4, 8, 5}), tensor(14, 15, {4}, "long int"), integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(
+      2, "aten::_pad_packed_sequence",
+      "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
+      "padding_value, int total_length) -> (Tensor, Tensor)",
+      {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int"), integer(1), integer(0),
+       integer(8)},
+      {tensor(22, 23, {4, 8, 5}), tensor(24, 25, {4}, "long int")});
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
 constexpr const char* kEmpty =
     "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None) -> Tensor";
 constexpr const char* kFill = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
@@ -287,6 +366,15 @@ TEST(Values, MemoryThatIsReadBeforeItIsWrittenIsPinned) {
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_EQ(argument(program, 1, 1).value->high, 50);
+}
+
+TEST(Values, WhatTorchTensorMadeIsPinnedThoughOnlyViewsOfItFollow) {
+  TraceBuilder builder;
+  allocate(builder);
+  const TestValue made = tensor(10, 11, {6}, "long int");
+  builder.add(2, "aten::lift_fresh", "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", {made},
+              {made});
+  EXPECT_TRUE(builder.program().instructions[0].pinned);
 }
 
 TEST(Values, MemoryThatIsWrittenFirstIsNotPinned) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "et_schema/model/program.h"
+#include "generator/flow/captured_ranges.h"
 #include "generator/options/options.h"
-#include "generator/values/captured_ranges.h"
 #include "generator/values/index_uses.h"
 
 namespace understudy::generator {

@@ -1,4 +1,4 @@
-#include "generator/values/captured_ranges.h"
+#include "generator/flow/captured_ranges.h"
 
 #include <charconv>
 #include <optional>

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "et_schema/model/trace.h"
+
+namespace understudy::generator {
+
+/// Of each defined tensor among the node's inputs, in order: the number in it, where the observer
+/// saw a single one (captured_ranges.h). Empty where it looked at none.
+[[nodiscard]] std::vector<std::optional<std::int64_t>> seen_numbers(const et_schema::Node& node);
+
+/// The last number that a lifetime's layout was seen to hold, as long as nothing wrote it.
+class LastNumber {
+ public:
+  /// Whether the lifetime holds another number, so that this is another tensor.
+  [[nodiscard]] bool excludes(std::size_t layout, std::optional<std::int64_t> number) const {
+    return number && number_ && layout == layout_ && *number != *number_;
+  }
+  void see(std::size_t layout, std::optional<std::int64_t> number) {
+    if (number) {
+      layout_ = layout;
+      number_ = number;
+    }
+  }
+  void forget() { number_.reset(); }
+
+ private:
+  std::size_t layout_ = 0;
+  std::optional<std::int64_t> number_;
+};
+
+}  // namespace understudy::generator
