@@ -24,10 +24,16 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-/// One significant digit: 0.00035 → 0.0003 or 0.0004.
+/// One significant digit: 0.00035 → 0.0003 or 0.0004. Near 1 that of the distance to it, 0.9987 →
+/// 0.999: what decays goes on to do so, and a bound below 1 stays below.
 double rounded(double value) {
   if (!std::isfinite(value) || value == 0 || value == std::trunc(value)) {
     return value;
+  }
+  const double from_one = std::abs(value) - 1;
+  if (std::abs(from_one) < 0.1) {
+    return std::copysign(
+        std::strtod(fmt::format("{:.15g}", 1 + rounded(from_one)).c_str(), nullptr), value);
   }
   return std::strtod(fmt::format("{:.0e}", value).c_str(), nullptr);
 }
