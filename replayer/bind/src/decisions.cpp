@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/op_class.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
 #include "replayer/substitutes/substitutes.h"
@@ -44,22 +45,50 @@ bool has_known_shape(const Instruction& instruction) {
          !handle->hasTag(at::Tag::dynamic_output_shape);
 }
 
-/// Slots that these operators write, bodies included. Fresh memory alone is not written.
-void collect_written(const std::vector<Instruction>& instructions, std::set<SlotId>& written) {
-  for (const Instruction& instruction : instructions) {
-    if (allocates(instruction)) {
-      continue;
+/// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
+/// it.
+class Written {
+ public:
+  explicit Written(const Program& program) : program_(program) {}
+
+  void collect(const std::vector<Instruction>& instructions) {
+    for (const Instruction& instruction : instructions) {
+      if (allocates(instruction)) {
+        for_each_slot(instruction.results,
+                      [&](SlotId slot) { fresh_.insert(program_.slots[slot].storage); });
+        continue;
+      }
+      if (!shows_fresh_memory(instruction)) {
+        const bool has_results = !instruction.results.empty();
+        for_each_slot(has_results ? instruction.results : instruction.args,
+                      [&](SlotId slot) { add(slot); });
+      }
+      collect(instruction.body);
     }
-    for_each_slot(instruction.results, [&](SlotId slot) { written.insert(slot); });
-    if (instruction.results.empty()) {
-      for_each_slot(instruction.args, [&](SlotId slot) { written.insert(slot); });
-    }
-    collect_written(instruction.body, written);
   }
-}
+  void add(SlotId slot) {
+    slots_.insert(slot);
+    fresh_.erase(program_.slots[slot].storage);
+  }
+  [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
+
+ private:
+  [[nodiscard]] bool shows_fresh_memory(const Instruction& instruction) const {
+    bool is_fresh = false;
+    for_each_slot(instruction.args,
+                  [&](SlotId slot) { is_fresh |= fresh_.contains(program_.slots[slot].storage); });
+    return is_fresh && (et_schema::op_class(instruction.name) == "view" ||
+                        instruction.name.starts_with("aten::resize_"));
+  }
+
+  const Program& program_;
+  std::set<SlotId> slots_;
+  std::set<et_schema::StorageId> fresh_;
+};
 
 /// Whether the recorded operators below make all that the operator itself makes. Below a kernel
-/// that calls no operators (fbgemm's lookup, a recurrent layer) stand its allocations alone.
+/// that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's convolution) stand its
+/// allocations and views of them alone.
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {
     return false;
@@ -67,12 +96,12 @@ bool body_makes_results(const Program& program, const Instruction& instruction) 
   if (allocates(instruction)) {
     return true;
   }
-  std::set<SlotId> made;
-  collect_written(instruction.body, made);
-  for_each_slot(instruction.args, [&](SlotId slot) { made.insert(slot); });
+  Written made(program);
+  made.collect(instruction.body);
+  for_each_slot(instruction.args, [&](SlotId slot) { made.add(slot); });
   bool all = true;
   for_each_slot(instruction.results, [&](SlotId slot) {
-    all = all && (made.count(slot) > 0 || program.slots[slot].external);
+    all = all && (made.has(slot) || program.slots[slot].external);
   });
   return all;
 }

@@ -69,6 +69,29 @@ TEST_F(TrialTest, ABodyOfAllocationsAloneStandsForNothing) {
   EXPECT_EQ(try_out().output_mismatches, 1U);
 }
 
+// Below oneDNN's convolution stand an allocation, as_strided_ and resize_.
+TEST_F(TrialTest, ABodyOfViewsOfFreshMemoryStandsForNothing) {
+  const SlotId fresh = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId y = builder_.view(fresh, {2, 2}, {2, 1}, 0);
+  const SlotId x = builder_.external(DType::kFloat32, {2, 2}, constant(1));
+  Instruction outer = builder_.op(kRelu, {ref(x)}, {ref(y)});
+  outer.body = {
+      builder_.op("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
+                  "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
+                  "memory_format=None) -> Tensor",
+                  {numbers({4}), none(), none(), none(), none(), none()}, {ref(fresh)}),
+      builder_.op("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? "
+                  "memory_format=None) -> Tensor(a!)",
+                  {ref(fresh), numbers({4}), none()}, {ref(fresh)}),
+      builder_.op("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+                  {ref(fresh), numbers({2, 2})}, {ref(y)})};
+  builder_.add(std::move(outer));
+  const SlotId out = sink(DType::kFloat32, {2, 2});
+  keep(y, out);
+  try_out(false, true);
+  EXPECT_EQ(slot(out)[0][0].item<float>(), 1.0F);
+}
+
 TEST_F(TrialTest, StridesAreComparedWhereSizesAreAboveOne) {
   const SlotId x = builder_.external(DType::kFloat32, {4, 1}, constant(1));
   const SlotId y = builder_.intermediate(DType::kFloat32, {4, 1});
