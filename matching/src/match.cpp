@@ -17,6 +17,11 @@ using et_schema::CommSizes;
 
 namespace {
 
+// The groups of plain Gloo's calls are taken for the whole job.
+constexpr const char* kHint =
+    "the traces of all ranks must be of the same step, and say which group a call is of (plain "
+    "Gloo's do not: scripts/capture --comms nccl-form)";
+
 using Sizes = std::vector<std::int64_t>;
 
 [[nodiscard]] std::string text_of(const Sizes& sizes) {
@@ -172,7 +177,7 @@ class GroupCall {
                       et_schema::to_string(calls_[other]->kind));
     }
     context.got = std::move(got);
-    context.hint = "the traces of all ranks must be of the same step";
+    context.hint = kHint;
     throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
   }
 
@@ -359,7 +364,7 @@ class Matcher {
     context.field = std::move(field);
     context.expected = std::move(expected);
     context.got = std::move(got);
-    context.hint = "the traces of all ranks must be of the same step";
+    context.hint = kHint;
     throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
   }
 

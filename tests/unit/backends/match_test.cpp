@@ -10,8 +10,10 @@ using et_schema::DType;
 
 std::string refused(int rank, std::uint64_t node, const std::string& field,
                     const std::string& expected, const std::string& got) {
-  return mismatch_text("the programs of the ranks do not match", rank, node, field, expected, got,
-                       "the traces of all ranks must be of the same step");
+  return mismatch_text(
+      "the programs of the ranks do not match", rank, node, field, expected, got,
+      "the traces of all ranks must be of the same step, and say which group a call is of "
+      "(plain Gloo's do not: scripts/capture --comms nccl-form)");
 }
 
 CommRecord all_to_allv(std::vector<std::int64_t> in_splits, std::vector<std::int64_t> out_splits) {
