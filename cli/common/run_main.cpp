@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
@@ -60,6 +61,13 @@ int run_main(const std::string& program, int argc, char** argv, const std::funct
     return report(program, json,
                   Error(ErrorKind::kFailed, "out of memory",
                         {.hint = "give it fewer ranks at a time, or a machine with more memory"}),
+                  static_cast<int>(ErrorKind::kFailed));
+  } catch (const std::system_error& error) {
+    return report(program, json,
+                  Error(ErrorKind::kFailed, "the system refused what was asked of it",
+                        {.got = error.what(),
+                         .hint = "limits of threads, memory or open files (ulimit -a), or a disk "
+                                 "that is full or cannot be written"}),
                   static_cast<int>(ErrorKind::kFailed));
   } catch (const std::exception& error) {
     return report(program, json, bug(error.what()), kStatusBug);

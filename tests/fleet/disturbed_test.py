@@ -140,6 +140,14 @@ class Disturbed(unittest.TestCase):
         self.assertEqual(night["night"], 2)
         self.assertEqual(len(night["not_run"]), 2)
 
+    def test_what_may_pass_is_tried_each_night_and_told_once(self):
+        fleet = self.fleet(2)
+        fleet.run("add", str(fleet.folder / "jobs" / fleet.names[0]), "--flags=--max-input 10")
+        self.assertEqual([row["job"] for row in self.night(fleet, status=1)["broken"]], [fleet.names[0]])
+        night = self.night(fleet)
+        self.assertEqual((night["broken"], [row["job"] for row in night["still_broken"]]), ([], [fleet.names[0]]))
+        self.assertEqual(fleet.rows("SELECT COUNT(*) FROM work WHERE outcome = 'still broken'")[0][0], 1)
+
     def test_flags_that_write_no_benchmark_are_told(self):
         fleet = self.fleet(2)
         fleet.run("add", str(fleet.folder / "jobs" / fleet.names[0]), "--flags=--version")

@@ -98,7 +98,9 @@ class GenerateStep {
     } else if (why.empty()) {
       why = fmt::format("generate ended with status {}", end.status);
     }
-    const bool is_new = job_.broken.empty() || job_.broken_key != key_;
+    // What may pass is tried each night, and told when it is another failure.
+    const bool is_new =
+        job_.broken.empty() || (comes_again ? job_.broken_key != key_ : job_.broken != why);
     const char* const outcome = is_new ? kWasBroken : kStayedBroken;
     static_cast<void>(context_.queue.finish(context_.connection, item_, outcome, why, [&] {
       context_.connection.execute("UPDATE job SET input_hash = $2 WHERE id = $1", {job_.id, hash_});

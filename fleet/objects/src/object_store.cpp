@@ -9,6 +9,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "et_schema/support/quote.h"
 #include "fleet/objects/digest.h"
 
 namespace understudy::fleet {
@@ -54,6 +55,12 @@ ObjectStore::ObjectStore(const fs::path& folder) : folder_(folder) {
 }
 
 fs::path ObjectStore::path_of(const std::string& hash) const {
+  if (!is_digest(hash)) {  // it would lead out of the store
+    throw et_schema::run_failed("the fleet's database is damaged",
+                                {.expected = "an object's name of 32 hexadecimal digits",
+                                 .got = et_schema::quote(hash),
+                                 .hint = "restore the copy that `fleet gc --backup` made"});
+  }
   return folder_ / kObjects / hash.substr(0, kFolderDigits) / hash.substr(kFolderDigits);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "et_schema/support/error.h"
 #include "fleet/objects/digest.h"
 
 namespace understudy::fleet {
@@ -30,6 +31,12 @@ Result result_of(const Row& row) {
   result.peak_bytes = row.integer(11);
   result.class_ms = nlohmann::json::parse(row.text(12)).get<std::map<std::string, double>>();
   result.report = row.text(13);
+  if (!(result.median_ms > 0)) {
+    throw et_schema::run_failed("the fleet's database is damaged",
+                                {.expected = "results with times above 0",
+                                 .got = fmt::format("{} ms", result.median_ms),
+                                 .hint = "restore the copy that `fleet gc --backup` made"});
+  }
   return result;
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "et_schema/support/assert.h"
@@ -64,6 +66,18 @@ TEST(RunMain, OutOfMemoryIsAFailedRun) {
   EXPECT_EQ(outcome.error,
             "tool: out of memory\n"
             "  hint:     give it fewer ranks at a time, or a machine with more memory\n");
+}
+
+TEST(RunMain, WhatTheSystemRefusesIsAFailedRun) {
+  const Outcome outcome =
+      run([]() -> int { throw std::system_error(EAGAIN, std::generic_category(), "a thread"); });
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(
+      outcome.error,
+      "tool: the system refused what was asked of it\n"
+      "  got:      a thread: Resource temporarily unavailable\n"
+      "  hint:     limits of threads, memory or open files (ulimit -a), or a disk that is full or "
+      "cannot be written\n");
 }
 
 TEST(RunMain, AnythingElseIsABugOfOurs) {

@@ -64,6 +64,13 @@ TEST_F(Objects, LeftoversGoWhenTheyAreOld) {
   EXPECT_EQ(store_.fault_of(hash), "");
 }
 
+TEST_F(Objects, ANameThatLeadsOutIsDamage) {
+  for (const char* name : {"", "../../../etc/passwd", "0123456789ABCDEF0123456789abcdef"}) {
+    EXPECT_THROW(static_cast<void>(store_.path_of(name)), et_schema::Error) << name;
+    EXPECT_THROW(store_.remove(name), et_schema::Error) << name;
+  }
+}
+
 TEST_F(Objects, AWorkFolderIsEmpty) {
   std::ofstream(store_.work_folder("1") / "a") << "b";
   EXPECT_TRUE(fs::is_empty(store_.work_folder("1")));

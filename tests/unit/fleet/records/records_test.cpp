@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "database/database_fixture.h"
+#include "et_schema/support/error.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
@@ -147,6 +148,11 @@ TEST_P(Records, ReportsCanBeLetGoOf) {
   EXPECT_EQ(forget_reports(*connection_, 2), 1U);
   EXPECT_EQ(report_objects(*connection_), std::vector<std::string>{"object 2"});
   EXPECT_EQ(series_of(*connection_, "h", "a100", 10).size(), 2U);
+}
+
+TEST_P(Records, TimesOfZeroAndLessAreDamage) {
+  put_result(*connection_, measured("h", "a100", 1, -1));
+  EXPECT_THROW(static_cast<void>(series_of(*connection_, "h", "a100", 10)), et_schema::Error);
 }
 
 TEST_P(Records, ANightIsClosedOnce) {
