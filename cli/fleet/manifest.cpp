@@ -12,6 +12,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
+#include "et_schema/support/yaml_documents.h"
 
 namespace understudy::cli {
 namespace {
@@ -78,16 +79,17 @@ class ManifestReader {
   explicit ManifestReader(std::string file) : file_(std::move(file)) {}
 
   std::vector<fleet::Job> read() {
+    const std::string text = et_schema::read_file(file_, et_schema::process_limits());
     YAML::Node root;
     try {
-      const std::vector<YAML::Node> documents =
-          YAML::LoadAll(et_schema::read_file(file_, et_schema::process_limits()));
-      if (documents.size() > 1) {
-        fail(documents[1].Mark(), "", "one document", "several");
-      }
-      root = documents.empty() ? YAML::Node() : documents.front();
+      root = YAML::Load(text);
     } catch (const YAML::Exception& error) {
       fail(error.mark, "", "YAML", error.msg);
+    }
+    if (const int second = et_schema::second_document_line(text); second > 0) {
+      YAML::Mark mark;
+      mark.line = second - 1;
+      fail(mark, "", "one document", "several");
     }
     check_keys(root, "", {"jobs"});
     const YAML::Node list = root["jobs"];

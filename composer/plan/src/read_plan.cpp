@@ -9,6 +9,7 @@
 
 #include "composer/plan/plan.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/yaml_documents.h"
 #include "plan_check.h"
 
 namespace understudy::composer {
@@ -277,14 +278,12 @@ int line_of(const YAML::Exception& error) {
 Plan parse_plan(std::string_view text, const std::string& file) {
   YAML::Node root;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) {
-      refuse_plan(file, std::max(documents[1].Mark().line + 1, 1), "two plans in one file",
-                  "one document", "several");
-    }
-    root = documents.empty() ? YAML::Node() : documents.front();
+    root = YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
     refuse_plan(file, line_of(error), "the plan is no YAML", "YAML", error.msg);
+  }
+  if (const int second = et_schema::second_document_line(text); second > 0) {
+    refuse_plan(file, second, "two plans in one file", "one document", "several");
   }
   if (!root.IsMap()) {
     refuse_plan(file, 1, "the plan is no map", "sources, pieces and run", "something else");

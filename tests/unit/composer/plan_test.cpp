@@ -95,7 +95,7 @@ TEST(Plan, OfTwoKeysOfOneNameNoneIsTaken) {
 
 TEST(Plan, OfTwoDocumentsNoneIsTaken) {
   EXPECT_EQ(plan_refusal(std::string(kStart) + "run: [p]\n---\nrun: [p]\n"),
-            "two plans in one file\n  file:     plan.yaml\n  field:    line 7\n"
+            "two plans in one file\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: one document\n  got:      several\n");
 }
 

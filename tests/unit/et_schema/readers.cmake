@@ -26,6 +26,7 @@ understudy_test(readers_test
     support/json_scan_test.cpp
     support/machine_memory_test.cpp
     support/regular_expression_test.cpp
+    support/yaml_documents_test.cpp
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE

@@ -26,7 +26,7 @@ std::string seen(std::int64_t number, int index = 1) {
          R"(\":[)" + text + "," + text + R"(]}"})";
 }
 
-const Slot& slot_of(const Program& program, std::size_t instruction, std::size_t argument) {
+const Slot& argument_slot(const Program& program, std::size_t instruction, std::size_t argument) {
   return program.slots
       [std::get<Argument::SlotRef>(program.instructions[instruction].args[argument].value).id];
 }
@@ -39,9 +39,9 @@ TEST(Numbers, OtherNumbersAtAnAddressAreOtherTensors) {
                 {tensor(20 + 2 * i, 21 + 2 * i, {4}, "long int")}, seen(i < 2 ? 600 : 7));
   }
   const Program program = builder.program();
-  const Slot& first = slot_of(program, 0, 1);
-  const Slot& third = slot_of(program, 2, 1);
-  EXPECT_EQ(&first, &slot_of(program, 1, 1));
+  const Slot& first = argument_slot(program, 0, 1);
+  const Slot& third = argument_slot(program, 2, 1);
+  EXPECT_EQ(&first, &argument_slot(program, 1, 1));
   EXPECT_NE(first.storage, third.storage);
   ASSERT_TRUE(first.value.has_value());
   ASSERT_TRUE(third.value.has_value());
@@ -58,7 +58,7 @@ TEST(Numbers, ACounterThatTheStepWritesIsOneTensor) {
                 {counter}, seen(5 + i, 0));
   }
   const Program program = builder.program();
-  EXPECT_EQ(slot_of(program, 0, 0).storage, slot_of(program, 1, 0).storage);
+  EXPECT_EQ(argument_slot(program, 0, 0).storage, argument_slot(program, 1, 0).storage);
 }
 
 TEST(Numbers, ANumberWhereALargerTensorLayIsNoViewOfIt) {
@@ -69,7 +69,7 @@ TEST(Numbers, ANumberWhereALargerTensorLayIsNoViewOfIt) {
               {tensor(22, 23, {4})});
   const Program program = builder.program();
   ASSERT_EQ(program.instructions.size(), 2U) << "no alias";
-  EXPECT_TRUE(slot_of(program, 1, 1).wrapped_number);
+  EXPECT_TRUE(argument_slot(program, 1, 1).wrapped_number);
 }
 
 TEST(Numbers, WhatTorchTensorMakesIsNoViewOfWhatLayThere) {
@@ -78,7 +78,7 @@ TEST(Numbers, WhatTorchTensorMakesIsNoViewOfWhatLayThere) {
   builder.add(2, "aten::lift_fresh", kLiftFresh, {tensor(14, 13, {})}, {tensor(14, 13, {})});
   const Program program = builder.program();
   ASSERT_EQ(program.instructions.size(), 2U) << "no alias";
-  EXPECT_TRUE(slot_of(program, 1, 0).external);
+  EXPECT_TRUE(argument_slot(program, 1, 0).external);
 }
 
 }  // namespace
