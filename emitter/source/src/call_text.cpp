@@ -235,6 +235,7 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
   const auto arguments = et_schema::arguments_of(schema);
   const bool is_typed = typed_ && is_aten && text.shape != ResultShape::kBoxed &&
                         !has_no_function(name) && !is_odd_in_place(name) &&
+                        !instruction.name.ends_with(".vec") &&  // sizes as a list fit two functions
                         (!writes_out(arguments) || is_list_function(name)) &&
                         instruction.args.size() == arguments.size();
   if (is_typed) {

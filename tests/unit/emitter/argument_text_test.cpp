@@ -111,6 +111,11 @@ TEST(CallText, IsAFunctionAMethodOrACallByName) {
       "a.add_(b, -0.01)");
   EXPECT_EQ(call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {kTensor, ints({2, 3})}),
             "a.view({2, 3})");
+  // at::upsample_nearest2d(a, {8, 8}, std::nullopt) is two functions.
+  EXPECT_EQ(call("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
+                 "scale_factors) -> Tensor",
+                 {kTensor, ints({8, 8}), {Argument::None{}}}),
+            "op_aten_upsample_nearest2d_vec(a, c10::List<std::int64_t>({8, 8}), bench::none())");
   EXPECT_EQ(call("mine::op(Tensor x, int n) -> Tensor", {kTensor, {std::int64_t{4}}}),
             "op_mine_op(a, std::int64_t{4})");
   EXPECT_EQ(call("aten::mm(Tensor self, Tensor mat2) -> Tensor", {kTensor, kTensor}, false),
