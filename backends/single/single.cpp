@@ -18,7 +18,6 @@ using et_schema::CommKind;
 
 namespace {
 
-constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20U;
 constexpr std::size_t kHostNameBytes = 256;
 
 [[nodiscard]] std::byte* bytes_of(const Buffer& buffer) {
@@ -29,36 +28,11 @@ constexpr std::size_t kHostNameBytes = 256;
   return static_cast<std::size_t>(bytes);
 }
 
-/// Copies what fits; the buffers may overlap.
-void copy(const Buffer& from, const Buffer& to) {
-  const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
-  if (bytes > 0 && from.data != to.data) {
-    std::memmove(to.data, from.data, unsigned_size(bytes));
-  }
-}
-
-void fill_zeros(const Buffer& to) {
-  if (to.count > 0) {
-    std::memset(to.data, 0, unsigned_size(size_bytes(to)));
-  }
-}
-
-/// Fills `to` with the elements of `from`, from its start again where it ends; zeros if it is
-/// empty.
-void copy_cyclically(const Buffer& from, const Buffer& to) {
-  if (from.count == 0) {
-    fill_zeros(to);
-    return;
-  }
-  copy(from, to);
-  // The part that is filled is a whole number of repetitions, so it can be the source of the rest.
-  const std::int64_t total = size_bytes(to);
-  std::int64_t filled = size_bytes(from);
-  while (filled < total) {
-    const std::int64_t piece = std::min(filled, total - filled);
-    std::memcpy(bytes_of(to) + filled, bytes_of(to), unsigned_size(piece));
-    filled += piece;
-  }
+/// Bytes of the host.
+DeviceMoves host_moves(std::vector<std::byte>& staging) {
+  staging.resize(unsigned_size(kStagingBytes));
+  return {[](void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); },
+          [](void* to, std::size_t bytes) { std::memset(to, 0, bytes); }, staging.data()};
 }
 
 [[nodiscard]] Buffer part(const Buffer& whole, std::int64_t index, std::int64_t count) {
@@ -73,7 +47,8 @@ class SingleBackend : public Backend {
   explicit SingleBackend(const BackendOptions& options)
       : rank_(options.rank),
         world_size_(options.world_size),
-        staging_(unsigned_size(kStagingBytes)) {
+        on_host_(host_moves(staging_)),
+        on_device_(options.device_moves) {
     UNDERSTUDY_ASSERT(world_size_ >= 1 && rank_ >= 0 && rank_ < world_size_);
     add_group("world", {});
   }
@@ -85,6 +60,11 @@ class SingleBackend : public Backend {
   [[nodiscard]] std::string host() const override {
     std::array<char, kHostNameBytes> text{};
     return gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "unknown";
+  }
+
+  [[nodiscard]] bool takes(const Call& call) const override {
+    return call.memory == et_schema::DeviceType::kCpu ||
+           (call.memory == et_schema::DeviceType::kCuda && on_device_);
   }
 
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
@@ -107,6 +87,8 @@ class SingleBackend : public Backend {
       throw et_schema::run_failed("a communication of an unknown group", std::move(context));
     }
     check_call(call, groups_[call.group]);
+    UNDERSTUDY_ASSERT(takes(call));
+    moves_ = call.memory == et_schema::DeviceType::kCpu ? &on_host_ : &*on_device_;
     move(call, groups_[call.group]);
   }
 
@@ -201,7 +183,40 @@ class SingleBackend : public Backend {
     }
   }
 
-  void copy_each(const Call& call, const CallPlace& place) {
+  /// Copies what fits.
+  void copy(const Buffer& from, const Buffer& to) const {
+    const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
+    if (bytes > 0 && from.data != to.data) {
+      moves_->copy(to.data, from.data, unsigned_size(bytes));
+    }
+  }
+
+  void fill_zeros(const Buffer& to) const {
+    if (to.count > 0) {
+      moves_->fill_zeros(to.data, unsigned_size(size_bytes(to)));
+    }
+  }
+
+  /// Fills `to` with the elements of `from`, from its start again where it ends; zeros if it is
+  /// empty.
+  void copy_cyclically(const Buffer& from, const Buffer& to) const {
+    if (from.count == 0) {
+      fill_zeros(to);
+      return;
+    }
+    copy(from, to);
+    // The part that is filled is a whole number of repetitions, so it can be the source of the
+    // rest.
+    const std::int64_t total = size_bytes(to);
+    std::int64_t filled = size_bytes(from);
+    while (filled < total) {
+      const std::int64_t piece = std::min(filled, total - filled);
+      moves_->copy(bytes_of(to) + filled, bytes_of(to), unsigned_size(piece));
+      filled += piece;
+    }
+  }
+
+  void copy_each(const Call& call, const CallPlace& place) const {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       copy(call.inputs[i], call.outputs[i]);
       if (place.group_size > 1) {
@@ -211,18 +226,18 @@ class SingleBackend : public Backend {
   }
 
   // The input may be one of the output's parts: copying it onto itself leaves it as it is.
-  static void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) {
+  void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) const {
     for (std::int64_t i = 0; i < place.group_size; ++i) {
       copy(input, part(output, i, input.count));
     }
   }
 
   /// Reads the buffer once into memory that stays in the cache, as a send would.
-  void pass(const Buffer& buffer) {
+  void pass(const Buffer& buffer) const {
     const std::int64_t total = size_bytes(buffer);
     for (std::int64_t at = 0; at < total; at += kStagingBytes) {
-      std::memcpy(staging_.data(), bytes_of(buffer) + at,
-                  unsigned_size(std::min(kStagingBytes, total - at)));
+      moves_->copy(moves_->staging, bytes_of(buffer) + at,
+                   unsigned_size(std::min(kStagingBytes, total - at)));
     }
   }
 
@@ -230,6 +245,9 @@ class SingleBackend : public Backend {
   int world_size_;
   std::vector<CallPlace> groups_;
   std::vector<std::byte> staging_;
+  DeviceMoves on_host_;
+  std::optional<DeviceMoves> on_device_;
+  const DeviceMoves* moves_ = nullptr;  ///< of the call at hand
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "backends/backend.h"
+#include "backends/device_communicator.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::backends {
@@ -12,9 +13,13 @@ namespace {
 
 constexpr const char* kHowToGetMpi =
     "install Open MPI (apt-get install openmpi-bin libopenmpi3), or run one rank without mpirun";
+constexpr const char* kInstallOwn = "install the module that came with this program";
 
 [[nodiscard]] std::string hint_for(const std::string& name) {
-  return name == "mpi" ? kHowToGetMpi : "only 'mpi' comes with this version";
+  if (name == "nccl") {
+    return kInstallOwn;
+  }
+  return name == "mpi" ? kHowToGetMpi : "only 'mpi' and 'nccl' come with this version";
 }
 
 [[nodiscard]] et_schema::Error cannot_load(const std::string& name, const std::string& file,
@@ -35,10 +40,10 @@ template <typename Function>
   return reinterpret_cast<Function>(dlsym(module, name));
 }
 
-}  // namespace
-
-std::unique_ptr<Backend> load_backend(const std::string& name, const std::string& directory,
-                                      const BackendOptions& options) {
+/// The function `make_symbol` of the module, which is of this version of the interface.
+template <typename Make>
+[[nodiscard]] Make maker_of(const std::string& name, const std::string& directory,
+                            const char* make_symbol) {
   const std::string file =
       (std::filesystem::path(directory) / fmt::format("understudy_backend_{}.so", name)).string();
   if (!std::filesystem::exists(file)) {
@@ -56,18 +61,34 @@ std::unique_ptr<Backend> load_backend(const std::string& name, const std::string
                       reason == nullptr ? "an unknown failure" : reason, hint_for(name));
   }
   const auto version = symbol<BackendVersionFn>(module, kBackendVersionSymbol);
-  const auto make = symbol<MakeBackendFn>(module, kMakeBackendSymbol);
+  const auto make = symbol<Make>(module, make_symbol);
   if (version == nullptr || make == nullptr) {
-    throw cannot_load(
-        name, file, fmt::format("the symbols {} and {}", kBackendVersionSymbol, kMakeBackendSymbol),
-        "a library without them", "install the module that came with this program");
+    throw cannot_load(name, file,
+                      fmt::format("the symbols {} and {}", kBackendVersionSymbol, make_symbol),
+                      "a library without them", kInstallOwn);
   }
   if (version() != kBackendVersion) {
     throw cannot_load(name, file, fmt::format("interface version {}", kBackendVersion),
-                      fmt::format("version {}", version()),
-                      "install the module that came with this program");
+                      fmt::format("version {}", version()), kInstallOwn);
   }
+  return make;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> load_backend(const std::string& name, const std::string& directory,
+                                      const BackendOptions& options) {
+  const auto make = maker_of<MakeBackendFn>(name, directory, kMakeBackendSymbol);
   return std::unique_ptr<Backend>(make(options));
+}
+
+std::unique_ptr<DeviceCommunicator> load_device_communicator(const std::string& name,
+                                                             const std::string& directory,
+                                                             Backend& host,
+                                                             const DeviceOptions& options) {
+  const auto make =
+      maker_of<MakeDeviceCommunicatorFn>(name, directory, kMakeDeviceCommunicatorSymbol);
+  return std::unique_ptr<DeviceCommunicator>(make(host, options));
 }
 
 }  // namespace understudy::backends

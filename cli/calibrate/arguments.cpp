@@ -24,6 +24,9 @@ constexpr const char* kExamples =
     "  calibrate --only matmul --budget 2m --threads 1 --rows matmul.jsonl\n"
     "                                                 the rows alone, without models\n"
     "  mpirun -np 4 calibrate --rows comms.jsonl      communication in groups of 2 and 4\n"
+    "  calibrate --device cuda -o gpu.platform.json   operators of this machine's GPU\n"
+    "  mpirun -np 8 calibrate --device cuda --rows nccl.jsonl\n"
+    "                                                 communication between GPUs, by NCCL\n"
     "  calibrate operators.jsonl -o here.platform.json\n"
     "                                                 from `replay --operator-times`, or from "
     "rows\n"
@@ -104,7 +107,7 @@ std::vector<int> default_threads() {
 void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
   for (const char* flag :
-       {"--rows", "--for", "--sweep", "--budget", "--error", "--only", "--threads"}) {
+       {"--rows", "--for", "--sweep", "--device", "--budget", "--error", "--only", "--threads"}) {
     if (!measures && app.count(flag) > 0) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -135,6 +138,12 @@ void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
       ->allow_extra_args(false);
   app.add_flag("--sweep", arguments.sweeps,
                "With --for: all other operators, too; without it they are measured anyway");
+  app.add_option(
+         "--device", arguments.device,
+         "What is measured: cpu, or cuda, a GPU (under mpirun of each rank that of its number "
+         "on its host, and NCCL between them) or cuda:N")
+      ->type_name("DEVICE")
+      ->capture_default_str();
   add_budget_option(app, arguments);
   add_error_option(app, arguments);
   app.add_option("--only", arguments.only,

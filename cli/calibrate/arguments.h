@@ -14,6 +14,7 @@ struct CalibrateArguments {
   bool keeps_rows = false;           ///< once they are in the platform
   std::vector<std::string> benches;  ///< --for
   bool sweeps = false;               ///< --sweep: beside the calls of benchmarks
+  std::string device = "cpu";        ///< of communication: "cpu", "cuda", "cuda:N"
   double budget_s = 0;
   double error = 0;          ///< of held-out predictions that ends an area
   std::string only;          ///< a class; empty: all

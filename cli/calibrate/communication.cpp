@@ -23,6 +23,7 @@
 #include "et_schema/support/machine_memory.h"
 #include "et_schema/support/output_file.h"
 #include "predictor/collectives/rows.h"
+#include "replayer/device/device.h"
 
 namespace understudy::cli {
 namespace {
@@ -34,14 +35,17 @@ constexpr const char* kEndingWords =
     "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
 
 calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
-                                       backends::Backend& backend) {
+                                       backends::Backend& backend, c10::Device device) {
   calibrator::CollectiveLimits limits;
   limits.budget_s = arguments.budget_s;
   limits.error = arguments.error;
   // Each rank holds what goes in and what comes out; half of the memory stays free. All ranks have
   // to take the same limit.
-  const auto mine = static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
-                    (4 * backend.world_size());
+  const auto mine =
+      device.is_cpu()
+          ? static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
+                (4 * backend.world_size())
+          : static_cast<std::int64_t>(replayer::device_free_bytes(device).value_or(0)) / 4;
   for (const std::string& text : backend.all_gather_text(std::to_string(mine))) {
     const std::int64_t most = std::stoll(text);
     limits.most_bytes = most > 0 ? std::min(limits.most_bytes, most) : limits.most_bytes;
@@ -50,7 +54,7 @@ calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
 }
 
 std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
-                                   const std::vector<std::string>& hosts) {
+                                   const std::vector<std::string>& hosts, bool on_device) {
   std::vector<CollectiveRow> rows;
   for (const CollectiveTime& time : times) {
     CollectiveRow row;
@@ -59,7 +63,7 @@ std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
     row.ranks = time.area.ranks;
     row.nodes = static_cast<int>(
         std::set<std::string>(hosts.begin(), hosts.begin() + time.area.ranks).size());
-    row.on_device = false;
+    row.on_device = on_device;
     row.dtype = time.area.dtype;
     row.median_ns = time.host.median_ns;
     row.spread_ns = (time.host.p90_ns - time.host.p10_ns) / 2;
@@ -147,8 +151,12 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   StopSignals signals;
   signals.listen(is_first ? kEndingWords : nullptr);
   const std::vector<std::string> hosts = backend_->all_gather_text(backend_->host());
+  const c10::Device device =
+      replayer::open_device(arguments.device, backends::launched_local_rank());
+  open_route(device);
   const std::vector<CollectiveTime> times = calibrator::measure_collectives(
-      *backend_, limits_of(arguments, *backend_), [] { return StopSignals::signal() != 0; },
+      *backend_, {communicator(), device}, limits_of(arguments, *backend_, device),
+      [] { return StopSignals::signal() != 0; },
       [&](std::size_t done, const std::string&, double left_s) {
         progress.show({"communication", done, std::nullopt, left_s});
       });
@@ -159,13 +167,25 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   if (!is_first) {
     return status;
   }
-  const std::vector<CollectiveRow> rows = rows_of(times, hosts);
+  const std::vector<CollectiveRow> rows = rows_of(times, hosts, !device.is_cpu());
   et_schema::write_file_atomically(arguments.rows, predictor::to_json_lines(rows));
   print(arguments, rows);
   if (status == kStatusOk && !arguments.fit.output.empty()) {
     write_platform(arguments);
   }
   return status;
+}
+
+/// Between GPUs NCCL, between hosts MPI.
+void CommunicationJob::open_route(c10::Device device) {
+  if (!device.is_cpu()) {
+    nccl_ = backends::load_device_communicator("nccl", backends::module_directory(), *backend_,
+                                               {.stream = replayer::native_stream(device)});
+  }
+}
+
+backends::Communicator& CommunicationJob::communicator() {
+  return nccl_ == nullptr ? static_cast<backends::Communicator&>(*backend_) : *nccl_;
 }
 
 void CommunicationJob::end_others(int status) {

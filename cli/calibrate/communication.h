@@ -1,8 +1,11 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <memory>
 
 #include "backends/backend.h"
+#include "backends/device_communicator.h"
 #include "calibrate/arguments.h"
 #include "common/progress.h"
 
@@ -22,7 +25,11 @@ class CommunicationJob {
   void end_others(int status);
 
  private:
+  void open_route(c10::Device device);
+  [[nodiscard]] backends::Communicator& communicator();
+
   std::unique_ptr<backends::Backend> backend_;
+  std::unique_ptr<backends::DeviceCommunicator> nccl_;
   bool has_ended_ = false;
 };
 

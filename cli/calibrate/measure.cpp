@@ -18,7 +18,10 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
+#include "replayer/device/device.h"
+#include "replayer/device/nvml.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::cli {
@@ -31,15 +34,34 @@ using et_schema::InstructionTime;
 constexpr const char* kEndingWords =
     "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
 
+/// ", NVIDIA H100"; empty of a CPU, and where the driver does not tell.
+std::string gpu_name(c10::Device device) {
+  if (device.is_cpu()) {
+    return "";
+  }
+  try {
+    const replayer::GpuMonitor monitor(replayer::nvml_library(),
+                                       replayer::device_pci_bus_id(device));
+    return ", " + monitor.name();
+  } catch (const et_schema::Error&) {
+    return "";
+  }
+}
+
 /// Whose rows these are: others cannot be gone on with.
-et_schema::OperatorTimes header_of(const std::vector<int>& threads) {
+et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
   et_schema::OperatorTimes times;
   times.tool_version = et_schema::kToolVersion;
-  times.benchmark =
-      fmt::format("{}, torch {}", replayer::describe_environment({}).cpu_model, TORCH_VERSION);
-  times.device = "cpu";
-  times.threads = *std::ranges::max_element(threads);
+  times.benchmark = fmt::format("{}{}, torch {}", replayer::describe_environment({}).cpu_model,
+                                gpu_name(device), TORCH_VERSION);
+  times.device = replayer::device_text(device);
+  times.threads = device.is_cpu() ? *std::ranges::max_element(threads) : 1;
   return times;
+}
+
+/// Where the call ran.
+double median_ns(const InstructionTime& row) {
+  return (row.device ? *row.device : row.host).median_ns;
 }
 
 class Measuring {
@@ -47,8 +69,10 @@ class Measuring {
   Measuring(const CalibrateArguments& arguments, Progress& progress)
       : arguments_(arguments),
         progress_(progress),
-        journal_(arguments.rows, header_of(arguments.threads)),
-        caller_({.threads = arguments.threads, .limits = {}, .seed = 0}) {
+        device_(replayer::open_device(arguments.device, std::nullopt)),
+        threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
+        journal_(arguments.rows, header_of(arguments.threads, device_)),
+        caller_({.threads = threads_, .limits = {}, .seed = 0, .device = device_}) {
     summary_.found_rows = journal_.found();
     summary_.found_s = journal_.found_s();
     summary_.found_cut_line = journal_.found_cut_line();
@@ -89,7 +113,7 @@ class Measuring {
       return std::nullopt;
     }
     auto& rows = std::get<std::vector<InstructionTime>>(outcome);
-    const double ns = rows.front().host.median_ns;
+    const double ns = median_ns(rows.front());
     for (InstructionTime& row : rows) {
       row.instruction = journal_.times().rows.size();
       row.conditions->call = text;
@@ -105,12 +129,12 @@ class Measuring {
     std::optional<double> ns;
     for (const InstructionTime* const row : journal_.rows_of(text)) {
       threads.insert(row->conditions->threads);
-      if (row->conditions->is_cold && row->conditions->threads == arguments_.threads.front()) {
-        ns = row->host.median_ns;
+      if (row->conditions->is_cold && row->conditions->threads == threads_.front()) {
+        ns = median_ns(*row);
       }
     }
-    const bool has_all = std::ranges::all_of(arguments_.threads,
-                                             [&](int number) { return threads.contains(number); });
+    const bool has_all =
+        std::ranges::all_of(threads_, [&](int number) { return threads.contains(number); });
     return has_all ? ns : std::nullopt;
   }
 
@@ -161,7 +185,10 @@ class Measuring {
     limits.budget_s = std::max(0.0, left_s());
     limits.error = arguments_.error;
     summary_.areas =
-        calibrator::Sweep(calibrator::make_areas(arguments_.only, {}), limits, std::move(hooks))
+        calibrator::Sweep(
+            calibrator::make_areas(arguments_.only, device_.is_cpu() ? calibrator::CallLimits{}
+                                                                     : calibrator::kGpuLimits),
+            limits, std::move(hooks))
             .run();
   }
 
@@ -176,6 +203,8 @@ class Measuring {
 
   const CalibrateArguments& arguments_;
   Progress& progress_;
+  c10::Device device_;
+  std::vector<int> threads_;
   calibrator::Journal journal_;
   calibrator::Caller caller_;
   StopSignals signals_;

@@ -57,6 +57,13 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
          "to --device). Default: recorded; a benchmark recorded on CPUs alone moves as a whole")
       ->check(CLI::IsMember({"recorded", "device"}).description(""))
       ->type_name("PLACE");
+  app.add_option_function<std::string>(
+         "--comms",
+         [&options](const std::string& text) { options.comms = replayer::parse_comms_path(text); },
+         "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host (through host "
+         "memory and MPI). Default: nccl; host where ranks share a GPU")
+      ->check(CLI::IsMember({"nccl", "host"}).description(""))
+      ->type_name("PATH");
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
       ->check(between(0, kMostIterations))
       ->type_name("N")

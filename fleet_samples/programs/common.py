@@ -1,22 +1,37 @@
 """What every sample program shares: arguments, seed, and the loop that a capture rides on."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 import understudy_capture  # noqa: E402
 
 
-def run(build, description):
-    """build() sets the model up and returns the function that trains one step."""
+def parse_arguments(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=1, help="of parameters and data (default 1)")
     parser.add_argument("--steps", type=int, default=100, help="steps to train (default 100)")
     parser.add_argument("--device", default="cpu", help="where to train: cpu (default) or cuda")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def start_ranks(description):
+    """For programs of several ranks: NCCL where they train on GPUs, one for each rank, else Gloo."""
+    if parse_arguments(description).device == "cpu":
+        dist.init_process_group("gloo")
+    else:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl")
+
+
+def run(build, description):
+    """build() sets the model up and returns the function that trains one step."""
+    arguments = parse_arguments(description)
     torch.manual_seed(arguments.seed)
     if arguments.device == "cpu":
         step = build()

@@ -16,6 +16,6 @@ def build():
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
+    common.start_ranks(__doc__)
     common.run(build, __doc__)
     dist.destroy_process_group()

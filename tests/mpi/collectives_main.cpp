@@ -1,11 +1,15 @@
 // Every rank runs the same tests in the same order; the process fails if a test fails on its rank.
+// With --over-nccl they run by NCCL and CUDA's driver, or by what plays them in the library path.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "backends/backend.h"
 #include "backends/launcher.h"
+#include "device_backend.h"
 #include "et_schema/support/error.h"
 #include "plain_data.h"
 
@@ -30,6 +34,10 @@ int main(int argc, char** argv) {
     options.time_limit_s = kTimeLimitS;
     understudy::tests::backend_under_test = understudy::backends::load_backend(
         "mpi", understudy::backends::module_directory(), options);
+    if (argc > 1 && std::string_view(argv[1]) == "--over-nccl") {
+      understudy::tests::backend_under_test = understudy::tests::make_device_backend(
+          std::move(understudy::tests::backend_under_test), kTimeLimitS);
+    }
     if (understudy::tests::backend().rank() != 0) {
       auto& listeners = testing::UnitTest::GetInstance()->listeners();
       delete listeners.Release(listeners.default_result_printer());

@@ -52,6 +52,9 @@ Ended run(int ranks, const std::string& scenario, const std::string& flags = "")
   return ended;
 }
 
+/// What plays CUDA's driver and NCCL.
+constexpr const char* kFakeGpu = "-x LD_LIBRARY_PATH=\"" UNDERSTUDY_FAKE_GPU_LIBRARIES "\"";
+
 constexpr const char* kLateHint =
     "a rank that computes for longer than this needs a higher time limit (--timeout); one that "
     "waits in another call runs another program";
@@ -91,6 +94,32 @@ TEST(TimeLimit, NamesTheRankThatComputes) {
                 "rank 2 has started 1 and is in no communication");
   };
   EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+std::string late_on_device(int rank, const std::string& field) {
+  return et_schema::to_text(et_schema::run_failed(
+             "a communication between GPUs did not end",
+             {.rank = rank,
+              .field = field,
+              .expected = "an end within 3 s",
+              .got = "none",
+              .hint = "a rank that computes for longer than this needs a higher time limit "
+                      "(--timeout); one that has died, or waits in another call, never comes"})) +
+         "\n";
+}
+
+TEST(TimeLimit, EndsWhatADeviceWaitsFor) {
+  const Ended ended = run(3, "nccl_last_rank_computes", kFakeGpu);
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(ended, {late_on_device(0, "allreduce, call 2 of group 'world'"),
+                                   late_on_device(1, "allreduce, call 2 of group 'world'")}));
+}
+
+TEST(TimeLimit, EndsASendBetweenDevices) {
+  const Ended ended = run(2, "nccl_last_rank_does_not_receive", kFakeGpu);
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {late_on_device(0, "send, call 1 of rank 0 to rank 1 in group 'world'")}));
 }
 
 TEST(TimeLimit, NamesTheCallThatTheOtherRankIsIn) {

@@ -13,6 +13,7 @@
 
 #include "backends/backend.h"
 #include "backends/launcher.h"
+#include "device_backend.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::tests {
@@ -74,6 +75,26 @@ void last_rank_computes(Backend& backend) {
     compute();
   }
   backend.run(all_reduce(data));
+}
+
+/// Over NCCL the host waits for the device, and meets what happened in its next call.
+void last_rank_computes_before_a_call_of_devices(Backend& backend) {
+  std::vector<float> data(4);
+  backend.run(all_reduce(data));
+  if (is_last(backend)) {
+    compute();
+  }
+  backend.run(all_reduce(data));
+  backend.run(all_reduce(data));
+}
+
+void last_rank_does_not_receive(Backend& backend) {
+  std::vector<float> data(kLarge);
+  if (is_last(backend)) {
+    compute();
+  }
+  backend.wait(backend.start(send(data, 1)));
+  backend.wait(backend.start(send(data, 1)));
 }
 
 void last_rank_is_in_another_call(Backend& backend) {
@@ -203,18 +224,23 @@ const std::map<std::string, Scenario>& scenarios() {
       {"last_rank_is_stopped", {60, last_rank_is_stopped}},
       {"last_rank_is_slow_and_gets_on", {kShortLimitS, last_rank_is_slow_and_gets_on}},
       {"another_thread_gives_up", {60, another_thread_gives_up}},
+      {"nccl_last_rank_computes", {kShortLimitS, last_rank_computes_before_a_call_of_devices}},
+      {"nccl_last_rank_does_not_receive", {kShortLimitS, last_rank_does_not_receive}},
       {"last_rank_aborts", {60, last_rank_aborts}},
       {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
       {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};
   return all;
 }
 
-int run(const Scenario& scenario, bool throws_past) {
+int run(const Scenario& scenario, bool throws_past, bool over_nccl) {
   backends::BackendOptions options;
   options.time_limit_s = scenario.time_limit_s;
   std::unique_ptr<Backend> outlives;
   try {
     auto backend = backends::load_backend("mpi", backends::module_directory(), options);
+    if (over_nccl) {
+      backend = make_device_backend(std::move(backend), scenario.time_limit_s);
+    }
     if (!throws_past) {
       outlives = std::move(backend);
     }
@@ -240,5 +266,6 @@ int main(int argc, char** argv) {
     std::fputs("which scenario?\n", stderr);
     return 2;
   }
-  return understudy::tests::run(found->second, name == "last_rank_throws_past_the_backend");
+  return understudy::tests::run(found->second, name == "last_rank_throws_past_the_backend",
+                                name.starts_with("nccl_"));
 }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backends/communicator.h"
@@ -9,7 +13,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 3;
+inline constexpr int kBackendVersion = 4;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an
@@ -20,10 +24,20 @@ class Backend : public Job, public Communicator {
   [[nodiscard]] virtual std::string version() const = 0;  ///< the library's own version text
 };
 
+/// How a backend that stays within one process moves bytes in the memory of its device.
+struct DeviceMoves {
+  std::function<void(void* to, const void* from, std::size_t bytes)> copy;
+  std::function<void(void* to, std::size_t bytes)> fill_zeros;
+  void* staging = nullptr;  ///< kStagingBytes of the device
+};
+inline constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20U;
+
 struct BackendOptions {
   double time_limit_s = 300;  ///< set_time_limit(), from the start on
   int rank = 0;               ///< of `single`: the rank of the benchmark that this process plays
   int world_size = 1;         ///< of `single`: the ranks of the benchmark
+  /// Of `single`: takes calls in the device's memory, too.
+  std::optional<DeviceMoves> device_moves = std::nullopt;
 };
 
 /// What a module exports with C linkage under the names below.

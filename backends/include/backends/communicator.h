@@ -51,6 +51,8 @@ struct Call {
   std::vector<std::int64_t> in_splits;   ///< elements
   std::vector<std::int64_t> out_splits;  ///< elements
   int tag = 0;                           ///< of send and recv
+  /// Where all of its buffers lie: on the host, or on the device of this rank (kCuda).
+  et_schema::DeviceType memory = et_schema::DeviceType::kCpu;
 };
 
 /// A started communication; complete it with Communicator::wait exactly once.
@@ -74,17 +76,23 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  /// Whether buffers may lie in memory of this kind.
-  [[nodiscard]] virtual bool takes(et_schema::DeviceType memory) const {
-    return memory == et_schema::DeviceType::kCpu;
+  /// Whether it runs this call with its buffers where they lie. Every communicator takes what
+  /// fits its kind in host memory.
+  [[nodiscard]] virtual bool takes(const Call& call) const {
+    return call.memory == et_schema::DeviceType::kCpu;
   }
+
+  /// Makes the connections that these calls need. Every rank of the world calls it with the calls
+  /// that it will start, before it starts any in memory of a device.
+  virtual void prepare(std::span<const Call> calls) { static_cast<void>(calls); }
 
   /// Makes a communicator; every rank of the world calls it with the same arguments in the same
   /// order. `ranks` are world ranks in group order; none: the whole world. A rank outside of the
   /// group gets an id it must not use. Group 0, the world, is there from the start.
   [[nodiscard]] virtual GroupId make_group(const std::string& name, std::span<const int> ranks) = 0;
 
-  /// Starts a call; its buffers must live until wait() returned.
+  /// Starts a call; its buffers must live until wait() returned. In a device's memory it runs
+  /// behind what its stream holds so far, and wait() makes that stream wait, not the host.
   [[nodiscard]] virtual std::unique_ptr<Work> start(const Call& call) = 0;
   virtual void wait(std::unique_ptr<Work> work) = 0;
   /// start() and wait() in one, without the cost of handing the call to another thread.

@@ -36,13 +36,12 @@ std::int64_t value_of(const Dimension& dimension, double coordinate, double roun
   return std::clamp(rounded(size, rounding), dimension.low, dimension.high);
 }
 
-et_schema::DType dtype_of(double coordinate) {
-  constexpr double kFloat32 = 0.8;
-  constexpr double kBFloat16 = 0.93;
-  if (coordinate < kFloat32) {
+et_schema::DType dtype_of(double coordinate, const CallLimits& limits) {
+  if (coordinate < limits.float32) {
     return et_schema::DType::kFloat32;
   }
-  return coordinate < kBFloat16 ? et_schema::DType::kBFloat16 : et_schema::DType::kFloat64;
+  return coordinate < limits.float32 + limits.bfloat16 ? et_schema::DType::kBFloat16
+                                                       : et_schema::DType::kFloat64;
 }
 
 /// The state of an optimizer is all written, all zero, or partly.
@@ -76,7 +75,7 @@ std::optional<DesignPoint> Area::at(std::uint64_t index) const {
     values[dimensions_[i].name] = value_of(dimensions_[i], coordinates[i], extra[kRounding]);
   }
   Variation variation;
-  variation.dtype = dtype_of(extra[kDtype]);
+  variation.dtype = dtype_of(extra[kDtype], limits_);
   variation.layout = extra[kLayout];
   variation.zeros = zeros_of(extra[kZeros]);
   variation.skew = skew_of(extra[kSkew]);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "replayer/device/placement.h"
 #include "replayer/run/trial.h"
 
 namespace understudy::calibrator {
@@ -15,12 +16,13 @@ const std::vector<replayer::BoundGroup>& alone() {
 
 }  // namespace
 
-BoundCall::BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed)
-    : program_(std::move(program)),
-      decisions_(program_, {c10::Device(c10::kCPU), false, replayer::Only::kAll}),
+BoundCall::BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed,
+                     c10::Device device)
+    : program_(device.is_cpu() ? std::move(program) : replayer::move_to_device(std::move(program))),
+      decisions_(program_, {device, false, replayer::Only::kAll}),
       machine_(program_, backend),
-      externals_(program_, c10::Device(c10::kCPU), seed) {
-  replayer::Trial trial(decisions_, machine_, externals_, backend, alone(), true);
+      externals_(program_, device, seed) {
+  replayer::Trial trial(decisions_, machine_, externals_, backend, alone(), true, {}, device);
   bound_ = trial.run().program;
 }
 

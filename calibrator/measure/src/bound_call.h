@@ -16,7 +16,8 @@ namespace understudy::calibrator {
 /// A program of one call that is bound and has run once.
 class BoundCall {
  public:
-  BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed);
+  BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed,
+            c10::Device device = c10::Device(c10::kCPU));
 
   /// Empty if it runs as it is, else why not.
   [[nodiscard]] std::string refusal();

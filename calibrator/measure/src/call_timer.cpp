@@ -26,7 +26,7 @@ void for_each_tensor(const c10::IValue& value, Visitor&& visit) {
 et_schema::TimedTensor describe(const at::Tensor& tensor) {
   et_schema::TimedTensor timed;
   timed.dtype = static_cast<et_schema::DType>(tensor.scalar_type());
-  timed.device = {et_schema::DeviceType::kCpu, -1};
+  timed.device = et_schema::parse_device(tensor.device().str());
   timed.sizes = tensor.sizes().vec();
   if (tensor.layout() == at::kStrided) {
     timed.strides = tensor.strides().vec();

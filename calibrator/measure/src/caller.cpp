@@ -16,11 +16,13 @@
 #include "bound_call.h"
 #include "call_timer.h"
 #include "complete.h"
+#include "device_sampler.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
+#include "replayer/run/run_error.h"
 #include "rinse.h"
 
 namespace understudy::calibrator {
@@ -59,7 +61,7 @@ std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& 
         std::get_if<std::int64_t>(&call.args[static_cast<std::size_t>(rows)].value);
     lookups.rows = number == nullptr ? 0 : *number;
   }
-  const at::Tensor values = bound.tensor(index_slot->id).contiguous().to(at::kLong);
+  const at::Tensor values = bound.tensor(index_slot->id).cpu().contiguous().to(at::kLong);
   const auto* const data = values.const_data_ptr<std::int64_t>();
   lookups.lookups = values.numel();
   lookups.unique = static_cast<std::int64_t>(
@@ -119,11 +121,16 @@ struct Caller::Session {
     double ms = 0;
   };
   std::map<int, Probe> probes;  ///< by threads
+  std::optional<DeviceSampler> on_device;
 };
 
 Caller::Caller(Options options)
     : options_(std::move(options)), session_(std::make_unique<Session>()) {
   replayer::HeapPages::keep_heap();
+  if (!options_.device.is_cpu()) {
+    options_.threads = {1};
+    session_->on_device.emplace(options_.device);
+  }
 }
 
 Caller::~Caller() = default;
@@ -144,7 +151,7 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
   }
   try {
     at::set_num_threads(options_.threads.front());
-    BoundCall bound(make_program(call), *session_->backend, options_.seed);
+    BoundCall bound(make_program(call), *session_->backend, options_.seed, options_.device);
     const et_schema::Program& program = bound.program();
     if (std::string problem = bound.refusal(); !problem.empty()) {
       return Refusal{std::move(problem)};
@@ -163,26 +170,46 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
     for (const CallTensor& tensor : call.tensors) {
       conditions.zeros = std::max(conditions.zeros, tensor.zeros);
     }
-    std::vector<InstructionTime> rows;
-    for (const int threads : options_.threads) {
-      at::set_num_threads(threads);
-      conditions.threads = threads;
-      conditions.speed_probe_ms = probe_ms(threads);
-      Samples samples = sample(bound, session_->rinse, options_.limits, threads);
-      for (const bool is_cold : {true, false}) {
-        conditions.is_cold = is_cold;
-        row.conditions = conditions;
-        row.host = *et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
-        rows.push_back(row);
-      }
-    }
-    return rows;
+    row.conditions = std::move(conditions);
+    return session_->on_device ? time_on_device(bound, std::move(row))
+                               : time_on_host(bound, std::move(row));
   } catch (const et_schema::Error& error) {
+    replayer::finish_iteration(options_.device);
     return Refusal{error.summary()};
   } catch (const std::exception& exception) {
+    replayer::finish_iteration(options_.device);  // one that is lost refuses all that follows
     const std::string_view text = exception.what();
     return Refusal{std::string(text.substr(0, text.find('\n')))};
   }
+}
+
+std::vector<InstructionTime> Caller::time_on_host(BoundCall& bound, InstructionTime row) {
+  std::vector<InstructionTime> rows;
+  for (const int threads : options_.threads) {
+    at::set_num_threads(threads);
+    row.conditions->threads = threads;
+    row.conditions->speed_probe_ms = probe_ms(threads);
+    Samples samples = sample(bound, session_->rinse, options_.limits, threads);
+    for (const bool is_cold : {true, false}) {
+      row.conditions->is_cold = is_cold;
+      row.host = *et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::vector<InstructionTime> Caller::time_on_device(BoundCall& bound, InstructionTime row) {
+  DeviceSamples samples = session_->on_device->sample(bound, options_.limits);
+  row.conditions->threads = options_.threads.front();
+  row.host = *et_schema::time_stats(std::move(samples.host_ns));
+  std::vector<InstructionTime> rows;
+  for (const bool is_cold : {true, false}) {
+    row.conditions->is_cold = is_cold;
+    row.device = et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 }  // namespace understudy::calibrator

@@ -1,5 +1,6 @@
 #include "calibrator/measure/collectives.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
+#include "replayer/device/device.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -29,23 +31,29 @@ using Clock = std::chrono::steady_clock;
 /// that the system has not handed out.
 class Memory {
  public:
+  explicit Memory(c10::Device device) : device_(device) {}
+
   Buffer part(std::int64_t begin, std::int64_t count, DType dtype) {
     const std::int64_t item = item_size(dtype);
     grow((begin + count) * item);
-    return {bytes_.data() + begin * item, count, dtype};
+    return {static_cast<std::byte*>(bytes_.data_ptr()) + begin * item, count, dtype};
   }
   void grow(std::int64_t bytes) {
-    if (static_cast<std::size_t>(bytes) > bytes_.size()) {
-      bytes_.assign(static_cast<std::size_t>(bytes), 0);
+    if (!bytes_.defined() || bytes > bytes_.numel()) {
+      bytes_ = at::Tensor();  // what there was goes first
+      bytes_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_)).zero_();
     }
   }
 
  private:
-  std::vector<unsigned char> bytes_;
+  c10::Device device_;
+  at::Tensor bytes_;
 };
 
 class CallMaker {
  public:
+  explicit CallMaker(c10::Device device) : device_(device), inputs_(device), outputs_(device) {}
+
   /// The call of a group's rank: `whole` elements, a multiple of the ranks.
   Call make(const CollectiveArea& area, backends::GroupId group, int rank, std::int64_t whole) {
     const std::int64_t bytes = whole * item_size(area.dtype);
@@ -54,6 +62,7 @@ class CallMaker {
     Call call;
     call.kind = area.kind;
     call.group = group;
+    call.memory = device_.is_cpu() ? et_schema::DeviceType::kCpu : et_schema::DeviceType::kCuda;
     const std::int64_t ranks = area.ranks;
     const std::int64_t part = whole / ranks;
     switch (et_schema::traits(area.kind).sizes) {
@@ -125,6 +134,7 @@ class CallMaker {
     }
   }
 
+  c10::Device device_;
   Memory inputs_;
   Memory outputs_;
 };
@@ -163,15 +173,42 @@ struct Agreed {
 
 class CollectiveTimer {
  public:
-  CollectiveTimer(backends::Backend& backend, const CollectiveLimits& limits,
+  CollectiveTimer(backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
                   const std::function<bool()>& is_interrupted)
-      : backend_(backend), limits_(limits), is_interrupted_(is_interrupted), begin_(Clock::now()) {
-    for (int ranks = 2; ranks < backend.world_size(); ++ranks) {
+      : job_(job),
+        route_(route),
+        limits_(limits),
+        is_interrupted_(is_interrupted),
+        begin_(Clock::now()),
+        maker_(route.device) {
+    for (int ranks = 2; ranks < job.world_size(); ++ranks) {
       std::vector<int> members(static_cast<std::size_t>(ranks));
       std::iota(members.begin(), members.end(), 0);
-      groups_[ranks] = backend.make_group(fmt::format("calibrate {}", ranks), members);
+      groups_[ranks] = route.communicator.make_group(fmt::format("calibrate {}", ranks), members);
     }
-    groups_[backend.world_size()] = 0;
+    groups_[job.world_size()] = 0;
+  }
+
+  /// The areas whose calls the communicator takes where the memory is; connected.
+  std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
+    std::vector<CollectiveArea> taken;
+    std::vector<Call> calls;
+    for (const CollectiveArea& area : areas) {
+      std::string refused;
+      if (takes_part(area)) {
+        const Call call = maker_.make(area, groups_.at(area.ranks), job_.rank(), area.ranks);
+        refused = route_.communicator.takes(call) ? "" : "refused";
+        calls.push_back(call);
+      }
+      const std::vector<std::string> all = job_.all_gather_text(refused);
+      if (std::ranges::all_of(all, &std::string::empty)) {
+        taken.push_back(area);
+      } else if (takes_part(area)) {
+        calls.pop_back();
+      }
+    }
+    route_.communicator.prepare(calls);
+    return taken;
   }
 
   Agreed time(const CollectiveArea& area, std::int64_t whole) {
@@ -198,19 +235,24 @@ class CollectiveTimer {
     return static_cast<std::size_t>(std::clamp(kNanoseconds / each_ns, kLeast, kMost));
   }
 
+  [[nodiscard]] bool takes_part(const CollectiveArea& area) const {
+    return job_.rank() < (et_schema::is_message(area.kind) ? 2 : area.ranks);
+  }
+
   /// This rank's times; none where it is not in the group.
   std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
-    const int rank = backend_.rank();
-    const bool messages = et_schema::is_message(area.kind);
-    const bool takes_part = rank < (messages ? 2 : area.ranks);
-    const Call call = takes_part ? maker_.make(area, groups_.at(area.ranks), rank, whole) : Call();
+    const bool takes_part = this->takes_part(area);
+    const Call call =
+        takes_part ? maker_.make(area, groups_.at(area.ranks), job_.rank(), whole) : Call();
+    replayer::synchronize(route_.device);
     std::vector<double> times_ns;
     for (std::size_t i = 0; i < times; ++i) {
-      backend_.note_progress();
-      backend_.barrier();
+      job_.note_progress();
+      job_.barrier();
       const Clock::time_point begin = Clock::now();
       if (takes_part) {
-        backend_.run(call);
+        route_.communicator.run(call);
+        replayer::synchronize_stream(route_.device);
         times_ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
       }
     }
@@ -222,7 +264,7 @@ class CollectiveTimer {
                     std::move(times_ns)};
     Agreed agreed;
     bool is_first = true;
-    for (const std::string& text : backend_.all_gather_text(text_of(mine))) {
+    for (const std::string& text : job_.all_gather_text(text_of(mine))) {
       const Told told = parse_told(text);
       agreed.is_over = agreed.is_over || told.wants_to_stop;
       agreed.spent_s = is_first ? told.spent_s : agreed.spent_s;
@@ -236,7 +278,8 @@ class CollectiveTimer {
     return agreed;
   }
 
-  backends::Backend& backend_;
+  backends::Job& job_;
+  CollectiveRoute route_;
   CollectiveLimits limits_;
   const std::function<bool()>& is_interrupted_;
   Clock::time_point begin_;
@@ -331,13 +374,13 @@ void SizeLadder::refuse_from(std::int64_t bytes) {
   std::erase_if(gaps_, [&](const Gap& gap) { return gap.high >= bytes; });
 }
 
-std::vector<CollectiveTime> measure_collectives(backends::Backend& backend,
+std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRoute route,
                                                 const CollectiveLimits& limits,
                                                 const std::function<bool()>& is_interrupted,
                                                 const CollectiveProgress& progress) {
-  const std::vector<CollectiveArea> areas = collective_areas(backend.world_size());
+  CollectiveTimer timer(job, route, limits, is_interrupted);
+  const std::vector<CollectiveArea> areas = timer.connect(collective_areas(job.world_size()));
   std::vector<SizeLadder> ladders(areas.size(), SizeLadder(limits));
-  CollectiveTimer timer(backend, limits, is_interrupted);
   std::vector<CollectiveTime> measured;
   constexpr double kNano = 1e9;
   // No size may take more of the time than is each area's fair share.

@@ -62,6 +62,18 @@ void load_cuda(const std::string& text) {
   }
 }
 
+/// CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
+template <typename Function>
+Function runtime_function(const char* name) {
+  const auto found = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  TORCH_CHECK(found != nullptr, "CUDA's runtime has no ", name);
+  return found;
+}
+
+void check_runtime(int status, const char* name) {
+  TORCH_CHECK(status == 0, name, " failed with status ", status, " of CUDA's runtime");
+}
+
 /// Memory that CUDA's runtime gave, apart from the allocator's.
 void free_block(void* block) {
   using Free = int (*)(void*);
@@ -123,6 +135,12 @@ void synchronize_stream(c10::Device device) {
   if (!device.is_cpu()) {
     c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
   }
+}
+
+void* native_stream(c10::Device device) {
+  return device.is_cpu()
+             ? nullptr
+             : c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 }
 
 std::uint64_t device_peak_bytes(c10::Device device) {
@@ -195,6 +213,20 @@ c10::Storage device_block(c10::Device device, std::size_t bytes) {
   }
   return {c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(block, block, &free_block, device),
           nullptr, false};
+}
+
+void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes) {
+  constexpr int kDeviceToDevice = 3;
+  using Copy = int (*)(void*, const void*, std::size_t, int, void*);
+  check_runtime(runtime_function<Copy>("cudaMemcpyAsync")(to, from, bytes, kDeviceToDevice,
+                                                          native_stream(device)),
+                "cudaMemcpyAsync");
+}
+
+void fill_zeros_on_device(c10::Device device, void* to, std::size_t bytes) {
+  using Fill = int (*)(void*, int, std::size_t, void*);
+  check_runtime(runtime_function<Fill>("cudaMemsetAsync")(to, 0, bytes, native_stream(device)),
+                "cudaMemsetAsync");
 }
 
 void seed_generators(c10::Device device, std::uint64_t seed) {

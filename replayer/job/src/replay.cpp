@@ -15,6 +15,7 @@
 
 #include "backends/launcher.h"
 #include "et_schema/support/error.h"
+#include "rank_comms.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"
@@ -181,14 +182,15 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     HeapPages::keep_heap();
   }
   Decisions decisions(program, {device, options.leaves, options.only});
-  // Without communication, what would have been received is moved within this rank.
-  const std::unique_ptr<backends::Backend> local =
-      backends::make_single_backend({.time_limit_s = backends::BackendOptions{}.time_limit_s,
-                                     .rank = bench.recorded_rank(static_cast<std::size_t>(rank)),
-                                     .world_size = bench.recorded_world_size()});
-  backends::Backend& comms = options.only == Only::kCompute ? *local : backend;
-  const std::vector<BoundGroup> groups = make_groups(bench, comms);
-  Machine machine(program, comms);
+  RankComms comms(bench, rank, backend, options, device);
+  if (!comms.path().empty()) {
+    run.settings["comms"] = comms.path();
+  }
+  if (const std::string version = comms.nccl_version(); !version.empty()) {
+    run.versions["nccl"] = version;
+  }
+  const std::vector<BoundGroup> groups = make_groups(bench, comms.communicator());
+  Machine machine(program, comms.communicator());
   Externals externals(program, device, options.seed);
   Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error,
               options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
@@ -198,8 +200,10 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.original = original_step(program, decisions);
   TrialResult first = trial.run();
   if (!options.timeout_s) {
-    backend.set_time_limit(default_timeout_s(
-        backend, expected_iteration_ms(program, options, first.first_iteration_ms.value_or(0))));
+    const double limit_s = default_timeout_s(
+        backend, expected_iteration_ms(program, options, first.first_iteration_ms.value_or(0)));
+    backend.set_time_limit(limit_s);
+    comms.set_time_limit(limit_s);
   }
   run.report.startup_ms =
       std::chrono::duration<double, std::milli>(trial.first_start() - options.started).count();

@@ -102,7 +102,7 @@ void ProfileHook::built(const Step& step) {
 }
 
 void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
-  synchronize(device_);
+  synchronize_stream(device_);  // messages under way end when the other rank has come to them
   if (issue_ != nullptr) {
     issue_->called(step, stack);
   }

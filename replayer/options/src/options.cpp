@@ -78,6 +78,19 @@ std::string_view to_string(Place place) {
   return place == Place::kDevice ? "device" : "recorded";
 }
 
+std::optional<CommsPath> parse_comms_path(std::string_view text) {
+  for (const CommsPath path : {CommsPath::kNccl, CommsPath::kHost}) {
+    if (to_string(path) == text) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(CommsPath path) {
+  return path == CommsPath::kNccl ? "nccl" : "host";
+}
+
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
@@ -103,6 +116,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (options.timeout_s) {
     settings["timeout"] = fmt::format("{}", *options.timeout_s);
+  }
+  if (options.comms) {
+    settings["comms"] = to_string(*options.comms);
   }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "et_schema/support/assert.h"
+#include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {
 
+using et_schema::DeviceType;
 using et_schema::Slot;
 using et_schema::SlotId;
 
@@ -33,9 +35,16 @@ void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tenso
   }
 }
 
-/// Backends work on host memory: what lives on a device is moved there and back.
-at::Tensor host_contiguous(const at::Tensor& tensor) {
-  return tensor.cpu().contiguous();
+/// As its call has it: on the device, or in host memory, where it is moved and back.
+at::Tensor placed(const at::Tensor& tensor, const backends::Call& call, c10::Device device) {
+  return tensor.to(call.memory == DeviceType::kCuda ? device : c10::Device(c10::kCPU)).contiguous();
+}
+
+/// All that the call reads and writes.
+std::vector<SlotId> slots_of(const BoundComm& comm) {
+  std::vector<SlotId> slots = comm.inputs;
+  slots.insert(slots.end(), comm.outputs.begin(), comm.outputs.end());
+  return slots;
 }
 
 void complete(OpenComm& open) {
@@ -69,9 +78,29 @@ Machine::Machine(const et_schema::Program& program, backends::Communicator& comm
 Machine::Machine(Machine& owner)
     : program_(owner.program_),
       communicator_(owner.communicator_),
+      device_(owner.device_),
       slots_(owner.slots_),
       given_(owner.given_) {
   stack_.reserve(kStackRoom);
+}
+
+void Machine::connect(BoundProgram& program, c10::Device device) {
+  device_ = device;
+  std::vector<backends::Call> calls;
+  for (BoundComm& comm : program.comms) {
+    const std::vector<SlotId> slots = slots_of(comm);
+    const bool is_on_device =
+        device.is_cuda() && std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
+          const Slot& layout = program_.slots[slot];
+          return map_device(program_.storages[layout.storage].device, device) == device;
+        });
+    comm.call.memory = is_on_device ? DeviceType::kCuda : DeviceType::kCpu;
+    if (!communicator_.takes(comm.call)) {
+      comm.call.memory = DeviceType::kCpu;
+    }
+    calls.push_back(comm.call);
+  }
+  communicator_.prepare(calls);
 }
 
 void Machine::prime(BoundProgram& program) const {
@@ -164,7 +193,7 @@ void Machine::prepare(BoundComm& comm) {
   }
   for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
     const at::Tensor& output = slots_[comm.outputs[i]];
-    open.outputs.push_back(host_contiguous(output));
+    open.outputs.push_back(placed(output, comm.call, device_));
     if (!open.outputs.back().is_same(output)) {
       open.copies.emplace_back(output, open.outputs.back());
     }
@@ -175,7 +204,7 @@ void Machine::prepare(BoundComm& comm) {
     const auto same = std::find(comm.outputs.begin(), comm.outputs.end(), comm.inputs[i]);
     open.inputs.push_back(
         same == comm.outputs.end()
-            ? host_contiguous(slots_[comm.inputs[i]])
+            ? placed(slots_[comm.inputs[i]], comm.call, device_)
             : open.outputs[static_cast<std::size_t>(same - comm.outputs.begin())]);
     if (comm.kept_apart) {
       open.inputs.back() = open.inputs.back().clone();
@@ -218,6 +247,9 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
     const Clock::time_point begin = Clock::now();
     communicator_.run(comm.call);
     complete(comm.open);
+    if (comm.call.memory == DeviceType::kCuda) {
+      synchronize_stream(device_);
+    }
     if (&comm != &here) {
       comm.elsewhere_s = std::chrono::duration<double>(Clock::now() - begin).count();
       here.others_s += comm.elsewhere_s;

@@ -82,6 +82,7 @@ TrialResult Trial::run() {
     result_ = {};
     changed_ = false;
     result_.program = bind_program(decisions_, groups_, order_);
+    machine_.connect(result_.program, device_);
     monitor_.progress({Phase::kTensors});
     externals_.ensure(result_.program);
     if (first) {
@@ -121,7 +122,7 @@ void Trial::run_steps(BoundProgram& bound) {
     } else {
       try {
         machine_.perform(bound, step);
-        synchronize(device_);
+        synchronize_stream(device_);  // not the device: other ranks may not yet have come to a send
       } catch (const c10::Error& error) {
         refuse_lost_device(step, error);
         throw step_error(decisions_.program(), step, error);
@@ -136,7 +137,7 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   try {
     guard_arguments(step);
     machine_.call(bound, step);
-    synchronize(device_);  // a device tells of an error when it is waited for
+    synchronize_stream(device_);  // a device tells of an error when it is waited for
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
@@ -163,7 +164,7 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
 
 void Trial::refuse_lost_device(const Step& step, const std::exception& failure) const {
   try {
-    synchronize(device_);
+    synchronize_stream(device_);
   } catch (const std::exception&) {
     throw lost_device_error(decisions_.program(), step, failure, device_text(device_));
   }

@@ -36,7 +36,7 @@ TEST(LoadBackend, ModuleThatIsNotThere) {
 TEST(LoadBackend, NameThatIsNotKnown) {
   const et_schema::Error error = error_of_loading("carrier-pigeon", "/nowhere");
   EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-  EXPECT_EQ(error.context().hint, "only 'mpi' comes with this version");
+  EXPECT_EQ(error.context().hint, "only 'mpi' and 'nccl' come with this version");
 }
 
 TEST(LoadBackend, LibraryOfTheModuleIsMissing) {
@@ -51,8 +51,8 @@ TEST(LoadBackend, LibraryOfTheModuleIsMissing) {
 TEST(LoadBackend, ModuleOfANewerVersion) {
   const et_schema::Error error = error_of_loading("newer", kModules);
   EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-  EXPECT_EQ(error.context().expected, "interface version 3");
-  EXPECT_EQ(error.context().got, "version 4");
+  EXPECT_EQ(error.context().expected, "interface version 4");
+  EXPECT_EQ(error.context().got, "version 5");
   EXPECT_EQ(error.context().hint, "install the module that came with this program");
 }
 

@@ -65,6 +65,21 @@ TEST(Area, FourOfFivePointsAreFloat32AndHalfOfTheLayoutsPlain) {
   EXPECT_NEAR(plain, 250, 40);
 }
 
+TEST(Area, OfAGpuIsLargerAndHalfOfItBFloat16) {
+  const Area area({"aten::mm", "m:1..65536 k:1..65536 n:1..65536", "{m,k} {k,n}"}, kGpuLimits);
+  const std::vector<DesignPoint> points = points_of(area, 400);
+  ASSERT_EQ(points.size(), 400U);
+  std::size_t halves = 0;
+  std::int64_t most_bytes = 0;
+  for (const DesignPoint& point : points) {
+    halves += point.call.tensors[0].layout.dtype == et_schema::DType::kBFloat16 ? 1U : 0U;
+    most_bytes = std::max(most_bytes, tensor_bytes(point.call));
+  }
+  EXPECT_NEAR(static_cast<double>(halves), 200, 20);
+  EXPECT_LE(most_bytes, kGpuLimits.bytes);
+  EXPECT_GT(most_bytes, CallLimits{}.bytes);
+}
+
 TEST(Area, OneClassAlone) {
   for (const Area& area : make_areas("softmax", {})) {
     EXPECT_EQ(area.op_class(), "softmax");

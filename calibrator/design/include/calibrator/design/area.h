@@ -14,7 +14,12 @@ namespace understudy::calibrator {
 struct CallLimits {
   std::int64_t bytes = std::int64_t{96} << 20U;  ///< of arguments and results
   double work = 1.2e9;                           ///< multiplications
+  double float32 = 0.8;                          ///< share of the calls
+  double bfloat16 = 0.13;                        ///< likewise; float64 has the rest
 };
+
+/// What a GPU's calls may take, and are of.
+inline constexpr CallLimits kGpuLimits{std::int64_t{2} << 30U, 4e11, 0.45, 0.5};
 
 /// A point of an area: a call, and where it lies, for what learns from it.
 struct DesignPoint {
@@ -24,9 +29,9 @@ struct DesignPoint {
 };
 
 /// One operator's calls, as a sequence that fills the space of its shapes: dimensions by their
-/// logarithms, element type (four in five are float32), layout, zeros, skew of indices. Of the
-/// points a third keep the drawn sizes, a third have multiples of 8, a third powers of 2, as models
-/// have.
+/// logarithms, element type (on a CPU four in five are float32), layout, zeros, skew of indices. Of
+/// the points a third keep the drawn sizes, a third have multiples of 8, a third powers of 2, as
+/// models have.
 class Area {
  public:
   /// `seed`: areas of other seeds begin at other points.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +13,8 @@
 #include "et_schema/operator_times/operator_times.h"
 
 namespace understudy::calibrator {
+
+class BoundCall;
 
 /// How often a call is timed.
 struct TimingLimits {
@@ -27,14 +31,16 @@ struct Refusal {
 
 /// Times calls as a replay does: bound through the same ladder, tried and checked, called boxed
 /// below autograd, measured around the call alone. What a call reads and wrote last is taken out of
-/// the caches before each cold call; a warm call follows each. There is one at a time; it sets the
-/// process's LibTorch threads and keeps its heap.
+/// the caches before each cold call; a warm call follows each. On a device, which must be open,
+/// rows have the device's time beside the host's, and threads mean nothing. There is one at a time;
+/// it sets the process's LibTorch threads and keeps its heap.
 class Caller {
  public:
   struct Options {
     std::vector<int> threads = {1};
     TimingLimits limits;
     std::uint64_t seed = 0;
+    c10::Device device{c10::kCPU};
   };
   explicit Caller(Options options);
   ~Caller();
@@ -42,12 +48,17 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
 
   /// A row for each number of threads, cold and warm, in this order. `instruction` and `node_id`
-  /// are 0, `at_s` is for the caller to set.
+  /// are 0, `at_s` is for the caller to set. Throws Error (failed) where the device is lost.
   [[nodiscard]] std::variant<std::vector<et_schema::InstructionTime>, Refusal> time(Call call);
 
  private:
   struct Session;
   [[nodiscard]] double probe_ms(int threads);
+  /// The rows of a call, which are as `row` but for the times.
+  [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_host(
+      BoundCall& bound, et_schema::InstructionTime row);
+  [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_device(
+      BoundCall& bound, et_schema::InstructionTime row);
 
   Options options_;
   std::unique_ptr<Session> session_;

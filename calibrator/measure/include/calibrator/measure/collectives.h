@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -66,14 +68,21 @@ class SizeLadder {
   std::vector<Gap> gaps_;      ///< that may need a size in their middle
 };
 
+/// What moves the bytes, and the memory that they lie in.
+struct CollectiveRoute {
+  backends::Communicator& communicator;
+  c10::Device device{c10::kCPU};
+};
+
 /// What happens meanwhile, for a progress line: sizes so far, what is measured, seconds left.
 using CollectiveProgress = std::function<void(std::size_t, const std::string&, double)>;
 
-/// Measures all areas on all ranks of the job, which call it together; every rank gets all times.
-/// Small sizes of all areas come first. Ends with the budget, or when `is_interrupted` is true on
+/// Measures all areas that the route takes on all ranks of the job, which call it together; every
+/// rank gets all times. Small sizes of all areas come first. On a device a call ends when its
+/// stream has done it. Ends with the budget, or when `is_interrupted` is true on
 /// any rank.
 [[nodiscard]] std::vector<CollectiveTime> measure_collectives(
-    backends::Backend& backend, const CollectiveLimits& limits,
+    backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
     const std::function<bool()>& is_interrupted, const CollectiveProgress& progress);
 
 }  // namespace understudy::calibrator

@@ -27,6 +27,9 @@ void synchronize(c10::Device device);
 /// Waits until everything issued to the device's current stream is done; likewise.
 void synchronize_stream(c10::Device device);
 
+/// CUDA's handle of the device's current stream; null: the default stream.
+[[nodiscard]] void* native_stream(c10::Device device);
+
 /// Highest sum of live tensor bytes at the device's allocator since reset_device_peak(); 0 for the
 /// CPU, whose tensors memory.h counts.
 [[nodiscard]] std::uint64_t device_peak_bytes(c10::Device device);
@@ -47,6 +50,10 @@ void reset_device_counts(c10::Device device);
 /// beside a program's tensors is in none of their figures. Empty where there is none left, and for
 /// devices other than CUDA's.
 [[nodiscard]] c10::Storage device_block(c10::Device device, std::size_t bytes);
+
+/// On the device's current stream: bytes within its memory. `device` is one of CUDA's.
+void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes);
+void fill_zeros_on_device(c10::Device device, void* to, std::size_t bytes);
 
 /// Starts the random numbers of operators (dropout, rand) from `seed`, on the CPU and on `device`.
 void seed_generators(c10::Device device, std::uint64_t seed);

@@ -50,6 +50,16 @@ enum class Place : std::uint8_t {
 [[nodiscard]] std::optional<Place> parse_place(std::string_view text);
 [[nodiscard]] std::string_view to_string(Place place);
 
+/// How tensors of a GPU travel between ranks.
+enum class CommsPath : std::uint8_t {
+  kNccl,  ///< from GPU to GPU
+  kHost   ///< through host memory, and by what the ranks were started with
+};
+
+/// "nccl", "host"; none of other texts.
+[[nodiscard]] std::optional<CommsPath> parse_comms_path(std::string_view text);
+[[nodiscard]] std::string_view to_string(CommsPath path);
+
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
   std::string op_class;
@@ -70,6 +80,8 @@ struct ReplayOptions {
   std::uint64_t seed = 0;
   Only only = Only::kAll;
   std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
+  /// None: NCCL, but where ranks share a GPU, which it refuses, through the host.
+  std::optional<CommsPath> comms;
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows

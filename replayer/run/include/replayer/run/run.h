@@ -81,6 +81,11 @@ class Machine {
     next_turn_ = 0;
   }
 
+  /// Decides where each communication's buffers lie: on `device` where all of its tensors are there
+  /// and the communicator takes it, else in host memory. All ranks call it together, once the
+  /// program is bound. Without it all go through host memory.
+  void connect(BoundProgram& program, c10::Device device);
+
   /// Sets list elements that are the same in every call. After externals were placed.
   void prime(BoundProgram& program) const;
 
@@ -96,6 +101,7 @@ class Machine {
 
   const et_schema::Program& program_;
   backends::Communicator& communicator_;
+  c10::Device device_{c10::kCPU};
   std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
   std::vector<at::Tensor> own_given_;
   std::vector<at::Tensor>& slots_;

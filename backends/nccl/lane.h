@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/communicator.h"
+#include "nccl_library.h"
+
+namespace understudy::backends {
+
+/// What calls run on, one behind the other: the collectives of a group, or its messages from one
+/// rank to another. Each direction has its own, so that two ranks may send to each other before
+/// they receive.
+struct LaneKey {
+  static constexpr int kCollectives = -1;
+
+  GroupId group = 0;
+  int source = kCollectives;  ///< rank in the group
+  int target = kCollectives;
+  auto operator<=>(const LaneKey&) const = default;
+  [[nodiscard]] bool is_of_messages() const { return source != kCollectives; }
+};
+
+/// The lane that a call needs, on the rank `group_rank` of its group.
+[[nodiscard]] LaneKey lane_of(const Call& call, int group_rank);
+
+/// As ranks tell each other: a line each.
+[[nodiscard]] std::string to_text(const std::set<LaneKey>& keys);
+/// The reverse of what all ranks sent. Throws Error (failed) on other text.
+[[nodiscard]] std::set<LaneKey> parse_lanes(std::span<const std::string> texts);
+
+/// A communicator of NCCL with its stream.
+class Lane {
+ public:
+  /// Meets the other ranks of it. `rank` and `size` are of the lane: of messages the source is 0
+  /// and the target 1.
+  Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const NcclId& id, int size, int rank);
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane();
+
+  [[nodiscard]] NcclComm comm() const { return comm_; }
+  [[nodiscard]] CudaStream stream() const { return stream_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int rank() const { return rank_; }
+
+  /// What is issued to the lane from here on waits for what `stream` holds.
+  void follow(CudaStream stream);
+  /// Memory of the device that the calls of the lane use one after the other.
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
+  /// For who looks on from another thread: the calls that were issued, and the last one's kind.
+  void note(et_schema::CommKind kind);
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] et_schema::CommKind last_kind() const { return last_kind_; }
+  /// Ends what is under way; nothing can be issued any more. From any thread.
+  void abort();
+
+ private:
+  const CudaDriver& cuda_;
+  const NcclLibrary& nccl_;
+  int size_;
+  int rank_;
+  NcclComm comm_;
+  CudaStream stream_;
+  CudaEvent ready_;
+  std::vector<void*> blocks_;  ///< the last one is in use; freeing one would wait for the device
+  std::size_t block_bytes_ = 0;
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<et_schema::CommKind> last_kind_ = et_schema::CommKind::kBarrier;
+  std::atomic<bool> is_aborted_ = false;
+};
+
+}  // namespace understudy::backends

@@ -1,0 +1,254 @@
+#include "nccl_communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+#include "issue.h"
+
+namespace understudy::backends {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::DeviceType;
+
+class NcclWork : public Work {
+ public:
+  explicit NcclWork(CudaEvent done) : done_(done) {}
+  [[nodiscard]] CudaEvent done() const { return done_; }
+
+ private:
+  CudaEvent done_;
+};
+
+/// World ranks of a lane, in its order.
+std::vector<int> members_of(const LaneKey& key, const std::vector<int>& group) {
+  if (!key.is_of_messages()) {
+    return group;
+  }
+  return {group[static_cast<std::size_t>(key.source)], group[static_cast<std::size_t>(key.target)]};
+}
+
+/// Bytes as text that has no other meaning: two letters each.
+std::string to_letters(const NcclId& id) {
+  constexpr unsigned kHalf = 16;
+  std::string text;
+  for (const char each : id.bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    text += static_cast<char>('a' + byte / kHalf);
+    text += static_cast<char>('a' + byte % kHalf);
+  }
+  return text;
+}
+
+NcclId from_letters(std::string_view text) {
+  constexpr int kHalf = 16;
+  NcclId id;
+  for (std::size_t i = 0; i < kNcclIdBytes; ++i) {
+    id.bytes[i] = static_cast<char>((text[2 * i] - 'a') * kHalf + (text[2 * i + 1] - 'a'));
+  }
+  return id;
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(Backend& host, const DeviceOptions& options)
+    : host_(host),
+      context_(cuda_.current_context()),
+      stream_(static_cast<CudaStream>(options.stream)),
+      exceptions_at_start_(std::uncaught_exceptions()),
+      watch_(std::make_unique<LaneWatch>(cuda_, nccl_, host.rank(), options.time_limit_s)) {
+  std::vector<int> world(static_cast<std::size_t>(host.world_size()));
+  std::iota(world.begin(), world.end(), 0);
+  places_[0] = {host.rank(), "world", host.rank(), host.world_size()};
+  ranks_[0] = std::move(world);
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (std::uncaught_exceptions() > exceptions_at_start_) {
+    watch_->interrupt();  // others may never come to the end
+  } else {
+    finish();
+  }
+  watch_.reset();
+  lanes_.clear();
+  for (const CudaEvent event : events_) {
+    cuda_.destroy(event);
+  }
+}
+
+/// Waits for what is under way, as long as the watch does.
+void NcclCommunicator::finish() const noexcept {
+  try {
+    cuda_.use(context_);
+    for (const auto& [key, lane] : lanes_) {
+      cuda_.synchronize(lane->stream());
+    }
+  } catch (const et_schema::Error&) {  // of a device that is lost: nothing is under way any more
+  }
+}
+
+bool NcclCommunicator::takes(const Call& call) const {
+  if (call.memory != DeviceType::kCuda) {
+    return host_.takes(call);
+  }
+  const auto place = places_.find(call.group);
+  if (place == places_.end()) {
+    return false;
+  }
+  if (et_schema::is_message(call.kind)) {
+    return call.root_or_peer != place->second.group_rank && call.tag == 0;
+  }
+  return !et_schema::traits(call.kind).reduces || nccl_reduction(dtype_of(call), call.op);
+}
+
+GroupId NcclCommunicator::make_group(const std::string& name, std::span<const int> ranks) {
+  const GroupId id = host_.make_group(name, ranks);
+  std::vector<int> members(ranks.begin(), ranks.end());
+  if (members.empty()) {
+    members = ranks_[0];
+  }
+  const auto self = std::ranges::find(members, host_.rank());
+  if (self != members.end()) {
+    places_[id] = {host_.rank(), name, static_cast<int>(self - members.begin()),
+                   static_cast<int>(members.size())};
+  }
+  ranks_[id] = std::move(members);
+  return id;
+}
+
+void NcclCommunicator::prepare(std::span<const Call> calls) {
+  std::set<LaneKey> own;
+  for (const Call& call : calls) {
+    if (call.memory == DeviceType::kCuda) {
+      own.insert(lane_of(call, place_of(call).group_rank));
+    }
+  }
+  const std::set<LaneKey> all = parse_lanes(host_.all_gather_text(to_text(own)));
+  std::set<LaneKey> missing;
+  std::ranges::set_difference(all, known_, std::inserter(missing, missing.end()));
+  // In the same order everywhere: opening one waits for its other ranks.
+  for (const auto& [key, id] : exchange_ids(missing)) {
+    open_lane(key, id);
+  }
+  known_.insert(missing.begin(), missing.end());
+}
+
+std::map<LaneKey, NcclId> NcclCommunicator::exchange_ids(const std::set<LaneKey>& keys) {
+  std::string own;
+  for (const LaneKey& key : keys) {
+    if (members_of(key, ranks_.at(key.group)).front() == host_.rank()) {
+      own += to_letters(nccl_.make_id());
+    }
+  }
+  const std::vector<std::string> texts = host_.all_gather_text(own);
+  std::vector<std::size_t> read(texts.size());
+  std::map<LaneKey, NcclId> ids;
+  for (const LaneKey& key : keys) {
+    const auto maker = static_cast<std::size_t>(members_of(key, ranks_.at(key.group)).front());
+    constexpr std::size_t kLetters = 2 * kNcclIdBytes;
+    UNDERSTUDY_ASSERT(read[maker] + kLetters <= texts[maker].size());
+    ids[key] = from_letters(std::string_view(texts[maker]).substr(read[maker], kLetters));
+    read[maker] += kLetters;
+  }
+  return ids;
+}
+
+void NcclCommunicator::open_lane(const LaneKey& key, const NcclId& id) {
+  const std::vector<int> members = members_of(key, ranks_.at(key.group));
+  const auto self = std::ranges::find(members, host_.rank());
+  if (self == members.end()) {
+    return;
+  }
+  cuda_.use(context_);
+  auto lane = std::make_unique<Lane>(cuda_, nccl_, id, static_cast<int>(members.size()),
+                                     static_cast<int>(self - members.begin()));
+  const std::string& group = places_.at(key.group).group_name;
+  watch_->add(*lane, key.is_of_messages() ? fmt::format("rank {} to rank {} in group '{}'",
+                                                        members.front(), members.back(), group)
+                                          : fmt::format("group '{}'", group));
+  lanes_[key] = std::move(lane);
+}
+
+const CallPlace& NcclCommunicator::place_of(const Call& call) const {
+  const auto place = places_.find(call.group);
+  if (place == places_.end()) {
+    throw et_schema::run_failed("a communication outside of its group",
+                                {.rank = host_.rank(),
+                                 .field = "group",
+                                 .expected = "a group that was made, with this rank in it",
+                                 .got = std::to_string(call.group)});
+  }
+  return place->second;
+}
+
+Lane& NcclCommunicator::lane_for(const Call& call) {
+  const CallPlace& place = place_of(call);
+  check_call(call, place);
+  UNDERSTUDY_ASSERT(takes(call));
+  const auto lane = lanes_.find(lane_of(call, place.group_rank));
+  UNDERSTUDY_ASSERT(lane != lanes_.end());  // prepare() was told of it
+  return *lane->second;
+}
+
+CudaEvent NcclCommunicator::take_event() {
+  if (free_events_.empty()) {
+    events_.push_back(cuda_.make_event());
+    return events_.back();
+  }
+  const CudaEvent event = free_events_.back();
+  free_events_.pop_back();
+  return event;
+}
+
+std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
+  if (call.memory != DeviceType::kCuda) {
+    return host_.start(call);
+  }
+  watch_->check();
+  Lane& lane = lane_for(call);
+  cuda_.use(context_);
+  lane.follow(stream_);
+  issue(call, cuda_, nccl_, lane);
+  lane.note(call.kind);
+  const CudaEvent done = take_event();
+  cuda_.record(done, lane.stream());
+  return std::make_unique<NcclWork>(done);
+}
+
+void NcclCommunicator::wait(std::unique_ptr<Work> work) {
+  const auto* const mine = dynamic_cast<NcclWork*>(work.get());
+  if (mine == nullptr) {
+    host_.wait(std::move(work));
+    return;
+  }
+  watch_->check();
+  cuda_.use(context_);
+  cuda_.wait(stream_, mine->done());
+  free_events_.push_back(mine->done());
+}
+
+void NcclCommunicator::run(const Call& call) {
+  if (call.memory != DeviceType::kCuda) {
+    host_.run(call);
+    return;
+  }
+  wait(start(call));
+  if (call.kind == CommKind::kBarrier) {  // the one that hosts wait for, too
+    cuda_.synchronize(stream_);
+    watch_->check();
+  }
+}
+
+void NcclCommunicator::interrupt() {
+  watch_->interrupt();
+  host_.interrupt();
+}
+
+}  // namespace understudy::backends

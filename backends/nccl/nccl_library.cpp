@@ -1,0 +1,274 @@
+#include "nccl_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::backends {
+namespace {
+
+using et_schema::DType;
+
+constexpr const char* kLibrary = "libnccl.so.2";
+constexpr int kSuccess = 0;
+constexpr int kInProgress = 7;
+
+[[noreturn]] void refuse(std::string expected, std::string got) {
+  throw et_schema::usage_error(
+      "NCCL cannot be used",
+      {.field = "NCCL",
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL names another "
+               "libnccl.so. --comms host sends tensors through host memory instead."});
+}
+
+/// LibTorch may bring NCCL as a library beside its own, or within.
+void* open_library() {
+  const char* const named = std::getenv("UNDERSTUDY_NCCL");
+  if (named != nullptr && *named != '\0') {
+    // Its own functions come first for it: LibTorch's are known to the whole process.
+    void* const library = dlopen(named, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (library == nullptr) {
+      refuse(named, dlerror());
+    }
+    return library;
+  }
+  if (void* const loaded = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD)) {
+    return loaded;
+  }
+  if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr) {
+    return RTLD_DEFAULT;
+  }
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    refuse(kLibrary, dlerror());
+  }
+  return library;
+}
+
+/// The dtype that elements are reduced as.
+std::optional<NcclDType> reduced_as(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return NcclDType::kInt8;
+    case DType::kUInt8:
+    case DType::kBool:
+      return NcclDType::kUInt8;
+    case DType::kInt32:
+      return NcclDType::kInt32;
+    case DType::kUInt32:
+      return NcclDType::kUInt32;
+    case DType::kInt64:
+      return NcclDType::kInt64;
+    case DType::kUInt64:
+      return NcclDType::kUInt64;
+    case DType::kFloat16:
+    case DType::kComplexFloat16:
+      return NcclDType::kFloat16;
+    case DType::kFloat32:
+    case DType::kComplexFloat32:
+      return NcclDType::kFloat32;
+    case DType::kFloat64:
+    case DType::kComplexFloat64:
+      return NcclDType::kFloat64;
+    case DType::kBFloat16:
+      return NcclDType::kBFloat16;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Of bytes that are 0 or 1.
+std::optional<NcclOp> op_of_bools(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kMax:
+    case ReduceOp::kBor:
+      return NcclOp::kMax;
+    case ReduceOp::kProduct:
+    case ReduceOp::kMin:
+    case ReduceOp::kBand:
+      return NcclOp::kMin;
+    case ReduceOp::kAvg:
+    case ReduceOp::kBxor:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<NcclOp> op_of_numbers(ReduceOp op, bool complex) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return NcclOp::kSum;
+    case ReduceOp::kAvg:
+      return NcclOp::kAvg;
+    case ReduceOp::kProduct:
+      return complex ? std::nullopt : std::optional(NcclOp::kProduct);
+    case ReduceOp::kMin:
+      return complex ? std::nullopt : std::optional(NcclOp::kMin);
+    case ReduceOp::kMax:
+      return complex ? std::nullopt : std::optional(NcclOp::kMax);
+    case ReduceOp::kBand:
+    case ReduceOp::kBor:
+    case ReduceOp::kBxor:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op) {
+  const std::optional<NcclDType> as = reduced_as(dtype);
+  const bool complex = et_schema::is_complex(dtype);
+  const std::optional<NcclOp> how =
+      dtype == DType::kBool ? op_of_bools(op) : op_of_numbers(op, complex);
+  if (!as || !how) {
+    return std::nullopt;
+  }
+  return NcclReduction{*as, *how, complex ? std::size_t{2} : std::size_t{1}};
+}
+
+template <typename Function>
+void NcclLibrary::find(void* library, Function& function, const char* symbol) const {
+  function = reinterpret_cast<Function>(dlsym(library, symbol));
+  if (function == nullptr) {
+    refuse(symbol, "a library without it");
+  }
+}
+
+NcclLibrary::NcclLibrary() {
+  void* const library = open_library();
+  find(library, get_version_, "ncclGetVersion");
+  find(library, error_text_, "ncclGetErrorString");
+  find(library, last_error_, "ncclGetLastError");
+  find(library, get_id_, "ncclGetUniqueId");
+  find(library, init_rank_, "ncclCommInitRank");
+  find(library, destroy_, "ncclCommDestroy");
+  find(library, abort_, "ncclCommAbort");
+  find(library, async_error_, "ncclCommGetAsyncError");
+  find(library, group_start_, "ncclGroupStart");
+  find(library, group_end_, "ncclGroupEnd");
+  find(library, all_reduce_, "ncclAllReduce");
+  find(library, reduce_, "ncclReduce");
+  find(library, reduce_scatter_, "ncclReduceScatter");
+  find(library, broadcast_, "ncclBroadcast");
+  find(library, all_gather_, "ncclAllGather");
+  find(library, send_, "ncclSend");
+  find(library, receive_, "ncclRecv");
+}
+
+void NcclLibrary::check(Status status, const char* function) const {
+  if (status == kSuccess || status == kInProgress) {
+    return;
+  }
+  const char* const last = last_error_(nullptr);
+  const bool has_more = last != nullptr && *last != '\0';
+  throw et_schema::run_failed(
+      "NCCL failed", {.field = function,
+                      .expected = "success",
+                      .got = fmt::format("{} ({}){}{}", error_text_(status), status,
+                                         has_more ? ": " : "", has_more ? last : ""),
+                      .hint = "NCCL_DEBUG=INFO in the environment has NCCL say what it does."});
+}
+
+std::string NcclLibrary::version() const {
+  int code = 0;
+  check(get_version_(&code), "ncclGetVersion");
+  // Major, minor and patch in decimal digits: 2 · 2 · 2 since 2.9, 1 · 1 · 2 before.
+  constexpr int kNewForm = 10000;
+  const int unit = code >= kNewForm ? kNewForm : 1000;
+  constexpr int kHundred = 100;
+  return fmt::format("{}.{}.{}", code / unit, code % unit / kHundred, code % kHundred);
+}
+
+NcclId NcclLibrary::make_id() const {
+  IdBytes id{};
+  check(get_id_(&id), "ncclGetUniqueId");
+  NcclId made;
+  std::copy_n(std::begin(id.bytes), kNcclIdBytes, made.bytes.begin());
+  return made;
+}
+
+NcclComm NcclLibrary::make_comm(const NcclId& id, int size, int rank) const {
+  IdBytes bytes{};
+  std::copy_n(id.bytes.begin(), kNcclIdBytes, std::begin(bytes.bytes));
+  NcclComm comm = nullptr;
+  check(init_rank_(&comm, size, bytes, rank), "ncclCommInitRank");
+  return comm;
+}
+
+void NcclLibrary::destroy(NcclComm comm) const noexcept {
+  destroy_(comm);
+}
+
+void NcclLibrary::abort(NcclComm comm) const noexcept {
+  abort_(comm);
+}
+
+std::string NcclLibrary::failure_of(NcclComm comm) const {
+  Status status = kSuccess;
+  if (async_error_(comm, &status) != kSuccess || status == kSuccess || status == kInProgress) {
+    return {};
+  }
+  return fmt::format("{} ({})", error_text_(status), status);
+}
+
+void NcclLibrary::group_start() const {
+  check(group_start_(), "ncclGroupStart");
+}
+
+void NcclLibrary::group_end() const {
+  check(group_end_(), "ncclGroupEnd");
+}
+
+void NcclLibrary::all_reduce(const void* from, void* to, std::size_t count,
+                             const NcclReduction& how, NcclComm comm, CudaStream stream) const {
+  check(all_reduce_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+                    static_cast<int>(how.op), comm, stream),
+        "ncclAllReduce");
+}
+
+void NcclLibrary::reduce(const void* from, void* to, std::size_t count, const NcclReduction& how,
+                         int root, NcclComm comm, CudaStream stream) const {
+  check(reduce_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+                static_cast<int>(how.op), root, comm, stream),
+        "ncclReduce");
+}
+
+void NcclLibrary::reduce_scatter(const void* from, void* to, std::size_t count,
+                                 const NcclReduction& how, NcclComm comm, CudaStream stream) const {
+  check(reduce_scatter_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+                        static_cast<int>(how.op), comm, stream),
+        "ncclReduceScatter");
+}
+
+void NcclLibrary::broadcast(const void* from, void* to, std::size_t bytes, int root, NcclComm comm,
+                            CudaStream stream) const {
+  check(broadcast_(from, to, bytes, static_cast<int>(NcclDType::kUInt8), root, comm, stream),
+        "ncclBroadcast");
+}
+
+void NcclLibrary::all_gather(const void* from, void* to, std::size_t bytes, NcclComm comm,
+                             CudaStream stream) const {
+  check(all_gather_(from, to, bytes, static_cast<int>(NcclDType::kUInt8), comm, stream),
+        "ncclAllGather");
+}
+
+void NcclLibrary::send(const void* from, std::size_t bytes, int peer, NcclComm comm,
+                       CudaStream stream) const {
+  check(send_(from, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream), "ncclSend");
+}
+
+void NcclLibrary::receive(void* to, std::size_t bytes, int peer, NcclComm comm,
+                          CudaStream stream) const {
+  check(receive_(to, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream), "ncclRecv");
+}
+
+}  // namespace understudy::backends

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "backends/communicator.h"
+#include "cuda_driver.h"
+
+namespace understudy::backends {
+
+using NcclComm = struct ncclComm*;
+
+constexpr std::size_t kNcclIdBytes = 128;
+/// What ranks find each other by: one makes it, all get its bytes.
+struct NcclId {
+  std::array<char, kNcclIdBytes> bytes{};
+};
+
+/// NCCL's numbers of dtypes and reductions.
+enum class NcclDType : int {
+  kInt8 = 0,
+  kUInt8 = 1,
+  kInt32 = 2,
+  kUInt32 = 3,
+  kInt64 = 4,
+  kUInt64 = 5,
+  kFloat16 = 6,
+  kFloat32 = 7,
+  kFloat64 = 8,
+  kBFloat16 = 9
+};
+enum class NcclOp : int { kSum = 0, kProduct = 1, kMax = 2, kMin = 3, kAvg = 4 };
+
+/// A reduction as NCCL does it: complex numbers are two elements each, bool is a byte.
+struct NcclReduction {
+  NcclDType dtype = NcclDType::kUInt8;
+  NcclOp op = NcclOp::kSum;
+  std::size_t elements_of_one = 1;
+  bool operator==(const NcclReduction&) const = default;
+};
+
+/// None where NCCL has no such reduction: of 16-bit integers, by bits, of a dtype that is only
+/// moved.
+[[nodiscard]] std::optional<NcclReduction> nccl_reduction(et_schema::DType dtype, ReduceOp op);
+
+/// NCCL, found at run time: what the variable UNDERSTUDY_NCCL names, else the one that LibTorch has
+/// loaded, else the system's. Nothing of it is needed to build. The functions and numbers are those
+/// of nccl.h, which a test holds them against.
+class NcclLibrary {
+ public:
+  /// Throws Error (usage) where there is none, or one without a function that is needed.
+  NcclLibrary();
+
+  /// "2.28.9"
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] NcclId make_id() const;
+  /// Returns when all `size` ranks of it are here.
+  [[nodiscard]] NcclComm make_comm(const NcclId& id, int size, int rank) const;
+  void destroy(NcclComm comm) const noexcept;
+  /// Ends what it has under way. From any thread.
+  void abort(NcclComm comm) const noexcept;
+  /// What went wrong since; empty: nothing.
+  [[nodiscard]] std::string failure_of(NcclComm comm) const;
+
+  // Counts are elements; the calls return when the stream has them. They throw Error (failed).
+  void group_start() const;
+  void group_end() const;
+  void all_reduce(const void* from, void* to, std::size_t count, const NcclReduction& how,
+                  NcclComm comm, CudaStream stream) const;
+  void reduce(const void* from, void* to, std::size_t count, const NcclReduction& how, int root,
+              NcclComm comm, CudaStream stream) const;
+  void reduce_scatter(const void* from, void* to, std::size_t count, const NcclReduction& how,
+                      NcclComm comm, CudaStream stream) const;
+  void broadcast(const void* from, void* to, std::size_t bytes, int root, NcclComm comm,
+                 CudaStream stream) const;
+  void all_gather(const void* from, void* to, std::size_t bytes, NcclComm comm,
+                  CudaStream stream) const;
+  void send(const void* from, std::size_t bytes, int peer, NcclComm comm, CudaStream stream) const;
+  void receive(void* to, std::size_t bytes, int peer, NcclComm comm, CudaStream stream) const;
+
+ private:
+  using Status = int;
+  struct IdBytes {             // by value, as the C interface takes it
+    char bytes[kNcclIdBytes];  // NOLINT(modernize-avoid-c-arrays)
+  };
+
+  template <typename Function>
+  void find(void* library, Function& function, const char* symbol) const;
+  void check(Status status, const char* function) const;
+
+  Status (*get_version_)(int*) = nullptr;
+  const char* (*error_text_)(Status) = nullptr;
+  const char* (*last_error_)(NcclComm) = nullptr;
+  Status (*get_id_)(IdBytes*) = nullptr;
+  Status (*init_rank_)(NcclComm*, int, IdBytes, int) = nullptr;
+  Status (*destroy_)(NcclComm) = nullptr;
+  Status (*abort_)(NcclComm) = nullptr;
+  Status (*async_error_)(NcclComm, Status*) = nullptr;
+  Status (*group_start_)() = nullptr;
+  Status (*group_end_)() = nullptr;
+  Status (*all_reduce_)(const void*, void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
+  Status (*reduce_)(const void*, void*, std::size_t, int, int, int, NcclComm, CudaStream) = nullptr;
+  Status (*reduce_scatter_)(const void*, void*, std::size_t, int, int, NcclComm,
+                            CudaStream) = nullptr;
+  Status (*broadcast_)(const void*, void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
+  Status (*all_gather_)(const void*, void*, std::size_t, int, NcclComm, CudaStream) = nullptr;
+  Status (*send_)(const void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
+  Status (*receive_)(void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
+};
+
+}  // namespace understudy::backends

@@ -1,0 +1,107 @@
+#include "rank_comms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "backends/launcher.h"
+#include "et_schema/support/error.h"
+#include "replayer/device/device.h"
+
+namespace understudy::replayer {
+namespace {
+
+/// NCCL takes one rank a GPU.
+bool do_ranks_share_gpus(backends::Job& job, c10::Device device) {
+  const std::vector<std::string> gpus =
+      job.all_gather_text(fmt::format("{} {}", job.host(), device_pci_bus_id(device)));
+  return std::set<std::string>(gpus.begin(), gpus.end()).size() < gpus.size();
+}
+
+[[noreturn]] void refuse_nccl(std::string expected, std::string got, std::string hint) {
+  throw et_schema::usage_error("NCCL cannot be used", {.field = "--comms",
+                                                       .expected = std::move(expected),
+                                                       .got = std::move(got),
+                                                       .hint = std::move(hint)});
+}
+
+/// Whether NCCL is to move what lies on the device.
+bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
+                const ReplayOptions& options, bool is_shared) {
+  const bool is_asked = options.comms == CommsPath::kNccl;
+  if (backend.world_size() == 1) {
+    if (is_asked && bench.recorded_world_size() > 1) {
+      refuse_nccl("all ranks of the benchmark, one process and one GPU each",
+                  fmt::format("one process of {}", bench.recorded_world_size()),
+                  fmt::format("mpirun -np {} replay …, or leave --comms out: one rank alone moves "
+                              "its part within its own memory.",
+                              bench.recorded_world_size()));
+    }
+    return is_asked;
+  }
+  if (is_asked && is_shared) {
+    refuse_nccl("one rank a GPU", "ranks that share one",
+                "Use --comms host, or as many GPUs as ranks.");
+  }
+  return options.comms != CommsPath::kHost && !is_shared;
+}
+
+}  // namespace
+
+RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend& backend,
+                     const ReplayOptions& options, c10::Device device)
+    : used_(&backend) {
+  if (options.comms == CommsPath::kNccl && !device.is_cuda()) {
+    refuse_nccl("--device cuda", options.device, "On a CPU ranks communicate by MPI.");
+  }
+  const bool is_apart = options.only == Only::kCompute;
+  if (device.is_cuda() && !is_apart) {
+    const bool is_shared = do_ranks_share_gpus(backend, device);
+    if (wants_nccl(bench, backend, options, is_shared)) {
+      nccl_ = backends::load_device_communicator(
+          "nccl", backends::module_directory(), backend,
+          {.stream = native_stream(device),
+           .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
+      used_ = nccl_.get();
+      path_ = nccl_->name();
+      return;
+    }
+    path_ = is_shared && !options.comms ? "host (ranks share a GPU)" : "host";
+  }
+  // Without communication, what would have been received is moved within this rank.
+  const bool is_alone_on_device = device.is_cuda() && backend.world_size() == 1 && !options.comms;
+  if (!is_apart && !is_alone_on_device) {
+    return;
+  }
+  backends::BackendOptions own;
+  own.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
+  own.world_size = bench.recorded_world_size();
+  if (device.is_cuda() && !options.comms) {
+    staging_ = device_block(device, static_cast<std::size_t>(backends::kStagingBytes));
+  }
+  if (staging_) {
+    own.device_moves = backends::DeviceMoves{
+        [device](void* to, const void* from, std::size_t bytes) {
+          copy_on_device(device, to, from, bytes);
+        },
+        [device](void* to, std::size_t bytes) { fill_zeros_on_device(device, to, bytes); },
+        staging_.mutable_data()};
+    path_ = "local";
+  }
+  local_ = backends::make_single_backend(own);
+  used_ = local_.get();
+}
+
+void RankComms::set_time_limit(double seconds) {
+  if (nccl_ != nullptr) {
+    nccl_->set_time_limit(seconds);
+  }
+}
+
+std::string RankComms::nccl_version() const {
+  return nccl_ == nullptr ? "" : nccl_->version();
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Storage.h>
+
+#include <memory>
+#include <string>
+
+#include "backends/device_communicator.h"
+#include "et_schema/bench/bench.h"
+#include "replayer/options/options.h"
+
+namespace understudy::replayer {
+
+/// What a rank communicates by.
+class RankComms {
+ public:
+  /// Of rank `rank` of the benchmark on `device`. All ranks of `backend` call it together. Throws
+  /// Error (usage): NCCL was asked for where it cannot be had, or is missing.
+  RankComms(const et_schema::Bench& bench, int rank, backends::Backend& backend,
+            const ReplayOptions& options, c10::Device device);
+
+  [[nodiscard]] backends::Communicator& communicator() { return *used_; }
+  void set_time_limit(double seconds);
+  /// For the report: "nccl", "host", "host (ranks share a GPU)", "local" (one rank alone, within
+  /// the memory of its device); empty on a CPU.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// NCCL's version, where it is used.
+  [[nodiscard]] std::string nccl_version() const;
+
+ private:
+  std::unique_ptr<backends::Backend> local_;
+  std::unique_ptr<backends::DeviceCommunicator> nccl_;
+  backends::Communicator* used_ = nullptr;
+  std::string path_;
+  c10::Storage staging_;
+};
+
+}  // namespace understudy::replayer

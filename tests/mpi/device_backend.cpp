@@ -1,0 +1,136 @@
+#include "device_backend.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "backends/device_communicator.h"
+#include "backends/launcher.h"
+
+namespace understudy::tests {
+namespace {
+
+using backends::Backend;
+using backends::Call;
+using backends::GroupId;
+using backends::Work;
+using et_schema::CommKind;
+using et_schema::DeviceType;
+
+/// What the program that has the tensors would do with CUDA's runtime.
+void wait_for_device() {
+  using Synchronize = int (*)(void*);
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  const auto synchronize =
+      driver == nullptr ? nullptr
+                        : reinterpret_cast<Synchronize>(dlsym(driver, "cuStreamSynchronize"));
+  if (synchronize == nullptr || synchronize(nullptr) != 0) {
+    throw std::runtime_error("the fake of CUDA's driver is not there");
+  }
+}
+
+class DeviceBackend : public Backend {
+ public:
+  DeviceBackend(std::unique_ptr<Backend> host, double time_limit_s)
+      : host_(std::move(host)),
+        device_(
+            backends::load_device_communicator("nccl", backends::module_directory(), *host_,
+                                               {.stream = nullptr, .time_limit_s = time_limit_s})) {
+    std::vector<int> world(static_cast<std::size_t>(host_->world_size()));
+    std::iota(world.begin(), world.end(), 0);
+    connect(0, world);
+  }
+  ~DeviceBackend() override { device_.reset(); }
+  DeviceBackend(const DeviceBackend&) = delete;
+  DeviceBackend& operator=(const DeviceBackend&) = delete;
+
+  [[nodiscard]] std::string name() const override { return device_->name(); }
+  [[nodiscard]] std::string version() const override { return device_->version(); }
+  [[nodiscard]] int rank() const override { return host_->rank(); }
+  [[nodiscard]] int world_size() const override { return host_->world_size(); }
+  [[nodiscard]] std::string host() const override { return host_->host(); }
+  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
+    return host_->all_gather_text(text);
+  }
+  void barrier() override { host_->barrier(); }
+  void set_time_limit(double seconds) override {
+    host_->set_time_limit(seconds);
+    device_->set_time_limit(seconds);
+  }
+  void note_progress() override { host_->note_progress(); }
+  void interrupt() override { device_->interrupt(); }
+  [[noreturn]] void abort(int status) override {
+    host_->abort(status);
+    std::_Exit(status);
+  }
+
+  [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
+    const GroupId id = device_->make_group(name, ranks);
+    std::vector<int> members(ranks.begin(), ranks.end());
+    if (members.empty()) {
+      members.resize(static_cast<std::size_t>(world_size()));
+      std::iota(members.begin(), members.end(), 0);
+    }
+    connect(id, members);
+    return id;
+  }
+  [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
+    return device_->start(placed(call));
+  }
+  void wait(std::unique_ptr<Work> work) override {
+    device_->wait(std::move(work));
+    wait_for_device();
+  }
+  void run(const Call& call) override {
+    device_->run(placed(call));
+    wait_for_device();
+  }
+
+ private:
+  /// All that this rank may call in the group.
+  void connect(GroupId group, const std::vector<int>& members) {
+    std::vector<Call> calls;
+    for (std::size_t peer = 0; peer < members.size(); ++peer) {
+      const bool is_member = members[peer] == rank();
+      for (std::size_t self = 0; self < members.size(); ++self) {
+        if (members[self] != rank() || is_member) {
+          continue;
+        }
+        for (const CommKind kind : {CommKind::kSend, CommKind::kRecv}) {
+          calls.push_back(call_of(kind, group));
+          calls.back().root_or_peer = static_cast<int>(peer);
+        }
+      }
+      if (is_member) {
+        calls.push_back(call_of(CommKind::kBarrier, group));
+      }
+    }
+    device_->prepare(calls);
+  }
+  [[nodiscard]] static Call call_of(CommKind kind, GroupId group) {
+    Call call;
+    call.kind = kind;
+    call.group = group;
+    call.memory = DeviceType::kCuda;
+    return call;
+  }
+  [[nodiscard]] Call placed(Call call) const {
+    call.memory = DeviceType::kCuda;
+    call.memory = device_->takes(call) ? DeviceType::kCuda : DeviceType::kCpu;
+    return call;
+  }
+
+  std::unique_ptr<Backend> host_;
+  std::unique_ptr<backends::DeviceCommunicator> device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_device_backend(std::unique_ptr<Backend> host, double time_limit_s) {
+  return std::make_unique<DeviceBackend>(std::move(host), time_limit_s);
+}
+
+}  // namespace understudy::tests

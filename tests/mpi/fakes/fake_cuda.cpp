@@ -1,0 +1,165 @@
+// Plays libcuda.so.1 on the host: device memory is host memory, a stream is a thread that does what
+// it was given in order, while the caller goes on. What is issued too early is done too early, as
+// on a GPU.
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+constexpr int kNotReady = 600;
+
+/// How far streams are, for all of the process; threads of streams wait on it to its very end.
+std::mutex& mutex = *std::make_unique<std::mutex>().release();
+std::condition_variable& changed = *std::make_unique<std::condition_variable>().release();
+
+}  // namespace
+
+// What a real driver calls so too.
+struct CUevent_st {
+  std::uint64_t recorded = 0;  ///< times that record was issued
+  std::uint64_t reached = 0;   ///< times that a stream came to it
+};
+
+struct CUstream_st {
+  std::deque<std::function<void()>> work;
+  bool is_busy = false;
+  bool is_ending = false;
+  std::thread thread{[this] { run(); }};
+
+  void push(std::function<void()> item) {
+    const std::lock_guard lock(mutex);
+    work.push_back(std::move(item));
+    changed.notify_all();
+  }
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return is_ending || !work.empty(); });
+      if (work.empty()) {
+        return;
+      }
+      const std::function<void()> item = std::move(work.front());
+      work.pop_front();
+      is_busy = true;
+      lock.unlock();
+      item();
+      lock.lock();
+      is_busy = false;
+      changed.notify_all();
+    }
+  }
+  [[nodiscard]] bool is_idle() const { return work.empty() && !is_busy; }
+};
+
+namespace {
+
+CUstream_st& stream_of(CUstream_st* stream) {
+  // The default stream lives as long as the process.
+  static CUstream_st* const default_stream = std::make_unique<CUstream_st>().release();
+  return stream == nullptr ? *default_stream : *stream;
+}
+
+int the_context = 0;
+thread_local void* current = &the_context;
+
+}  // namespace
+
+extern "C" {
+
+int cuGetErrorString(int status, const char** text) {
+  *text = status == kInvalidValue ? "invalid argument" : "no error";
+  return kSuccess;
+}
+int cuCtxGetCurrent(void** context) {
+  *context = current;
+  return kSuccess;
+}
+int cuCtxSetCurrent(void* context) {
+  current = context;
+  return kSuccess;
+}
+int cuStreamCreate(CUstream_st** stream, unsigned) {
+  *stream = std::make_unique<CUstream_st>().release();
+  return kSuccess;
+}
+int cuStreamDestroy_v2(CUstream_st* stream) {
+  const std::unique_ptr<CUstream_st> owned(stream);
+  {
+    const std::lock_guard lock(mutex);
+    stream->is_ending = true;
+    changed.notify_all();
+  }
+  stream->thread.join();
+  return kSuccess;
+}
+int cuStreamQuery(CUstream_st* stream) {
+  const std::lock_guard lock(mutex);
+  return stream_of(stream).is_idle() ? kSuccess : kNotReady;
+}
+int cuStreamSynchronize(CUstream_st* stream) {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return stream_of(stream).is_idle(); });
+  return kSuccess;
+}
+int cuEventCreate(CUevent_st** event, unsigned) {
+  *event = std::make_unique<CUevent_st>().release();
+  return kSuccess;
+}
+int cuEventDestroy_v2(CUevent_st* event) {
+  const std::unique_ptr<CUevent_st> owned(event);
+  return kSuccess;
+}
+int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex);
+    number = ++event->recorded;
+  }
+  stream_of(stream).push([event, number] {
+    const std::lock_guard lock(mutex);
+    event->reached = number;
+    changed.notify_all();
+  });
+  return kSuccess;
+}
+int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex);
+    number = event->recorded;
+  }
+  stream_of(stream).push([event, number] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return event->reached >= number; });
+  });
+  return kSuccess;
+}
+int cuMemAlloc_v2(std::uint64_t* block, std::size_t bytes) {
+  *block = reinterpret_cast<std::uint64_t>(std::malloc(bytes));
+  return kSuccess;
+}
+int cuMemFree_v2(std::uint64_t block) {
+  std::free(reinterpret_cast<void*>(block));
+  return kSuccess;
+}
+int cuMemcpyAsync(std::uint64_t to, std::uint64_t from, std::size_t bytes, CUstream_st* stream) {
+  stream_of(stream).push([to, from, bytes] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  });
+  return kSuccess;
+}
+int cuLaunchHostFunc(CUstream_st* stream, void (*function)(void*), void* data) {
+  stream_of(stream).push([function, data] { function(data); });
+  return kSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace understudy::tests {
+
+/// Sockets between the ranks of a fake communicator, each to each, this one to itself too.
+class Wires {
+ public:
+  /// Meets the others, who give the same name.
+  Wires(const std::string& name, int size, int rank);
+  Wires(const Wires&) = delete;
+  Wires& operator=(const Wires&) = delete;
+  ~Wires();
+
+  struct Transfer {
+    int peer = 0;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    bool is_send = false;
+  };
+  /// Moves all of them at once, those of a peer and direction in order. False: it was aborted, or a
+  /// peer has gone.
+  [[nodiscard]] bool move(const std::vector<Transfer>& transfers);
+  void abort() { is_aborted_ = true; }
+  [[nodiscard]] bool has_lost_peer() const { return has_lost_peer_; }
+
+ private:
+  struct Ends {
+    int out = -1;
+    int in = -1;
+  };
+  std::vector<Ends> ends_;  ///< by peer
+  std::atomic<bool> is_aborted_ = false;
+  std::atomic<bool> has_lost_peer_ = false;
+};
+
+}  // namespace understudy::tests
