@@ -46,7 +46,11 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   [[nodiscard]] double elapsedTime(void*, void*, c10::DeviceIndex) const override {
     return FakeDevice::kElapsedMs;
   }
-  void synchronizeDevice(c10::DeviceIndex) const override {
+  void synchronizeDevice(c10::DeviceIndex) const override { wait(); }
+  void synchronizeStream(const c10::Stream&) const override { wait(); }
+
+ private:
+  static void wait() {
     state().log.emplace_back("synchronize");
     if (state().failures > 0) {
       --state().failures;
