@@ -76,6 +76,9 @@ SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse
 COMPRESSED_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+# Integers that torch has no minimum of: a trace's observer that is to write ranges loses all behind
+# the first of them among an operator's arguments. Flash attention's random state on a GPU is one.
+UNRANKED = (torch.uint16, torch.uint32, torch.uint64)
 
 
 class IndexRecorder(TorchDispatchMode):
@@ -105,6 +108,7 @@ class IndexRecorder(TorchDispatchMode):
         self._known_sparse = set()  # those that are told, or made here, by their addresses
         self.touched = set()  # addresses of what operators were given or gave
         self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
+        self.saw_unranked = False  # integers without a minimum
         self.compressed = None  # the layout of a sparse tensor without strides, if one was seen
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -141,6 +145,7 @@ class IndexRecorder(TorchDispatchMode):
                 self._known_sparse.add(_addresses(tensor))
         for tensor in tree_leaves((args, kwargs, results)):
             if isinstance(tensor, torch.Tensor):
+                self.saw_unranked |= tensor.dtype in UNRANKED
                 self.touched.update(_addresses(tensor))
         return results
 
@@ -176,7 +181,8 @@ class IndexRecorder(TorchDispatchMode):
                                 "indices": [describe(row) for row in parts._indices()]})
 
     def document(self, rank):
-        uses = self.uses + (self.numbers if self.saw_integer_wrapper else [])
+        has_ranges = not (self.saw_integer_wrapper or self.saw_unranked)
+        uses = self.uses + ([] if has_ranges else self.numbers)
         left_out = self.left_out + max(len(uses) - MOST_USES, 0)
         return {"format": FORMAT, "version": VERSION, "rank": rank,
                 "calls": dict(sorted(self.calls.items())), "left_out": left_out,

@@ -36,6 +36,11 @@ def peak_device_bytes():
     return torch.cuda.max_memory_allocated()
 
 
+def reset_device_peak():
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.reset_peak_memory_stats()
+
+
 def _cpu_model():
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

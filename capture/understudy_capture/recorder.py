@@ -85,6 +85,7 @@ class Capture:
         self.stop_when_done = stop_when_done
         self._allocations = allocations
         self._peak_tensor_bytes = None
+        self._peak_device_bytes = None
         self._untouched_bytes = None
         self._speed_probe = speed_probe
         self._phases = ["warmup"] * warmup + ["timed"] * timed
@@ -157,6 +158,7 @@ class Capture:
             if self._allocations is not None:
                 self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
                                               self._allocations.understudy_peak_bytes())
+            self._note_device_peak()
         self._index += 1
         if self.done or self._phases[self._index] != phase:
             with self._failing():
@@ -169,6 +171,12 @@ class Capture:
         with self._failing():
             self._begin_step()
         return True
+
+    def _note_device_peak(self):
+        """Of a timed step: building the model, and those who observe later steps, took more."""
+        peak = machine.peak_device_bytes()
+        if peak is not None:
+            self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
 
     def close(self):
         """Checks that the capture is whole; raises IncompleteCapture if it is not."""
@@ -242,6 +250,8 @@ class Capture:
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         if self._allocations is not None:
             self._allocations.understudy_reset_peak()
+        if phase == "timed":
+            machine.reset_device_peak()
         self._faults_at_start = machine.minor_faults()
         self._cpu_at_start = time.process_time_ns()
         self._started = self._clock()
@@ -266,6 +276,10 @@ class Capture:
                 # communicate for it, or fail, which ends the observer.
                 self.tensor_range = False
                 self.notices.append("no ranges of integers: a tensor subclass holds some")
+            elif recorder.saw_unranked and self.tensor_range:
+                self.tensor_range = False
+                self.notices.append("no ranges of integers: torch has no minimum of unsigned ones, "
+                                    "which the step uses")
             document = recorder.document(job.rank())
             if document["left_out"]:
                 self.notices.append(f"{document['left_out']} uses of index values were left out")
@@ -369,7 +383,7 @@ class Capture:
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
-            "peak_device_bytes": machine.peak_device_bytes(),
+            "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes(),
             "peak_tensor_bytes": self._peak_tensor_bytes,
             "untouched_tensor_bytes": self._untouched_bytes,
             "compiled_graphs": len(graph_modules()),

@@ -158,6 +158,34 @@ class CaptureTest(unittest.TestCase):
                     recorder.step()
             self.assertEqual(recorder.tensor_range, asks)
 
+    def test_of_integers_without_a_minimum_no_range_is_asked(self):
+        state = torch.arange(4).to(torch.uint64)
+        recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
+        with recorder:
+            while not recorder.done:
+                state.clone()
+                recorder.step()
+        self.assertFalse(recorder.tensor_range)
+        self.assertEqual(recorder.notices, ["no ranges of integers: torch has no minimum of unsigned "
+                                            "ones, which the step uses"])
+        with gzip.open(Path(self.folder) / "rank-0.et.json.gz") as file:
+            nodes = json.load(file)["nodes"]
+        (node,) = [node for node in nodes if node["name"] == "aten::clone"]
+        self.assertEqual(len(node["inputs"]["values"]), 2)  # the observer lost what stands behind
+
+    def test_the_devices_peak_is_that_of_timed_steps(self):
+        with mock.patch.object(capture.machine, "peak_device_bytes", side_effect=[20, 30, 99]), \
+                mock.patch.object(capture.machine, "reset_device_peak") as reset:
+            recorder = capture.Capture(self.folder, warmup=1, timed=2, profiled=1, indices=False,
+                                       count_faults=False)
+            with recorder:
+                while not recorder.done:
+                    torch.ones(4) + 1
+                    recorder.step()
+        self.assertEqual(reset.call_count, 2)
+        summary = json.loads((Path(self.folder) / "capture.json").read_text())
+        self.assertEqual(summary["ranks"][0]["peak_device_bytes"], 30)
+
     def test_a_layout_that_ends_the_observer_is_refused(self):
         matrix = torch.eye(4).to_sparse_csr()
         recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)

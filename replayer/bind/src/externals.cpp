@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sparse_coo_tensor.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -291,7 +292,18 @@ void Externals::allocate(StorageId storage) {
   }
   const bool pins = recorded.pinned && device.is_cpu() && device_.is_cuda();
   const auto options = c10::TensorOptions().device(device).dtype(at::kByte).pinned_memory(pins);
-  memory_[storage] = Memory{at::empty({recorded.bytes}, options).storage(), false};
+  try {
+    memory_[storage] = Memory{at::empty({recorded.bytes}, options).storage(), false};
+  } catch (const c10::OutOfMemoryError& error) {
+    const std::string text = error.what_without_backtrace();
+    throw et_schema::run_failed(
+        "out of memory: the tensors that exist before the step do not fit into memory",
+        {.field = "memory of " + device_text(device),
+         .expected = fmt::format("{} bytes for one of them", recorded.bytes),
+         .got = text.substr(0, text.find('\n')),
+         .hint = "Replay on a GPU with more memory, or end what else takes memory on this one "
+                 "(nvidia-smi lists it)."});
+  }
 }
 
 void Externals::refuse_what_does_not_fit(const std::vector<SlotId>& slots) const {

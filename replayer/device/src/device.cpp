@@ -80,6 +80,15 @@ void free_block(void* block) {
   reinterpret_cast<Free>(dlsym(RTLD_DEFAULT, "cudaFree"))(block);
 }
 
+/// The runtime keeps the error of a call that failed, and LibTorch would find it after its next
+/// kernel and take it for that kernel's.
+void forget_error() {
+  using GetLastError = int (*)();
+  if (const auto get = reinterpret_cast<GetLastError>(dlsym(RTLD_DEFAULT, "cudaGetLastError"))) {
+    static_cast<void>(get());
+  }
+}
+
 }  // namespace
 
 std::optional<int> choose_gpu(std::optional<int> local_rank, int count) {
@@ -192,6 +201,25 @@ std::optional<std::uint64_t> device_free_bytes(c10::Device device) {
   }
 }
 
+void empty_device_cache(c10::Device device) {
+  if (!device.is_cpu()) {
+    at::getDeviceAllocator(device.type())->emptyCache();
+  }
+}
+
+bool hold_stream(c10::Device device, double ms) {
+  // LibTorch's kernel that spins for so many clocks of a multiprocessor (ATen/cuda/Sleep.h), in the
+  // library that is loaded with the device.
+  using Sleep = void (*)(std::int64_t);
+  constexpr double kFastestClocksPerMs = 2e6;
+  static const auto sleep = reinterpret_cast<Sleep>(dlsym(RTLD_DEFAULT, "_ZN2at4cuda5sleepEl"));
+  if (!device.is_cuda() || sleep == nullptr) {
+    return false;
+  }
+  sleep(static_cast<std::int64_t>(ms * kFastestClocksPerMs));
+  return true;
+}
+
 std::string device_pci_bus_id(c10::Device device) {
   // CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
   using GetBusId = int (*)(char*, int, int);
@@ -208,7 +236,11 @@ c10::Storage device_block(c10::Device device, std::size_t bytes) {
   using Allocate = int (*)(void**, std::size_t);
   const auto allocate = reinterpret_cast<Allocate>(dlsym(RTLD_DEFAULT, "cudaMalloc"));
   void* block = nullptr;
-  if (!device.is_cuda() || allocate == nullptr || allocate(&block, bytes) != 0) {
+  if (!device.is_cuda() || allocate == nullptr) {
+    return {};
+  }
+  if (allocate(&block, bytes) != 0) {
+    forget_error();
     return {};
   }
   return {c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(block, block, &free_block, device),

@@ -25,8 +25,14 @@ struct HostArgument {
   std::size_t position;
 };
 /// Arguments that operators refuse on a GPU: lengths that the host loops over.
-constexpr std::array<HostArgument, 2> kHostArguments = {
-    {{"aten::_pack_padded_sequence", 1}, {"aten::_pad_packed_sequence", 1}}};
+constexpr std::array<HostArgument, 7> kHostArguments = {
+    {{"aten::_pack_padded_sequence", 1},
+     {"aten::_pad_packed_sequence", 1},
+     {"aten::lstm.data", 1},
+     {"aten::gru.data", 1},
+     {"aten::rnn_tanh.data", 1},
+     {"aten::rnn_relu.data", 1},
+     {"aten::tensor_split.tensor_indices_or_sections", 1}}};
 
 constexpr Device kAccelerator{DeviceType::kCuda, 0};
 
@@ -65,6 +71,31 @@ void move_arguments(std::vector<Argument>& arguments) {
   }
 }
 
+/// What the host keeps is made there.
+bool makes_host_tensors(const Program& program, const Instruction& instruction,
+                        const std::vector<bool>& on_host) {
+  bool any = false;
+  bool all = true;
+  et_schema::for_each_slot(instruction.results, [&](et_schema::SlotId slot) {
+    any = true;
+    all = all && on_host[program.slots[slot].storage];
+  });
+  return any && all;
+}
+
+/// Only the host's memory can be page-locked.
+void leave_unpinned(const Program& program, Instruction& instruction) {
+  const int at = instruction.schema
+                     ? et_schema::argument_index(program.schemas[*instruction.schema], "pin_memory")
+                     : -1;
+  if (at >= 0 && static_cast<std::size_t>(at) < instruction.args.size()) {
+    Argument& pins = instruction.args[static_cast<std::size_t>(at)];
+    if (std::holds_alternative<bool>(pins.value)) {
+      pins.value = false;
+    }
+  }
+}
+
 /// A factory makes its tensor on the CPU where it is not told otherwise.
 void tell_device(const Program& program, Instruction& instruction) {
   if (!instruction.schema) {
@@ -82,11 +113,15 @@ void tell_device(const Program& program, Instruction& instruction) {
   }
 }
 
-void move_instructions(const Program& program, std::vector<Instruction>& instructions) {
+void move_instructions(const Program& program, const std::vector<bool>& on_host,
+                       std::vector<Instruction>& instructions) {
   for (Instruction& instruction : instructions) {
-    move_arguments(instruction.args);
-    tell_device(program, instruction);
-    move_instructions(program, instruction.body);
+    if (!makes_host_tensors(program, instruction, on_host)) {
+      move_arguments(instruction.args);
+      tell_device(program, instruction);
+      leave_unpinned(program, instruction);
+    }
+    move_instructions(program, on_host, instruction.body);
   }
 }
 
@@ -128,7 +163,7 @@ Program move_to_device(Program program) {
       device = kAccelerator;
     }
   }
-  move_instructions(program, program.instructions);
+  move_instructions(program, on_host, program.instructions);
   return program;
 }
 

@@ -20,10 +20,8 @@ GpuObservation::GpuObservation(c10::Device device) : device_(device) {
   }
 }
 
-void GpuObservation::begin() {
-  if (device_.is_cpu()) {
-    return;
-  }
+void GpuObservation::begin_iteration() {
+  reset_device_peak(device_);
   reset_device_counts(device_);
 }
 
@@ -44,18 +42,23 @@ void GpuObservation::end_window(std::size_t iterations) {
   use_.health->window_iterations = iterations;
 }
 
-void GpuObservation::note_iteration() {
+void GpuObservation::end_iteration() {
+  using et_schema::DeviceMemory;
   const auto memory = device_memory(device_);
   if (!memory) {
     return;
   }
-  et_schema::DeviceMemory highest = *memory;  // counts go on; peaks start again each iteration
-  for (const auto peak :
-       {&et_schema::DeviceMemory::peak_bytes, &et_schema::DeviceMemory::peak_requested_bytes,
-        &et_schema::DeviceMemory::peak_reserved_bytes}) {
-    highest.*peak = std::max(highest.*peak, use_.memory.*peak);
+  DeviceMemory& all = use_.memory;
+  for (const auto peak : {&DeviceMemory::peak_bytes, &DeviceMemory::peak_requested_bytes}) {
+    all.*peak = std::max(all.*peak, (*memory).*peak);
   }
-  use_.memory = highest;
+  // Of the first iteration: what a scan takes behind it stays with the allocator.
+  all.peak_reserved_bytes =
+      all.peak_reserved_bytes == 0 ? memory->peak_reserved_bytes : all.peak_reserved_bytes;
+  for (const auto count : {&DeviceMemory::allocations, &DeviceMemory::driver_allocations,
+                           &DeviceMemory::driver_frees, &DeviceMemory::retries}) {
+    all.*count += (*memory).*count;
+  }
 }
 
 void GpuObservation::report(std::optional<et_schema::GpuUse>& use) {

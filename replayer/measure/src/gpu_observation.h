@@ -34,10 +34,9 @@ class GpuObservation {
  public:
   explicit GpuObservation(c10::Device device);
 
-  /// Right before the first measured iteration.
-  void begin();
-  /// After each measured iteration, before the allocator's peak is reset.
-  void note_iteration();
+  /// Around each measured iteration, so that scans of values between them do not count.
+  void begin_iteration();
+  void end_iteration();
 
   /// Whether there is a GPU that tells of its power and clocks.
   [[nodiscard]] bool reads_health() const { return monitor_ != nullptr; }
@@ -58,7 +57,7 @@ class GpuObservation {
   Clock::time_point begin_;
 };
 
-/// Passes in which steps are timed on the device.
+/// Passes in which steps are timed on the device, behind the rehearsal.
 inline constexpr int kDevicePasses = 5;
 
 /// Times each step on the device, in passes of their own in which the host waits for nothing.
@@ -72,6 +71,8 @@ class DeviceTimeHook {
   void stored(const Step&) {}
   void dropped(const Step&) {}
 
+  /// Ends the first pass, whose times are not kept.
+  void end_rehearsal() { timer_.end_rehearsal(); }
   /// Waits for the pass and keeps its times.
   void end_pass();
   /// Adds to the report's operators the sums of their steps' medians over the passes.

@@ -145,6 +145,7 @@ void Measurement::run(RankReport& report) {
   find_zeros();
   find_restore_interval();
   learn_heap();
+  settle_device();
   for (int i = 0; i < options_.asked.warmup; ++i) {
     tell(Phase::kWarmUp, static_cast<std::size_t>(i),
          static_cast<std::size_t>(options_.asked.warmup));
@@ -196,6 +197,7 @@ void Measurement::find_restore_interval() {
     std::vector<std::uint8_t> health(health_.size());
     std::vector<et_schema::ValueFinding> findings;
     const bool accepted = stays_acceptable(n, health, findings);
+    refuses_ = !accepted;
     const bool healthy = accepted && !stop_->any_rank(is_unhealthy(health));
     const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
     const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
@@ -251,6 +253,16 @@ void Measurement::learn_heap() {
   heap_->end_learning();
 }
 
+/// One iteration from an empty cache: what scans took from the driver is none of the step's.
+void Measurement::settle_device() {
+  if (options_.device.is_cpu()) {
+    return;
+  }
+  advance();
+  empty_device_cache(options_.device);
+  guarded([&] { machine_.run(bound_); });
+}
+
 /// To be called before each iteration.
 void Measurement::advance() {
   if (restore_every_ != 0 && since_restore_ == restore_every_) {
@@ -276,6 +288,10 @@ void Measurement::guarded(Iteration&& iteration) {
 template <typename Run>
 double Measurement::timed(Run&& run) {
   advance();
+  synchronize(options_.device);  // what is put back is none of the iteration's
+  if (gpu_ != nullptr) {
+    gpu_->begin_iteration();
+  }
   if (heap_) {
     heap_->begin();
   }
@@ -332,7 +348,7 @@ void Measurement::measure_iterations(RankReport& report) {
   std::vector<double> samples;
   std::uint64_t peak = 0;
   GpuObservation gpu(options_.device);
-  gpu.begin();
+  gpu_ = &gpu;
   const HostLoadMeter host;
   try {
     sample_iterations(report, samples, peak, gpu);
@@ -341,6 +357,7 @@ void Measurement::measure_iterations(RankReport& report) {
     report.iteration_speed_probe_samples_ms.resize(
         std::min(samples.size(), report.iteration_speed_probe_samples_ms.size()));
   }
+  gpu_ = nullptr;
   report.host_load = host.load();
   if (!stop_->is_interrupted()) {
     watch_gpu(gpu, samples);
@@ -358,7 +375,8 @@ void Measurement::measure_iterations(RankReport& report) {
 }
 
 /// Iterations that follow each other without a restore, a scan or a barrier, so that the GPU's
-/// energy and clocks between two readings are the step's alone. As many on all ranks.
+/// energy and clocks between two readings are the step's alone. As many on all ranks. Only a step
+/// that fails without restores (refuses_) has them.
 void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
   if (!stop_->any_rank(gpu.reads_health())) {
     return;
@@ -366,9 +384,13 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
   const std::size_t iterations = most_of_ranks(window_iterations(median(samples_ms)));
   externals_.restore();
   since_restore_ = 0;
+  synchronize(options_.device);
   job_.barrier();
   gpu.begin_window();
   for (std::size_t i = 0; i < iterations; ++i) {
+    if (refuses_ && i > 0 && i % restore_every_ == 0) {
+      externals_.restore();
+    }
     if (issue_ != nullptr) {
       issue_->begin_iteration();
     }
@@ -398,7 +420,6 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
          options_.asked.seconds ? std::optional(*options_.asked.seconds - spent_ms / kMilli)
                                 : std::nullopt);
     reset_cpu_peak();
-    reset_device_peak(options_.device);
     if (options_.device.is_cpu()) {
       report.iteration_speed_probe_samples_ms.push_back(speed_probe_ms());
     }
@@ -407,7 +428,7 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
     counting_->end();
     spent_ms += samples.back();
     peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
-    gpu.note_iteration();
+    gpu.end_iteration();
     last = stop_->is_last(samples, spent_ms / kMilli);
     if (!stop_->is_interrupted() && (last || is_power_of_two(samples.size()))) {
       scan_values(report, samples.size());
@@ -456,10 +477,10 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
 
 std::vector<std::vector<double>> Measurement::time_on_device(RankReport& report) {
   DeviceTimeHook on_device(bound_, options_.device);
-  for (int pass = 0; pass < kDevicePasses; ++pass) {
+  for (int pass = -1; pass < kDevicePasses; ++pass) {
     advance();
     guarded([&] { machine_.run(bound_, on_device); });
-    on_device.end_pass();
+    pass < 0 ? on_device.end_rehearsal() : on_device.end_pass();
   }
   on_device.report(report.operators);
   return on_device.passes_ms();

@@ -118,8 +118,12 @@ et_schema::Error step_error(const Program& program, const Step& step,
     name = step.source->name;
   }
   if (is_out_of_memory(exception)) {
-    context.expected = fmt::format("memory for its results; {} bytes are live in tensors",
-                                   cpu_allocations().live_bytes);
+    // A device's allocator tells itself how much it has; of the host's memory we do.
+    const bool on_device = dynamic_cast<const c10::OutOfMemoryError*>(&exception) != nullptr;
+    context.expected = on_device
+                           ? "memory of the device for its results"
+                           : fmt::format("memory for its results; {} bytes are live in tensors",
+                                         cpu_allocations().live_bytes);
     context.hint =
         "Replay on a machine with more memory, or fewer ranks on this one (mpirun with several "
         "hosts, or --rank K for one rank alone).";

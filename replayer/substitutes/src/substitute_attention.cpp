@@ -33,15 +33,14 @@ AttentionOutput attend(const Attention& attention) {
   return {std::move(output), std::move(logsumexp)};
 }
 
-namespace {
-
-/// The gradient of keys or values that several query heads share.
 at::Tensor summed_heads(const at::Tensor& gradient, const at::Tensor& like) {
   if (gradient.size(1) == like.size(1)) {
     return gradient;
   }
   return gradient.unflatten(1, {like.size(1), gradient.size(1) / like.size(1)}).sum(2);
 }
+
+namespace {
 
 /// The CPU's operator has no gradient for the bias: the softmax is computed again from the saved
 /// log of its sum.

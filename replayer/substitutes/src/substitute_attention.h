@@ -43,6 +43,9 @@ struct AttentionGradients {
                                                  const at::Tensor& output,
                                                  const at::Tensor& logsumexp, bool bias_wanted);
 
+/// The gradient of keys or values that several query heads share, as heads of `like`.
+[[nodiscard]] at::Tensor summed_heads(const at::Tensor& gradient, const at::Tensor& like);
+
 /// The tensor in the layout that was recorded for it, padded with zeros or cut; contiguous where
 /// none was recorded.
 [[nodiscard]] at::Tensor in_recorded_layout(const at::Tensor& tensor,

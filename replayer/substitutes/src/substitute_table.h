@@ -29,6 +29,7 @@ struct SubstituteRow {
 [[nodiscard]] std::span<const SubstituteRow> normalization_rows();
 [[nodiscard]] std::span<const SubstituteRow> attention_rows();
 [[nodiscard]] std::span<const SubstituteRow> attention_kernel_rows();
+[[nodiscard]] std::span<const SubstituteRow> moved_attention_rows();
 [[nodiscard]] std::span<const SubstituteRow> recurrent_rows();
 [[nodiscard]] std::span<const SubstituteRow> cudnn_rnn_rows();
 [[nodiscard]] std::span<const SubstituteRow> other_rows();

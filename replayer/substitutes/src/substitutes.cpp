@@ -68,7 +68,7 @@ std::optional<Substitute> find_substitute(std::string_view op,
     std::optional<Substitute> found = search(attention_rows());
     return found ? found : search(attention_kernel_rows());
   }
-  return std::nullopt;
+  return search(moved_attention_rows());
 }
 
 std::optional<std::string> not_applicable_reason(std::string_view op, c10::DeviceType device) {

@@ -73,7 +73,7 @@ bool fill_on_device(const at::Tensor& tensor, const ValueRule& rule, at::Generat
   const at::ScalarType dtype = tensor.scalar_type();
   const bool has_kernels =
       dtype == at::kFloat || dtype == at::kDouble || dtype == at::kHalf || dtype == at::kBFloat16;
-  if (!has_kernels || !tensor.is_contiguous()) {
+  if (!has_kernels || !tensor.is_non_overlapping_and_dense()) {
     return false;
   }
   switch (rule.kind) {

@@ -11,7 +11,7 @@
 namespace understudy::replayer {
 
 /// Fills a tensor by its device's own kernels, without a copy from the host. True if it did: of a
-/// contiguous float tensor and a rule that tells no single values (zeros, constant, uniform,
+/// float tensor without holes and a rule that tells no single values (zeros, constant, uniform,
 /// normal). Same distribution as fill_tensor's on the CPU, other numbers; the same ones for the
 /// same `generator` state.
 [[nodiscard]] bool fill_on_device(const at::Tensor& tensor, const et_schema::ValueRule& rule,

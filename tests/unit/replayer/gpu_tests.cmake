@@ -17,3 +17,34 @@ understudy_test(gpu_test ALONE
   ROOMS replayer)
 target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
 add_dependencies(gpu_test understudy_fake_nvml)
+
+# LibTorch's own CUDA half on a runtime that is played: linked first, by the runtime's name, so that the real one is
+# never loaded.
+find_path(UNDERSTUDY_CUDA_HEADERS crt/host_defines.h HINTS /usr/local/cuda/include)
+get_target_property(_torch_libraries understudy_torch INTERFACE_LINK_LIBRARIES)
+list(FILTER _torch_libraries INCLUDE REGEX "libtorch_cpu.so$")
+get_filename_component(_torch_lib "${_torch_libraries}" DIRECTORY)
+if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
+   AND EXISTS "${_torch_lib}/../../nvidia/cu13/lib/libcudart.so.13")
+  add_library(understudy_played_runtime SHARED played_cuda/runtime.cpp played_cuda/unplayed.cpp)
+  add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
+  add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
+  foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)
+    target_link_libraries(${played} PRIVATE understudy_options)
+    set_target_properties(${played} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played_cuda")
+  endforeach()
+  target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
+  target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")
+  set_target_properties(understudy_played_runtime PROPERTIES OUTPUT_NAME cudart SUFFIX .so.13 NO_SONAME ON)
+  set_target_properties(understudy_played_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON)
+  target_link_options(understudy_played_driver PRIVATE -Wl,-soname,libcuda.so.1)
+  target_link_options(understudy_played_runtime PRIVATE
+    -Wl,-soname,libcudart.so.13 "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/played_cuda/runtime.map")
+  understudy_test(played_gpu_test ALONE
+    SOURCES device/played_gpu_test.cpp
+    LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
+         understudy::generator understudy::replayer
+    ROOMS replayer)
+else()
+  understudy_disabled_test(played_gpu_test "no LibTorch for CUDA 13, or no headers of CUDA's runtime")
+endif()

@@ -31,6 +31,18 @@ TEST(DeviceTimer, TimesSpansOfAPass) {
   EXPECT_FALSE(timer.collect()[0].has_value());
 }
 
+TEST(DeviceTimer, ARehearsalKeepsNothing) {
+  DeviceTimer timer(c10::Device(c10::kCPU), 2);
+  timer.begin(0);
+  timer.end(0);
+  timer.end_rehearsal();
+  timer.begin(1);
+  timer.end(1);
+  const auto times_ms = timer.collect();
+  EXPECT_FALSE(times_ms[0].has_value());
+  EXPECT_TRUE(times_ms[1].has_value());
+}
+
 TEST(DeviceTimer, EventsAreMadeBeforeThePass) {
   FakeDevice::reset();
   DeviceTimer timer(FakeDevice::device(), 2);
@@ -117,6 +129,24 @@ TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
   FakeDevice::reset();
 }
 
+TEST(StepError, ADevicesMemoryIsNotTheHosts) {
+  ProgramBuilder builder;
+  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder.intermediate(DType::kFloat32, {4});
+  Step step;
+  step.source = &builder.add_op(kRelu, {ref(x)}, {ref(y)});
+  const c10::OutOfMemoryError full({__func__, __FILE__, 1},
+                                   "CUDA out of memory. Tried to allocate 2.00 GiB.");
+  EXPECT_EQ(et_schema::to_text(step_error(builder.program(), step, full)),
+            "out of memory in aten::relu\n"
+            "  node:     101\n"
+            "  field:    aten::relu(float32[4] strides [1])\n"
+            "  expected: memory of the device for its results\n"
+            "  got:      CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+            "  hint:     Replay on a machine with more memory, or fewer ranks on this one (mpirun "
+            "with several hosts, or --rank K for one rank alone).");
+}
+
 TEST(FinishIteration, SaysWhichDeviceFailed) {
   FakeDevice::reset();
   finish_iteration(FakeDevice::device());
@@ -142,8 +172,8 @@ TEST(Window, HoldsIterationsForTwoSecondsAndMore) {
 
 TEST_F(DevicePassTest, OfTheCpuNothingIsObserved) {
   GpuObservation observation{c10::Device(c10::kCPU)};
-  observation.begin();
-  observation.note_iteration();
+  observation.begin_iteration();
+  observation.end_iteration();
   EXPECT_FALSE(observation.reads_health());
   observation.begin_window();
   observation.end_window(3);

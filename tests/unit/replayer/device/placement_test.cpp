@@ -99,6 +99,34 @@ TEST_F(PlacementTest, NumbersAndLengthsStayOnTheHost) {
   EXPECT_EQ(map_device(device->device, kGpu), kGpu);
 }
 
+const char* const kEmpty =
+    "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+    "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+
+TEST_F(PlacementTest, WhatTheHostKeepsIsMadeThere) {
+  const Argument cpu{Argument::DeviceRef{{DeviceType::kCpu, -1}}};
+  const SlotId sizes = builder_.intermediate(DType::kInt64, {4});
+  builder_.program().storages[builder_.slot(sizes).storage].device = {DeviceType::kCpu, -1};
+  builder_.add_op(kEmpty, {numbers({4}), number(4), none(), cpu, flag(true), none()}, {ref(sizes)});
+  builder_.add_op(kEmpty, {numbers({4}), number(6), none(), cpu, flag(true), none()}, {ref(y_)});
+  builder_.add_op("aten::lstm.data(Tensor data, Tensor batch_sizes) -> Tensor",
+                  {ref(x_), ref(sizes)}, {ref(z_)});
+  const std::size_t first = builder_.program().instructions.size() - 3;
+  const Program moved = move_to_device(builder_.program());
+  const auto device_of = [&](std::size_t at) {
+    return map_device(std::get<Argument::DeviceRef>(moved.instructions[at].args[3].value).device,
+                      kGpu);
+  };
+  const auto pins = [&](std::size_t at) {
+    return std::get<bool>(moved.instructions[at].args[4].value);
+  };
+  EXPECT_EQ(place_of(moved, sizes), kCpu);
+  EXPECT_EQ(device_of(first), kCpu);
+  EXPECT_TRUE(pins(first));
+  EXPECT_EQ(device_of(first + 1), kGpu);
+  EXPECT_FALSE(pins(first + 1));  // only the host's memory can be page-locked
+}
+
 TEST_F(PlacementTest, NamesAreReadAndWritten) {
   for (const Place place : {Place::kRecorded, Place::kDevice}) {
     EXPECT_EQ(parse_place(to_string(place)), place);

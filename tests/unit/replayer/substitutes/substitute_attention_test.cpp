@@ -199,6 +199,58 @@ TEST(SubstituteAttention, CudnnAndItsBackward) {
   expect_all_close(backward, data.gradients(false, bias));
 }
 
+const std::string kMoved =
+    "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
+    "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> "
+    "(Tensor output, Tensor logsumexp)";
+const std::string kMovedBackward =
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, "
+    "Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, "
+    "Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor "
+    "grad_value)";
+
+TEST(SubstituteAttention, TheCpusRunsOnADevice) {
+  const Data data;
+  const at::Tensor bias = at::randn({kBatch, 1, kLength, kLength});
+  for (const at::Tensor& mask : {data.none, bias}) {
+    const bool causal = !mask.defined();
+    const auto [output, logsumexp] = at::_scaled_dot_product_flash_attention_for_cpu(
+        data.query, data.key, data.value, 0.0, causal, causal ? std::nullopt : std::optional(mask),
+        0.5);
+    const Stack forward = call_substitute(
+        kMoved, {data.query, data.key, data.value, 0.0, causal, mask, 0.5}, {}, at::kCUDA);
+    expect_all_close(forward, {output, logsumexp});
+    const Stack backward = call_substitute(kMovedBackward,
+                                           {data.grad_output, data.query, data.key, data.value,
+                                            forward[0], forward[1], 0.0, causal, mask, 0.5},
+                                           {}, at::kCUDA);
+    expect_all_close(backward, data.gradients(causal, mask, 0.5));
+  }
+}
+
+TEST(SubstituteAttention, TheCpusHasItsLayoutsAndSharedHeadsOnADevice) {
+  const Data data;
+  const at::Tensor key = at::randn({kBatch, 2, kLength, kWidth});
+  const at::Tensor value = at::randn({kBatch, 2, kLength, kWidth});
+  et_schema::Slot swapped_layout = layout_of({kBatch, kHeads, kLength, kWidth}, DType::kFloat32);
+  swapped_layout.strides = {kHeads * kLength * kWidth, kWidth, kHeads * kWidth, 1};
+  const Stack forward =
+      call_substitute(kMoved, {data.query, key, value, 0.0, false, c10::IValue(), c10::IValue()},
+                      {&swapped_layout, nullptr}, at::kCUDA);
+  EXPECT_EQ(forward.at(0).toTensor().strides(), at::IntArrayRef(swapped_layout.strides));
+  const auto grouped = [](const std::vector<at::Tensor>& in) {
+    return attention({in[0], in[1].repeat_interleave(2, 1), in[2].repeat_interleave(2, 1)}, false,
+                     {}, 1 / std::sqrt(8.0));
+  };
+  expect_close(forward.at(0), grouped({data.query, key, value}), 1e-4);
+  const Stack backward = call_substitute(kMovedBackward,
+                                         {data.grad_output, data.query, key, value, forward[0],
+                                          forward[1], 0.0, false, c10::IValue(), c10::IValue()},
+                                         {}, at::kCUDA);
+  expect_all_close(backward,
+                   autograd_gradients(grouped, {data.query, key, value}, data.grad_output));
+}
+
 const std::string kFlashKernel =
     "aten::_flash_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, "
     "Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool "

@@ -59,8 +59,17 @@ TEST(DeviceFill, LeavesIndicesAndOtherLayoutsToTheHost) {
   EXPECT_FALSE(fill_on_device(integers, rule_of(ValueRuleKind::kZeros), generator()));
   at::Tensor floats = at::ones({4, 4});
   EXPECT_FALSE(fill_on_device(floats, rule_of(ValueRuleKind::kIntegers), generator()));
-  EXPECT_FALSE(fill_on_device(floats.t(), rule_of(ValueRuleKind::kZeros), generator()));
+  EXPECT_FALSE(fill_on_device(floats.slice(1, 0, 2), rule_of(ValueRuleKind::kZeros), generator()));
   EXPECT_TRUE(floats.eq(1).all().item<bool>());
+}
+
+TEST(DeviceFill, DrawsWithoutHolesInAnyOrderOfDimensions) {
+  for (const at::Tensor& tensor :
+       {at::zeros({3, 5}).t(),
+        at::zeros({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast)}) {
+    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kUniform, 0.5, 1), generator()));
+    EXPECT_GE(tensor.min().item<double>(), 0.5);
+  }
 }
 
 TEST(DeviceScan, SeesWhatTheHostsScanSees) {

@@ -43,6 +43,13 @@ void reset_device_counts(c10::Device device);
 /// Free memory of the device; nothing for the CPU, or where it does not tell.
 [[nodiscard]] std::optional<std::uint64_t> device_free_bytes(c10::Device device);
 
+/// Gives back to the driver what the device's allocator holds and no tensor has.
+void empty_device_cache(c10::Device device);
+
+/// Keeps the device's current stream busy for so long, at its highest clock, without a wait of the
+/// host's. False where that cannot be had: for other devices than CUDA's.
+bool hold_stream(c10::Device device, double ms);
+
 /// "0000:3b:00.0"; empty for the CPU, and where the runtime does not tell.
 [[nodiscard]] std::string device_pci_bus_id(c10::Device device);
 

@@ -13,6 +13,10 @@ namespace understudy::replayer {
 /// Times spans of a pass on a device: by events on its current stream, which are read after one
 /// synchronisation at the end of the pass, so that the host runs ahead as it does untimed. On the
 /// CPU the steady clock.
+///
+/// A device that has nothing to do passes the first event at once, and what the host then takes to
+/// issue the span would be its time. So the first pass is a rehearsal (end_rehearsal()), and in
+/// those behind it the device is held before each span for as long as the host takes to issue it.
 class DeviceTimer {
  public:
   /// `spans`: how many there are, the steps of a program. Makes their events and waits for the
@@ -22,6 +26,9 @@ class DeviceTimer {
   /// Around what is issued for a span; once a pass.
   void begin(std::size_t span);
   void end(std::size_t span);
+
+  /// Ends a pass in place of collect(): how long the host took to issue each span is known.
+  void end_rehearsal();
 
   /// Waits for the device. By span: milliseconds on it in this pass; none for those that were not
   /// begun. The next pass begins.
@@ -35,10 +42,12 @@ class DeviceTimer {
     std::optional<c10::Event> end;
     Clock::time_point begin_time;
     Clock::time_point end_time;
+    std::optional<double> issue_ms;  ///< what the host took, in the rehearsal
     bool is_used = false;
   };
 
   void record(c10::Event& event) const;
+  [[nodiscard]] static double host_ms(const Span& span);
 
   c10::Device device_;
   std::vector<Span> spans_;

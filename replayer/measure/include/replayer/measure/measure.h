@@ -70,6 +70,7 @@ class Measurement {
   [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void learn_heap();
+  void settle_device();
   void advance();
   void scan_once(std::vector<std::uint8_t>& health, std::vector<et_schema::ValueFinding>& findings);
   [[nodiscard]] static bool is_unhealthy(const std::vector<std::uint8_t>& health);
@@ -105,9 +106,11 @@ class Measurement {
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
   std::unique_ptr<SystemCounting> counting_;
   std::optional<HeapPages> heap_;
+  GpuObservation* gpu_ = nullptr;  ///< of the iteration that is measured, else null
   std::unique_ptr<StopRule> stop_;
   std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
   std::string restore_reason_;
+  bool refuses_ = false;  ///< an operator fails where the externals are restored less often
   std::size_t since_restore_ = 0;
   std::uint64_t restores_ = 0;
   std::vector<et_schema::InstructionTime> instruction_times_;

@@ -1,0 +1,125 @@
+"""scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("check_gpu", str(ROOT / "scripts" / "check_gpu"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_gpu", loader))
+    loader.exec_module(module)
+    return module
+
+
+def row(name, mismatches=0):
+    return {"name": name, "original_ms": 2.0, "asap_ms": 1.0, "paced_ms": 2.1, "device_ms": 0.9,
+            "original_peak_bytes": 1000, "peak_bytes": 1010, "coverage": 1.0,
+            "mismatches": mismatches, "unhealthy": 0, "energy_j_per_iteration": None,
+            "mean_power_w": None, "clocks": "steady",
+            "environment": {"versions": {"torch": "2.11.0"}, "cpu_model": "a CPU"}}
+
+
+class CheckGpuTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name)
+        self.check_gpu = load()
+        self.machine = types.SimpleNamespace(device="cuda", facts={"gpu": "A GPU"},
+                                             deadline=time.monotonic() + 100)
+
+    def check(self, examine, names):
+        sections = {section: (title, examine, *rest)
+                    for section, (title, _, *rest) in self.check_gpu.SECTIONS.items()}
+        with mock.patch.object(self.check_gpu, "SECTIONS", sections), \
+                mock.patch.object(sys, "stderr"):
+            return self.check_gpu.check(self.machine, names, self.out)
+
+    def test_writes_what_it_has_after_each_sample(self):
+        seen = []
+
+        def examine(_, name, out):
+            written = out / "check_gpu.json"
+            seen.append(json.loads(written.read_text())["trained"] if written.exists() else None)
+            return row(name)
+
+        document = self.check(examine, ["mlp", "resnet_ddp"])
+        self.assertEqual([found and len(found) for found in seen], [None, 1, 1])
+        self.assertEqual([row["name"] for row in document["moved"]], ["mlp"])
+        self.assertEqual([row["name"] for row in document["recorded"]], ["resnet_ddp"])
+        self.assertEqual(document["failures"], {})
+        text = next(self.out.glob("gpu-a-gpu-*.md")).read_text()
+        self.assertIn("| mlp | 2.000 | 1.000 (-50.0 %) | 2.100 (+5.0 %) | 1,010 (+1.0 %) |", text)
+
+    def test_other_outputs_fail_what_was_captured_here_alone(self):
+        document = self.check(lambda _, name, out: row(name, mismatches=3), ["mlp"])
+        self.assertEqual(document["failures"],
+                         {"trained mlp": "3 outputs differ from the recorded ones"})
+        self.assertEqual(document["moved"][0]["mismatches"], 3)
+
+    def test_a_sample_that_does_not_run_is_named_and_the_others_go_on(self):
+        def examine(_, name, out):
+            if name == "mlp":
+                raise self.check_gpu.Failed("replay: out of memory")
+            return row(name)
+
+        document = self.check(examine, ["mlp", "resnet18"])
+        self.assertEqual(document["failures"], {"trained mlp": "replay: out of memory",
+                                                "moved mlp": "replay: out of memory"})
+        self.assertEqual(len(document["trained"]), 1)
+
+    def test_each_stored_sample_is_a_job_that_generate_takes(self):
+        started = []
+        self.machine.bin = Path("bin")
+        self.machine.run = lambda *words: started.append(words)
+        self.machine.replay = lambda *_: {"ranks": [{}], "memory": {"peak_bytes": 1},
+                                          "iteration_ms": {"median": 1}, "operators": [],
+                                          "coverage": {"count": 1}, "output_mismatches": 0,
+                                          "values": {"nan": 0, "inf": 0, "subnormal": 0},
+                                          "environment": {}}
+        for name in [*self.check_gpu.MOVED, *self.check_gpu.RECORDED]:
+            self.check_gpu.check_stored(self.machine, name, self.out)
+        generate = os.environ.get("UNDERSTUDY_GENERATE",
+                                  str(ROOT / "build" / "release" / "bin" / "generate"))
+        if not Path(generate).exists():
+            self.skipTest("generate is not built")
+        for words in started:
+            target = self.out / "bench.et"
+            done = subprocess.run([generate, *map(str, words[1:2]), "-o", target],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_carried_libraries_are_for_the_programs_and_not_for_python(self):
+        environments = []
+
+        def run(words, env, **_):
+            environments.append((words[0], env.get("LD_LIBRARY_PATH")))
+            return subprocess.CompletedProcess(words, 0, "", "")
+
+        machine = self.check_gpu.Machine.__new__(self.check_gpu.Machine)
+        machine.bin, machine.python, machine.device = Path("carry/bin"), "python3", "cuda"
+        machine.deadline = time.monotonic() + 100
+        machine.environment = {**os.environ, "LD_LIBRARY_PATH": "carry/lib"}
+        (self.out / "capture.json").write_text('{"ranks": [{}]}')
+        with mock.patch.object(self.check_gpu.subprocess, "run", run), \
+                mock.patch.object(self.check_gpu.shutil, "rmtree"):
+            self.check_gpu.capture(machine, "mlp", self.out)
+            machine.run("carry/bin/generate")
+        own = os.environ.get("LD_LIBRARY_PATH")
+        self.assertEqual(environments, [("python3", own), ("carry/bin/generate", "carry/lib")])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,192 @@
+// What runs on a GPU, on LibTorch's own CUDA half with a runtime that is played (played_cuda.h):
+// allocator, streams, events, dispatch and checks of devices are real, and no kernel computes.
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/relu.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/support/error.h"
+#include "forwarding_backend.h"
+#include "generator/job/generate.h"
+#include "gpu_observation.h"
+#include "played_cuda.h"
+#include "program_builder.h"
+#include "replayer/bind/externals.h"
+#include "replayer/device/device.h"
+#include "replayer/device/device_timing.h"
+#include "replayer/job/replay.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+c10::Device gpu() {
+  return open_device("cuda", std::nullopt);
+}
+
+at::TensorOptions on_gpu() {
+  return at::TensorOptions().device(gpu());
+}
+
+/// Gives the GPU its usual memory back.
+class LessMemory {
+ public:
+  explicit LessMemory(std::size_t bytes) { played_cuda::set_memory(bytes); }
+  LessMemory(const LessMemory&) = delete;
+  LessMemory& operator=(const LessMemory&) = delete;
+  ~LessMemory() { played_cuda::set_memory(std::size_t{80} << 30U); }
+};
+
+TEST(PlayedGpu, IsOpenedAsAnyOther) {
+  EXPECT_EQ(device_text(gpu()), "cuda:0");
+  EXPECT_EQ(device_pci_bus_id(gpu()), "0000:3b:00.0");
+  EXPECT_TRUE(device_free_bytes(gpu()).has_value());
+  const std::uint64_t before = played_cuda::launches();
+  const at::Tensor tensor = at::ones({4}, on_gpu());
+  EXPECT_TRUE(tensor.is_cuda());
+  EXPECT_EQ(played_cuda::launches(), before + 1);
+}
+
+TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {
+  static_cast<void>(gpu());
+  {
+    const LessMemory less(std::size_t{1} << 30U);
+    EXPECT_FALSE(device_block(gpu(), std::size_t{2} << 30U));
+  }
+  EXPECT_NO_THROW(static_cast<void>(at::ones({4}, on_gpu())));
+  const c10::Storage block = device_block(gpu(), 1000);
+  EXPECT_EQ(block.nbytes(), 1000U);
+}
+
+TEST(PlayedGpu, ExternalsThatDoNotFitSayWhichMemory) {
+  static_cast<void>(gpu());
+  ProgramBuilder builder;
+  constexpr std::int64_t kElements = std::int64_t{1} << 29U;
+  const SlotId x = builder.external(DType::kFloat32, {kElements}, constant(1));
+  builder.program().storages[builder.slot(x).storage].device = {et_schema::DeviceType::kCuda, 0};
+  const LessMemory less(std::size_t{1} << 30U);
+  Externals externals(builder.program(), gpu(), 0);
+  BoundProgram bound;
+  bound.externals = {x};
+  try {
+    externals.ensure(bound);
+    FAIL() << "no error";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kFailed);
+    const std::string text = et_schema::to_text(error);
+    const std::string head =
+        "out of memory: the tensors that exist before the step do not fit into memory\n"
+        "  field:    memory of cuda:0\n"
+        "  expected: 2147483648 bytes for one of them\n"
+        "  got:      CUDA out of memory. Tried to allocate 2.00 GiB.";
+    EXPECT_EQ(text.substr(0, head.size()), head);
+  }
+}
+
+TEST(PlayedGpu, AnOperatorsTimeIsTheDevicesAndNotTheHosts) {
+  const at::Tensor tensor = at::empty({1000}, on_gpu());
+  DeviceTimer timer(gpu(), 1);
+  const auto pass = [&] {
+    timer.begin(0);
+    static_cast<void>(at::relu(tensor));
+    timer.end(0);
+  };
+  // Issued to an idle GPU, the kernel waits for the host behind the event.
+  pass();
+  EXPECT_GT(timer.collect()[0].value_or(0), 1.5 * played_cuda::kKernelMs);
+  pass();
+  timer.end_rehearsal();
+  double least_ms = 1;
+  for (int i = 0; i < 50; ++i) {  // whoever takes the core meanwhile is late once, or twice
+    pass();
+    least_ms = std::min(least_ms, timer.collect()[0].value_or(1));
+  }
+  EXPECT_NEAR(least_ms, played_cuda::kKernelMs, 1e-5);
+}
+
+TEST(PlayedGpu, AllocatorsFiguresAreThoseOfTheIterations) {
+  GpuObservation observation(gpu());
+  at::Tensor scanned;
+  for (int i = 0; i < 3; ++i) {
+    observation.begin_iteration();
+    const at::Tensor a = at::empty({1 << 20}, on_gpu());
+    const at::Tensor b = at::empty({1 << 20}, on_gpu());
+    observation.end_iteration();
+    scanned = at::empty({64 << 20}, on_gpu());  // between iterations
+    scanned.reset();
+  }
+  std::optional<et_schema::GpuUse> use;
+  observation.report(use);
+  ASSERT_TRUE(use.has_value());
+  EXPECT_EQ(use->memory.allocations, 6U);
+  EXPECT_LT(use->memory.peak_reserved_bytes, std::uint64_t{256} << 20U);
+  EXPECT_GE(use->memory.peak_bytes, std::uint64_t{8} << 20U);
+}
+
+/// Notes whether the GPU had work when an iteration was about to begin.
+class Watching : public ForwardingBackend {
+ public:
+  void barrier() override {
+    busy_ += played_cuda::busy_ms() > 0 ? 1 : 0;
+    ++barriers_;
+  }
+  int busy_ = 0;
+  int barriers_ = 0;
+};
+
+et_schema::Bench bench_of(const std::string& file) {
+  return generator::generate(et_schema::read_traces({file}), {});
+}
+
+RankRun replay_here(const std::string& file, backends::Backend& backend) {
+  ReplayOptions options;
+  options.device = "cuda";
+  options.threads = 1;
+  options.iterations = 40;
+  options.passes = 2;
+  try {
+    return replay_rank(bench_of(file), 0, backend, options);
+  } catch (const et_schema::Error& error) {
+    ADD_FAILURE() << et_schema::to_text(error);
+    return {};
+  }
+}
+
+TEST(PlayedGpu, WhatIsPutBackBetweenIterationsIsNotInTheirTime) {
+  Watching backend;
+  const RankRun run =
+      replay_here(std::string(UNDERSTUDY_SAMPLES) + "/mlp/rank-0.et.json.gz", backend);
+  EXPECT_GE(run.report.measurement.restores, 2U);
+  EXPECT_GT(backend.barriers_, 40);
+  EXPECT_EQ(backend.busy_, 0);
+}
+
+class MovedSamples : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MovedSamples, AreReplayedWhole) {
+  const auto backend = backends::make_single_backend({});
+  const RankRun run = replay_here(
+      std::string(UNDERSTUDY_SAMPLES) + "/" + GetParam() + "/rank-0.et.json.gz", *backend);
+  EXPECT_EQ(run.report.coverage.count, 1.0);
+  for (const et_schema::NamedCount& row : run.report.coverage.dropped) {
+    ADD_FAILURE() << row.name << ": " << row.note;
+  }
+  ASSERT_TRUE(run.report.gpu.has_value());
+  EXPECT_GT(run.report.gpu->memory.peak_bytes, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MovedSamples,
+                         ::testing::Values("mlp", "gpt_adamw_fused", "gpt_adamw_foreach",
+                                           "dlrm_sparse"),
+                         [](const auto& sample) { return std::string(sample.param); });
+
+}  // namespace
+}  // namespace understudy::replayer::testing

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// CUDA's runtime and cuBLAS played on a host without a GPU: LibTorch's CUDA half loads, allocates,
+/// copies and launches as it does on one, and no kernel computes anything. Each stream has a clock:
+/// a kernel begins 2 µs after its launch at the earliest, or when the one before it has ended, and
+/// takes 3 µs; LibTorch's spinning kernel takes the clocks that it is asked for, at 2 GHz; copies
+/// take their bytes' time. Waits and events go by these clocks.
+namespace played_cuda {
+
+inline constexpr double kKernelMs = 0.003;
+
+/// What cudaMalloc can give in all (80 GiB at first).
+void set_memory(std::size_t bytes);
+/// Kernels launched so far.
+[[nodiscard]] std::uint64_t launches();
+/// What the GPU still has to do now, the longest of its streams.
+[[nodiscard]] double busy_ms();
+
+}  // namespace played_cuda

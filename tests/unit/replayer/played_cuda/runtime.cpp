@@ -1,0 +1,480 @@
+// CUDA's runtime as LibTorch calls it, on the host's memory: see played_cuda.h. Device memory is
+// mapped without being touched, so that a large model costs nothing.
+
+#include <cuda_runtime_api.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "played_cuda.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::nanoseconds;
+
+constexpr double kLatencyNs = 2000;
+constexpr double kNanoOfMilli = 1e6;
+constexpr double kDeviceBytesPerNs = 2000;
+constexpr double kBusBytesPerNs = 25;
+constexpr double kSpinClocksPerNs = 2;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
+constexpr int kVersion = 13000;
+
+struct Block {
+  std::size_t bytes = 0;
+  bool is_host = false;
+};
+
+struct Event {
+  Clock::time_point time;
+  bool keeps_time = false;
+  bool is_recorded = false;
+};
+
+struct Gpu {
+  std::mutex mutex;
+  std::map<std::uintptr_t, Block> blocks;
+  std::map<cudaStream_t, Clock::time_point> streams;  ///< when each will have done all it was given
+  std::map<const void*, std::string> kernels;         ///< by the host's function: their names
+  std::size_t memory = kUsualMemory;
+  std::size_t taken = 0;
+  std::uint64_t launches = 0;
+  std::uintptr_t handles = 0x1000;
+};
+
+Gpu& gpu() {
+  // Libraries register and unregister kernels before and behind everything of ours.
+  static auto& the_gpu = *std::make_unique<Gpu>().release();
+  return the_gpu;
+}
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t fail(cudaError_t error) {
+  last_error = error;
+  return error;
+}
+
+std::size_t pages(std::size_t bytes) {
+  return std::max<std::size_t>((bytes + kPage - 1) / kPage, 1) * kPage;
+}
+
+cudaError_t take(void** block, std::size_t bytes, bool is_host) {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  *block = nullptr;
+  if (!is_host && it.taken + bytes > it.memory) {
+    return fail(cudaErrorMemoryAllocation);
+  }
+  void* const memory = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return fail(cudaErrorMemoryAllocation);
+  }
+  it.blocks[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, is_host};
+  it.taken += is_host ? 0 : bytes;
+  *block = memory;
+  return cudaSuccess;
+}
+
+cudaError_t give_back(void* block) {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  const auto found = it.blocks.find(reinterpret_cast<std::uintptr_t>(block));
+  if (found != it.blocks.end()) {
+    it.taken -= found->second.is_host ? 0 : found->second.bytes;
+    munmap(block, pages(found->second.bytes));
+    it.blocks.erase(found);
+  }
+  return cudaSuccess;
+}
+
+cudaMemoryType type_of(const void* pointer) {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  auto block = it.blocks.upper_bound(address);
+  if (block == it.blocks.begin() || address >= (--block)->first + block->second.bytes) {
+    return cudaMemoryTypeUnregistered;
+  }
+  return block->second.is_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+}
+
+void issue(cudaStream_t stream, double ns) {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  Clock::time_point& end = it.streams[stream];
+  const auto nanoseconds = [](double count) { return Nanoseconds(static_cast<long>(count)); };
+  end = std::max(end, Clock::now() + nanoseconds(kLatencyNs)) + nanoseconds(ns);
+}
+
+Clock::time_point end_of(cudaStream_t stream) {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  return it.streams[stream];
+}
+
+Clock::time_point end_of_all() {
+  Gpu& it = gpu();
+  const std::scoped_lock lock(it.mutex);
+  Clock::time_point end;
+  for (const auto& [stream, time] : it.streams) {
+    end = std::max(end, time);
+  }
+  return end;
+}
+
+cudaError_t wait_until(Clock::time_point time) {
+  while (Clock::now() < time) {
+  }
+  return cudaSuccess;
+}
+
+cudaError_t is_over(Clock::time_point time) {
+  return time <= Clock::now() ? cudaSuccess : fail(cudaErrorNotReady);
+}
+
+cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
+  Gpu& it = gpu();
+  double ns = played_cuda::kKernelMs * kNanoOfMilli;
+  {
+    const std::scoped_lock lock(it.mutex);
+    ++it.launches;
+    const auto name = it.kernels.find(kernel);
+    if (name != it.kernels.end() && name->second.find("spin_kernel") != std::string::npos) {
+      ns = static_cast<double>(*static_cast<std::int64_t*>(arguments[0])) / kSpinClocksPerNs;
+    }
+  }
+  issue(stream, ns);
+  return cudaSuccess;
+}
+
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  const bool within = type_of(to) == cudaMemoryTypeDevice && type_of(from) == cudaMemoryTypeDevice;
+  const bool waits =
+      type_of(to) == cudaMemoryTypeUnregistered || type_of(from) == cudaMemoryTypeUnregistered;
+  issue(stream, static_cast<double>(bytes) / (within ? kDeviceBytesPerNs : kBusBytesPerNs));
+  std::memmove(to, from, bytes);
+  return waits ? wait_until(end_of(stream)) : cudaSuccess;
+}
+
+Event* event_of(cudaEvent_t event) {
+  return reinterpret_cast<Event*>(event);
+}
+
+int one() {
+  return 0;
+}
+
+}  // namespace
+
+namespace played_cuda {
+
+void set_memory(std::size_t bytes) {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().memory = bytes;
+}
+
+std::uint64_t launches() {
+  const std::scoped_lock lock(gpu().mutex);
+  return gpu().launches;
+}
+
+double busy_ms() {
+  return std::chrono::duration<double, std::milli>(end_of_all() - Clock::now()).count();
+}
+
+}  // namespace played_cuda
+
+extern "C" {
+
+// ---- errors, devices
+
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the played runtime";
+}
+const char* cudaGetErrorName(cudaError_t) {
+  return "cudaErrorPlayed";
+}
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+cudaError_t cudaPeekAtLastError() {
+  return last_error;
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = kVersion;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = kVersion;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "A played H100");
+  properties->totalGlobalMem = gpu().memory;
+  properties->sharedMemPerBlock = 49152;
+  properties->sharedMemPerBlockOptin = 232448;
+  properties->sharedMemPerMultiprocessor = 233472;
+  properties->regsPerBlock = 65536;
+  properties->regsPerMultiprocessor = 65536;
+  properties->warpSize = 32;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->maxBlocksPerMultiProcessor = 32;
+  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
+  properties->maxThreadsDim[2] = 64;
+  properties->maxGridSize[0] = 2147483647;
+  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
+  properties->major = 9;
+  properties->multiProcessorCount = 132;
+  properties->l2CacheSize = 50 << 20;
+  properties->textureAlignment = 512;
+  properties->unifiedAddressing = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  static const std::map<cudaDeviceAttr, int> values = {
+      {cudaDevAttrMultiProcessorCount, 132},
+      {cudaDevAttrMaxThreadsPerBlock, 1024},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+      {cudaDevAttrMaxGridDimX, 2147483647},
+      {cudaDevAttrMaxGridDimY, 65535},
+      {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
+      {cudaDevAttrWarpSize, 32},
+      {cudaDevAttrComputeCapabilityMajor, 9},
+      {cudaDevAttrComputeCapabilityMinor, 0}};
+  const auto found = values.find(attribute);
+  *value = found == values.end() ? 1 : found->second;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int) {
+  std::snprintf(text, static_cast<std::size_t>(bytes), "0000:3b:00.0");
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  return wait_until(end_of_all());
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  *function = reinterpret_cast<void*>(&one);
+  if (result != nullptr) {
+    *result = cudaDriverEntryPointSuccess;
+  }
+  return cudaSuccess;
+}
+
+// ---- memory
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  const std::scoped_lock lock(gpu().mutex);
+  *total = gpu().memory;
+  *free = gpu().memory - std::min(gpu().memory, gpu().taken);
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** block, std::size_t bytes) {
+  return take(block, bytes, false);
+}
+cudaError_t cudaFree(void* block) {
+  return give_back(block);
+}
+cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned) {
+  return take(block, bytes, true);
+}
+cudaError_t cudaFreeHost(void* block) {
+  return give_back(block);
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  *attributes = {};
+  attributes->type = type_of(pointer);
+  attributes->device = attributes->type == cudaMemoryTypeUnregistered ? -1 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  return copy(to, from, bytes, stream);
+}
+cudaError_t cudaMemcpyToSymbol(const void*, const void*, std::size_t, std::size_t, cudaMemcpyKind) {
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* block, int value, std::size_t bytes) {
+  std::memset(block, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* block, int value, std::size_t bytes, cudaStream_t stream) {
+  issue(stream, static_cast<double>(bytes) / kDeviceBytesPerNs);
+  std::memset(block, value, bytes);
+  return cudaSuccess;
+}
+
+// ---- streams and events
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  const std::scoped_lock lock(gpu().mutex);
+  *stream = reinterpret_cast<cudaStream_t>(++gpu().handles);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return is_over(end_of(stream));
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return wait_until(end_of(stream));
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::scoped_lock lock(gpu().mutex);
+  Clock::time_point& end = gpu().streams[stream];
+  end = std::max(end, event_of(event)->time);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status,
+                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
+                                     const cudaGraphEdgeData**, std::size_t*) {
+  *status = cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  auto made = std::make_unique<Event>();
+  made->keeps_time = (flags & cudaEventDisableTiming) == 0;
+  *event = reinterpret_cast<cudaEvent_t>(made.release());
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::unique_ptr<Event> owner(event_of(event));
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event_of(event)->time = std::max(Clock::now(), end_of(stream));
+  event_of(event)->is_recorded = true;
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return is_over(event_of(event)->time);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return wait_until(event_of(event)->time);
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+  for (const Event* event : {event_of(begin), event_of(end)}) {
+    if (!event->keeps_time || !event->is_recorded) {
+      return fail(cudaErrorInvalidResourceHandle);
+    }
+  }
+  const auto between = event_of(end)->time - event_of(begin)->time;
+  *ms = std::chrono::duration<float, std::milli>(between).count();
+  return cudaSuccess;
+}
+
+// ---- kernels
+
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->numRegs = 32;
+  attributes->binaryVersion = attributes->ptxVersion = 90;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int,
+                                                                   std::size_t, unsigned) {
+  *blocks = 2;
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                void** arguments) {
+  return launch(kernel, arguments, config->stream);
+}
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void** arguments, std::size_t,
+                               cudaStream_t stream) {
+  return launch(reinterpret_cast<const void*>(kernel), arguments, stream);
+}
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+char __cudaInitModule(void**) {
+  return 0;
+}
+void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*,
+                            uint3*, dim3*, dim3*, int*) {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().kernels[function] = name;
+}
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+
+struct Configuration {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared = 0;
+  void* stream = nullptr;
+};
+static thread_local Configuration configuration;
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared, void* stream) {
+  configuration = {grid, block, shared, stream};
+  return 0;
+}
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared, void* stream) {
+  *grid = configuration.grid;
+  *block = configuration.block;
+  *shared = configuration.shared;
+  std::memcpy(stream, &configuration.stream, sizeof(void*));
+  return cudaSuccess;
+}
+}
