@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "common/output.h"
 #include "common/run_main.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/database/transaction.h"
 #include "fleet/objects/object_store.h"
-#include "fleet/records/settings.h"
+#include "fleet/tools.h"
 
 namespace understudy::cli {
 
@@ -31,9 +28,9 @@ int fleet_init(int argc, char** argv) {
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kCreate);
   if (!store.empty()) {
-    const std::string folder = std::filesystem::absolute(store).lexically_normal().string();
+    const std::string folder = whole_path(store);
     const fleet::ObjectStore made(folder);
-    fleet::in_transaction(*connection, [&] { fleet::set_setting(*connection, "store", folder); });
+    remember_store(*connection, folder);
   }
   if (!quiet) {
     print_output(fmt::format(

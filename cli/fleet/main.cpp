@@ -12,6 +12,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
 #include "fleet/commands.h"
+#include "fleet/database/damaged.h"
 
 namespace understudy::cli {
 namespace {
@@ -21,10 +22,8 @@ int run_command(const FleetCommand& command, int argc, char** argv) {
   try {
     return command.run(argc, argv);
   } catch (const nlohmann::json::exception& error) {
-    throw et_schema::run_failed("the fleet's database is damaged",
-                                {.expected = "JSON as this program writes it",
-                                 .got = error.what(),
-                                 .hint = "restore the copy that `fleet gc --backup` made"});
+    throw fleet::damaged_database(
+        {.expected = "JSON as this program writes it", .got = error.what()});
   }
 }
 

@@ -47,6 +47,14 @@ fleet::Tools find_tools(bool replays) {
   return tools;
 }
 
+std::string whole_path(const std::string& folder) {
+  return fs::absolute(folder).lexically_normal().string();
+}
+
+void remember_store(fleet::Connection& connection, const std::string& folder) {
+  fleet::in_transaction(connection, [&] { fleet::set_setting(connection, "store", folder); });
+}
+
 std::string store_folder(fleet::Connection& connection, const std::string& asked) {
   const std::string before = fleet::setting(connection, "store");
   if (asked.empty()) {
@@ -58,9 +66,9 @@ std::string store_folder(fleet::Connection& connection, const std::string& asked
     }
     return before;
   }
-  const std::string folder = fs::absolute(asked).lexically_normal().string();
+  const std::string folder = whole_path(asked);
   if (before.empty()) {
-    fleet::in_transaction(connection, [&] { fleet::set_setting(connection, "store", folder); });
+    remember_store(connection, folder);
   }
   return folder;
 }

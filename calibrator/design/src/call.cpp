@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "generator/values/value_flow.h"
 
 namespace understudy::calibrator {
@@ -73,17 +74,6 @@ std::string text_of(const Argument& argument, const Call& call) {
   return std::visit(ArgumentText{call}, argument.value);
 }
 
-std::int64_t extent(const Slot& slot) {
-  std::int64_t last = slot.offset;
-  for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
-    if (slot.sizes[i] == 0) {
-      return 0;
-    }
-    last += (slot.sizes[i] - 1) * slot.strides[i];
-  }
-  return last + 1;
-}
-
 et_schema::ValueRule rule_of_zeros(double zeros) {
   et_schema::ValueRule rule;
   rule.kind = et_schema::ValueRuleKind::kBernoulli;
@@ -133,7 +123,7 @@ std::string to_text(const Call& call) {
 std::int64_t tensor_bytes(const Call& call) {
   std::int64_t bytes = 0;
   for (const CallTensor& tensor : call.tensors) {
-    bytes += extent(tensor.layout) * item_size(tensor.layout.dtype);
+    bytes += et_schema::extent_bytes(tensor.layout);
   }
   return bytes;
 }
@@ -149,7 +139,7 @@ et_schema::Program make_program(const Call& call) {
     et_schema::Storage storage;
     storage.device = {et_schema::DeviceType::kCpu, -1};
     storage.external = true;
-    storage.bytes = extent(slot) * item_size(slot.dtype);
+    storage.bytes = et_schema::extent_bytes(slot);
     program.storages.push_back(storage);
     program.slots.push_back(std::move(slot));
   }

@@ -4,6 +4,8 @@
 #include <set>
 #include <variant>
 
+#include "et_schema/model/slot_extent.h"
+
 namespace understudy::composer {
 namespace {
 
@@ -21,14 +23,8 @@ std::int64_t begin_of(const Slot& slot) {
 }
 
 Span span_of(const Slot& slot) {
-  std::int64_t elements = 1;
-  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
-    if (slot.sizes[dim] == 0) {
-      return {begin_of(slot), begin_of(slot)};
-    }
-    elements += (slot.sizes[dim] - 1) * (dim < slot.strides.size() ? slot.strides[dim] : 0);
-  }
-  return {begin_of(slot), begin_of(slot) + elements * et_schema::item_size(slot.dtype)};
+  const std::int64_t bytes = et_schema::extent_elements(slot) * et_schema::item_size(slot.dtype);
+  return {begin_of(slot), begin_of(slot) + bytes};
 }
 
 template <typename Visit>

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "rule_text.h"
 
 namespace understudy::emitter {
@@ -20,17 +21,6 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 using et_schema::ValueRuleKind;
-
-std::int64_t extent_bytes(const Slot& slot) {
-  std::int64_t extent = 1;
-  for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
-    if (slot.sizes[i] == 0) {
-      return 0;
-    }
-    extent += (slot.sizes[i] - 1) * slot.strides[i];
-  }
-  return (slot.offset + extent) * et_schema::item_size(slot.dtype);
-}
 
 bool is_contiguous(const Slot& slot) {
   std::int64_t expected = 1;
@@ -182,7 +172,8 @@ class TensorsWriter {
       call =
           fmt::format("view({}, {}, {}{})", slot, member(first->second), layout_text(layout), rule);
     } else {
-      const bool is_whole = flow_.is_given(slot) || extent_bytes(layout) == storage.bytes;
+      const bool is_whole =
+          flow_.is_given(slot) || et_schema::extent_bytes(layout) == storage.bytes;
       const std::string place = devices_.of(storage.device);
       const bool is_plain = is_whole && place == "bench::device()";
       call = is_plain ? fmt::format("tensor({}, {}{})", slot, layout_text(layout), rule)

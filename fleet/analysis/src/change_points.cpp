@@ -33,8 +33,7 @@ found = []
 for values in request["series"]:
     series = Series("series", None, list(range(len(values))), {"ms": Metric(-1)}, {"ms": values}, {})
     points = series.analyze(options).change_points["ms"]
-    found.append([{"index": int(point.index), "before": float(point.mean_before()),
-                   "after": float(point.mean_after()), "p": float(point.pvalue())} for point in points])
+    found.append([{"index": int(point.index), "p": float(point.pvalue())} for point in points])
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 )";
@@ -68,26 +67,27 @@ class RequestFile {
 
 /// A point of a series of so many figures.
 ChangePoint point_of(const nlohmann::json& json, std::size_t figures) {
-  const ChangePoint point{json.at("index").get<std::size_t>(), json.at("before").get<double>(),
-                          json.at("after").get<double>(), json.at("p").get<double>()};
+  const ChangePoint point{.index = json.at("index").get<std::size_t>(),
+                          .p_value = json.at("p").get<double>()};
   if (point.index == 0 || point.index >= figures) {
     throw nlohmann::json::out_of_range::create(0, "a point outside of its series", &json);
   }
   return point;
 }
 
-/// What the driver wrote, for each of `sizes` series.
+/// What the driver wrote of each of the series at `places`.
 std::vector<std::vector<ChangePoint>> read_answer(const std::string& path,
-                                                  const std::vector<std::size_t>& sizes,
+                                                  const std::vector<std::vector<double>>& series,
+                                                  const std::vector<std::size_t>& places,
                                                   const std::string& python) {
   std::vector<std::vector<ChangePoint>> all;
   try {
     const nlohmann::json found =
         nlohmann::json::parse(et_schema::read_file(path, et_schema::process_limits()));
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
       all.emplace_back();
       for (const nlohmann::json& point : found.at(i)) {
-        all.back().push_back(point_of(point, sizes[i]));
+        all.back().push_back(point_of(point, series[places[i]].size()));
       }
     }
   } catch (const nlohmann::json::exception&) {
@@ -107,12 +107,10 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                                                     const ChangePointOptions& options) {
   std::vector<std::vector<ChangePoint>> all(series.size());
   std::vector<std::size_t> places;
-  std::vector<std::size_t> sizes;
   nlohmann::json long_enough = nlohmann::json::array();
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (series[i].size() >= kLeastFigures) {
       places.push_back(i);
-      sizes.push_back(series[i].size());
       long_enough.push_back(series[i]);
     }
   }
@@ -136,7 +134,7 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                               : end.errors.substr(0, end.errors.rfind('\n')),
          .hint = "install it there: pip install apache-otava"});
   }
-  std::vector<std::vector<ChangePoint>> found = read_answer(request.path(), sizes, python);
+  std::vector<std::vector<ChangePoint>> found = read_answer(request.path(), series, places, python);
   for (std::size_t i = 0; i < places.size(); ++i) {
     all[places[i]] = lasting(std::move(found[i]), series[places[i]], options);
   }

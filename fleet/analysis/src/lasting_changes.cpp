@@ -5,17 +5,11 @@
 #include <set>
 #include <vector>
 
+#include "comparer/statistics.h"
 #include "fleet/analysis/change_points.h"
 
 namespace understudy::fleet {
 namespace {
-
-double median(std::vector<double> figures) {
-  const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
-  std::ranges::nth_element(figures, middle);
-  return figures.size() % 2 == 1 ? *middle
-                                 : (*middle + *std::max_element(figures.begin(), middle)) / 2;
-}
 
 double change(const ChangePoint& point) {
   return std::abs(point.after / point.before - 1);
@@ -44,7 +38,7 @@ class Levels {
  private:
   [[nodiscard]] double median_of(std::size_t begin, std::size_t end) const {
     const auto first = series_.begin();
-    return median(
+    return comparer::median(
         {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)});
   }
 

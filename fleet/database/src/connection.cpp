@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "drivers.h"
-#include "et_schema/support/error.h"
+#include "fleet/database/damaged.h"
 
 namespace understudy::fleet {
 namespace {
 
 [[noreturn]] void fail(std::string expected) {
-  throw et_schema::run_failed("the fleet's database is damaged",
-                              {.expected = std::move(expected),
-                               .got = "a value of another type",
-                               .hint = "restore the copy that `fleet gc --backup` made"});
+  throw damaged_database({.expected = std::move(expected), .got = "a value of another type"});
 }
 
 }  // namespace

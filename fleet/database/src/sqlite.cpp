@@ -8,6 +8,7 @@
 #include "drivers.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "fleet/database/damaged.h"
 
 namespace understudy::fleet {
 namespace {
@@ -29,13 +30,12 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
     throw TransientError(text);
   }
-  const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    throw damaged_database({.file = path, .got = text});
+  }
   throw et_schema::run_failed(
-      is_damaged ? "the fleet's database is damaged" : "the fleet's database failed",
-      {.file = path,
-       .got = text,
-       .hint = is_damaged ? "restore the copy that `fleet gc --backup` made"
-                          : "see that the disk has room and can be written"});
+      "the fleet's database failed",
+      {.file = path, .got = text, .hint = "see that the disk has room and can be written"});
 }
 
 class Sqlite : public Connection {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/support/error.h"
+#include "fleet/database/damaged.h"
 #include "fleet/objects/digest.h"
 
 namespace understudy::fleet {
@@ -32,10 +32,8 @@ Result result_of(const Row& row) {
   result.class_ms = nlohmann::json::parse(row.text(12)).get<std::map<std::string, double>>();
   result.report = row.text(13);
   if (!(result.median_ms > 0)) {
-    throw et_schema::run_failed("the fleet's database is damaged",
-                                {.expected = "results with times above 0",
-                                 .got = fmt::format("{} ms", result.median_ms),
-                                 .hint = "restore the copy that `fleet gc --backup` made"});
+    throw damaged_database(
+        {.expected = "results with times above 0", .got = fmt::format("{} ms", result.median_ms)});
   }
   return result;
 }

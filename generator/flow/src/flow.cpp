@@ -242,9 +242,11 @@ class FlowBuilder {
 
   void enter(NodeIndex node) {
     const std::vector<const Tensor*>& inputs = flow_.inputs[node];
-    std::vector<std::optional<std::int64_t>> numbers = seen_numbers(trace_.nodes[node]);
+    std::vector<std::optional<std::int64_t>> numbers;
     // A communication's tensors are put together differently, and no numbers.
-    numbers.resize(flow_.is_communication[node] ? 0 : numbers.size());
+    if (!flow_.is_communication[node]) {
+      numbers = seen_numbers(trace_.nodes[node]);
+    }
     numbers.resize(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       flow_.reads[node].push_back(read(node, *inputs[i], numbers[i]));

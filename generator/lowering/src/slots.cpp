@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "et_schema/model/slot_extent.h"
 #include "generator/flow/below.h"
 
 namespace understudy::generator {
@@ -27,20 +28,6 @@ bool same_strides(std::span<const std::int64_t> sizes, std::span<const std::int6
     }
   }
   return true;
-}
-
-/// Elements from the storage's start to the end of the layout's last element.
-std::int64_t extent(const Slot& slot) {
-  std::int64_t last = slot.offset;
-  for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
-    if (slot.sizes[i] == 0) {
-      return 0;
-    }
-    if (i < slot.strides.size()) {
-      last += (slot.sizes[i] - 1) * slot.strides[i];
-    }
-  }
-  return last + 1;
 }
 
 std::int64_t product(std::span<const std::int64_t> sizes) {
@@ -193,7 +180,7 @@ SlotId SlotTable::new_slot(et_schema::StorageId storage, const Tensor& tensor,
   slot.sparse = !tensor.has_storage() && product(tensor.sizes) > 0;
   if (!slot.sparse) {
     et_schema::Storage& memory = program_.storages[storage];
-    memory.bytes = std::max(memory.bytes, extent(slot) * et_schema::item_size(slot.dtype));
+    memory.bytes = std::max(memory.bytes, et_schema::extent_bytes(slot));
   }
   program_.slots.push_back(std::move(slot));
   return static_cast<SlotId>(program_.slots.size() - 1);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <variant>
 
+#include "et_schema/model/slot_extent.h"
+
 namespace understudy::generator {
 
 using et_schema::Argument;
@@ -24,7 +26,7 @@ namespace {
 bool is_whole(const Program& program, const Slot& slot) {
   return slot.sparse || elements_of(slot) == 0 ||
          (slot.offset == 0 && dense_order(slot) &&
-          extent_bytes(slot) == program.storages[slot.storage].bytes);
+          et_schema::extent_bytes(slot) == program.storages[slot.storage].bytes);
 }
 
 bool changes(const Slot& slot, const SizeMap& sizes) {

@@ -7,6 +7,7 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "size_rules.h"
 
 namespace understudy::generator {
@@ -96,7 +97,7 @@ class Rewriter {
     std::vector<std::int64_t> extents(program_.storages.size());
     for (const Slot& slot : program_.slots) {
       if (!slot.sparse) {
-        extents[slot.storage] = std::max(extents[slot.storage], extent_bytes(slot));
+        extents[slot.storage] = std::max(extents[slot.storage], et_schema::extent_bytes(slot));
       }
     }
     for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -184,17 +185,6 @@ std::int64_t elements_of(const Slot& slot, const SizeMap& sizes) {
     count *= mapped(size, sizes);
   }
   return count;
-}
-
-std::int64_t extent_bytes(const Slot& slot) {
-  std::int64_t last = slot.offset;
-  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
-    if (slot.sizes[dim] == 0) {
-      return 0;
-    }
-    last += (slot.sizes[dim] - 1) * slot.strides[dim];
-  }
-  return (last + 1) * et_schema::item_size(slot.dtype);
 }
 
 std::optional<std::vector<std::size_t>> dense_order(const Slot& slot) {

@@ -15,9 +15,6 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;
 
 [[nodiscard]] std::int64_t elements_of(const et_schema::Slot& slot, const SizeMap& sizes = {});
 
-/// Bytes from the storage's beginning to the slot's last element.
-[[nodiscard]] std::int64_t extent_bytes(const et_schema::Slot& slot);
-
 /// The dimensions from the innermost outwards if the slot's elements lie without holes and none
 /// twice, but for dimensions that are repeated (stride 0); else nothing.
 [[nodiscard]] std::optional<std::vector<std::size_t>> dense_order(const et_schema::Slot& slot);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "et_schema/model/slot_extent.h"
 #include "generator/lowering/slots.h"
 #include "reuse_rules.h"
 #include "value_kinds.h"
@@ -105,17 +106,6 @@ void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
 
 }  // namespace
 
-std::int64_t extent(const Slot& slot) {
-  std::int64_t last = 0;
-  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
-    if (slot.sizes[dim] == 0) {
-      return 0;
-    }
-    last += (slot.sizes[dim] - 1) * (dim < slot.strides.size() ? slot.strides[dim] : 0);
-  }
-  return last + 1;
-}
-
 bool is_order_free(ValueRuleKind kind) {
   return kind == ValueRuleKind::kIntegers || kind == ValueRuleKind::kUniform ||
          kind == ValueRuleKind::kNormal || kind == ValueRuleKind::kConstant ||
@@ -132,7 +122,7 @@ void Demands::ask(SlotId id, ValueRule rule, bool through_arithmetic) {
     return;
   }
   const bool anywhere = is_order_free(rule.kind) || rule.kind == ValueRuleKind::kMask;
-  const std::int64_t count = anywhere ? extent(slot) : element_count(slot);
+  const std::int64_t count = anywhere ? et_schema::extent_elements(slot) : element_count(slot);
   fit_to_layout(rule, slot, count);
   add(slot.storage, {slot.offset, count, slot.dtype, std::move(rule), through_arithmetic});
 }

@@ -17,10 +17,6 @@ struct Demand {
   bool through_arithmetic = true;  ///< what must be positive may be asked of summands and factors
 };
 
-/// Elements of the storage from a slot's first to its last: fewer than it has where strides repeat
-/// them, more where they leave some out.
-[[nodiscard]] std::int64_t extent(const et_schema::Slot& slot);
-
 /// Value of ValueRule::why where the trace itself tells a range.
 inline constexpr const char* kCapturedRange = "captured range";
 /// The same where the reuse of index values was recorded.

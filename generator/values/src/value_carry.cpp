@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/model/slot_extent.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 
@@ -13,6 +14,7 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::Argument;
+using et_schema::extent_elements;
 using et_schema::Instruction;
 using et_schema::Slot;
 using et_schema::SlotId;
@@ -95,7 +97,8 @@ constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_
 /// Whether one holds each element of the other, in the same order of memory.
 bool is_whole(const Slot& target, const Slot& source) {
   const std::int64_t count = element_count(target);
-  return count == element_count(source) && extent(target) == count && extent(source) == count;
+  return count == element_count(source) && extent_elements(target) == count &&
+         extent_elements(source) == count;
 }
 
 }  // namespace
@@ -210,7 +213,7 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
     // Near zero is a preference: it is not asked of all of the source for the sake of a part.
     const bool is_preference_of_a_part =
         demand.rule.kind == ValueRuleKind::kNormal &&
-        (demand.offset > target.offset || demand.count < extent(target));
+        (demand.offset > target.offset || demand.count < extent_elements(target));
     demand.dtype = source.dtype;
     if (inside && keeps(demand.rule.kind)) {
       demand.offset += source.offset - target.offset;
@@ -219,7 +222,7 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
       demand.rule.reuse.run = 1;  // of another order
       demand.rule.reuse.sorted = false;
       demand.offset = source.offset;
-      demand.count = extent(source);
+      demand.count = extent_elements(source);
       demands_.add(source.storage, demand);
     }
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
@@ -342,7 +343,7 @@ at::Tensor Externals::view(SlotId slot) const {
     throw et_schema::bad_input("a tensor lies outside of its storage",
                                {.field = fmt::format("slot {}", slot),
                                 .expected = fmt::format("within {} bytes", storage.nbytes()),
-                                .got = fmt::format("{} bytes", extent_bytes(layout))});
+                                .got = fmt::format("{} bytes", et_schema::extent_bytes(layout))});
   }
   at::Tensor tensor = view_storage(storage, layout, layout.offset);
   if (layout.wrapped_number) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 
 namespace understudy::replayer {
@@ -19,6 +20,7 @@ namespace {
 
 using et_schema::DeviceType;
 using et_schema::DType;
+using et_schema::extent_elements;
 using et_schema::Slot;
 
 at::QuantizerPtr assumed_quantizer(at::ScalarType dtype, const Slot& layout, c10::Device device) {
@@ -34,17 +36,6 @@ at::QuantizerPtr assumed_quantizer(at::ScalarType dtype, const Slot& layout, c10
 }
 
 }  // namespace
-
-std::int64_t extent_elements(const Slot& layout) {
-  std::int64_t extent = 1;
-  for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
-    if (layout.sizes[i] == 0) {
-      return 0;
-    }
-    extent += (layout.sizes[i] - 1) * layout.strides[i];
-  }
-  return extent;
-}
 
 at::ScalarType to_scalar_type(DType dtype) {
   if (dtype == DType::kUndefined) {
@@ -96,11 +87,6 @@ bool fits(const Slot& layout, std::int64_t offset, std::size_t bytes) {
   return offset >= 0 && static_cast<std::uint64_t>(offset + extent) *
                                 static_cast<std::uint64_t>(item_size(layout.dtype)) <=
                             bytes;
-}
-
-std::int64_t extent_bytes(const Slot& layout) {
-  const std::int64_t extent = extent_elements(layout);
-  return extent == 0 ? 0 : (layout.offset + extent) * item_size(layout.dtype);
 }
 
 std::string describe(const Slot& layout) {

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/values/values.h"
@@ -123,7 +124,7 @@ class FreshResult {
  public:
   FreshResult(Slot layout, c10::Device device) : layout_(std::move(layout)), device_(device) {
     const at::ScalarType dtype = to_scalar_type(layout_.dtype);
-    const std::int64_t extent = extent_elements(layout_);
+    const std::int64_t extent = et_schema::extent_elements(layout_);
     // A rule can speak of the tensor as a whole; what it does not speak of is alike everywhere.
     const std::int64_t drawn = layout_.value ? extent : std::min(extent, kTileElements);
     Slot tile = layout_;
@@ -143,7 +144,7 @@ class FreshResult {
     }
     const auto item = static_cast<std::int64_t>(made.itemsize());
     at::Tensor bytes = at::empty({0}, content_.options());
-    const std::int64_t count = extent_elements(layout_) * item;
+    const std::int64_t count = et_schema::extent_elements(layout_) * item;
     bytes.set_(made.storage(), made.storage_offset() * item, {count}, {1});
     const std::int64_t tiled = count / tile * tile;
     if (tiled > 0) {

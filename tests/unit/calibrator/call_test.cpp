@@ -32,6 +32,15 @@ TEST(Call, BecomesAProgramWhoseTensorsLieInMemoryOfTheirOwn) {
   EXPECT_EQ(tensor_bytes(embedding()), 3200 + 256);
 }
 
+TEST(Call, ASparseTensorMayHaveNoStrides) {
+  Call call = embedding();
+  et_schema::Slot& sparse = call.tensors[0].layout;
+  sparse.sparse = true;
+  sparse.strides.clear();
+  EXPECT_EQ(tensor_bytes(call), 4 + 256);
+  EXPECT_EQ(make_program(call).storages[0].bytes, 4);
+}
+
 TEST(Call, IndicesStayWithinTheirTable) {
   const et_schema::Program program = make_program(embedding());
   ASSERT_TRUE(program.slots[1].value.has_value());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <variant>
+
 #include "et_schema/pytorch_et/trace_reader.h"
 
 namespace understudy::generator::test {
@@ -118,6 +120,12 @@ std::vector<std::string> names(const std::vector<et_schema::Instruction>& instru
     result.push_back(instruction.name);
   }
   return result;
+}
+
+const et_schema::Slot& argument_slot(const et_schema::Program& program, std::size_t instruction,
+                                     std::size_t argument) {
+  const et_schema::Argument& value = program.instructions.at(instruction).args.at(argument);
+  return program.slots.at(std::get<et_schema::Argument::SlotRef>(value.value).id);
 }
 
 }  // namespace understudy::generator::test

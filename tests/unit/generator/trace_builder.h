@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -59,5 +60,9 @@ class TraceBuilder {
 /// Names of the instructions, in order.
 [[nodiscard]] std::vector<std::string> names(
     const std::vector<et_schema::Instruction>& instructions);
+
+/// The slot of an instruction's argument, which is a tensor.
+[[nodiscard]] const et_schema::Slot& argument_slot(const et_schema::Program& program,
+                                                   std::size_t instruction, std::size_t argument);
 
 }  // namespace understudy::generator::test

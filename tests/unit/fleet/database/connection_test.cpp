@@ -219,7 +219,16 @@ TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
   const testing_files::TemporaryFolder folder;
   const auto connection = connect(folder.path() + "/fleet.db", Opening::kCreate, 1);
   const Rows rows = connection->query("SELECT 'text', 7");
-  EXPECT_THROW(static_cast<void>(rows.front().integer(0)), et_schema::Error);
+  try {
+    static_cast<void>(rows.front().integer(0));
+    FAIL() << "it was taken";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "the fleet's database is damaged\n"
+              "  expected: a whole number\n"
+              "  got:      a value of another type\n"
+              "  hint:     restore the copy that `fleet gc --backup` made");
+  }
   EXPECT_THROW(static_cast<void>(rows.front().real(0)), et_schema::Error);
   EXPECT_THROW(static_cast<void>(rows.front().text(1)), et_schema::Error);
 }

@@ -4,7 +4,10 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <future>
+#include <optional>
+#include <system_error>
 #include <thread>
 
 #include "et_schema/support/error.h"
@@ -135,49 +138,56 @@ TEST(NodeLocks, WhoTimesIsAlone) {
   EXPECT_TRUE(was_alone);
 }
 
+/// A process that was forked here, and keeps what is open, until this goes.
+class Child {
+ public:
+  Child() {
+    if (::pipe(ends_.data()) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::close(ends_[1]);
+      char end = 0;
+      std::ignore = ::read(ends_[0], &end, 1);  // until the parent closes its end
+      ::_exit(0);
+    }
+    ::close(ends_[0]);
+  }
+  ~Child() {
+    ::close(ends_[1]);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  std::array<int, 2> ends_{};
+  pid_t process_ = 0;
+};
+
 TEST(NodeLocks, AProgramThatOutlivesItsWorkerHoldsTheNode) {
   const testing_files::TemporaryFolder folder;
   const std::string path = folder.path() + "/lock";
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  pid_t child = 0;
+  std::optional<Child> child;
   {
     const NodeLock lock(NodeUse::kTiming, path);
-    child = ::fork();
-    if (child == 0) {
-      ::close(ends[1]);
-      char end = 0;
-      std::ignore = ::read(ends[0], &end, 1);  // until the parent closes its end
-      ::_exit(0);
-    }
+    child.emplace();
   }
-  ::close(ends[0]);
   auto other =
       std::async(std::launch::async, [&path] { const NodeLock lock(NodeUse::kComputing, path); });
   EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
-  ::close(ends[1]);
-  ::waitpid(child, nullptr, 0);
+  child.reset();
   other.get();
 }
 
 TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
   const testing_files::TemporaryFolder folder;
   const std::string path = folder.path() + "/lock";
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
   NodeLock lock(NodeUse::kTiming, path);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(ends[1]);
-    char end = 0;
-    std::ignore = ::read(ends[0], &end, 1);  // until the parent closes its end
-    ::_exit(0);
-  }
-  ::close(ends[0]);
+  const Child child;
   lock.release();
-  { const NodeLock other(NodeUse::kTiming, path); }
-  ::close(ends[1]);
-  ::waitpid(child, nullptr, 0);
+  const NodeLock other(NodeUse::kTiming, path);
 }
 
 TEST(Nodes, HaveANameOfTheirKind) {

@@ -3,14 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <variant>
-
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Argument;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::Slot;
@@ -24,11 +21,6 @@ std::string seen(std::int64_t number, int index = 1) {
   const std::string text = std::to_string(number);
   return R"(,{"name":"tensor_range","type":"string","value":"{\")" + std::to_string(index) +
          R"(\":[)" + text + "," + text + R"(]}"})";
-}
-
-const Slot& argument_slot(const Program& program, std::size_t instruction, std::size_t argument) {
-  return program.slots
-      [std::get<Argument::SlotRef>(program.instructions[instruction].args[argument].value).id];
 }
 
 TEST(Numbers, OtherNumbersAtAnAddressAreOtherTensors) {

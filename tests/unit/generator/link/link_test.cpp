@@ -5,16 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <limits>
-#include <random>
-
 #include "clock.h"
 #include "device.h"
 #include "et_schema/support/error.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
-#include "trace_builder.h"
+#include "small_profile.h"
 
 namespace understudy::generator {
 namespace {
@@ -22,25 +18,12 @@ namespace {
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
-
-KinetoEvent event(const char* name, std::int64_t start, std::int64_t length,
-                  KinetoCategory category = KinetoCategory::kCpuOp) {
-  KinetoEvent event;
-  event.name = name;
-  event.category = category;
-  event.ts_ns = start;
-  event.dur_ns = length;
-  event.pid = 1;
-  event.tid = 1;
-  return event;
-}
-
-Profile profile_of(std::vector<KinetoEvent> events) {
-  Profile profile;
-  profile.file = "kineto.json";
-  profile.events = std::move(events);
-  return profile;
-}
+using test::device_event;
+using test::event;
+using test::launch;
+using test::profile_of;
+using test::small_step;
+using test::small_trace;
 
 // ---- names
 
@@ -140,21 +123,6 @@ TEST(LinkClock, AnOperatorOnAnotherThreadDelaysThoseThatWaitForIt) {
 
 // ---- device events
 
-KinetoEvent device_event(const char* name, std::int64_t correlation, std::int64_t external_id) {
-  KinetoEvent kernel = event(name, 900, 40, KinetoCategory::kKernel);
-  kernel.pid = 0;
-  kernel.tid = 7;
-  kernel.correlation = correlation;
-  kernel.external_id = external_id;
-  return kernel;
-}
-
-KinetoEvent launch(std::int64_t start, std::int64_t correlation) {
-  KinetoEvent call = event("cudaLaunchKernel", start, 5, KinetoCategory::kRuntime);
-  call.correlation = correlation;
-  return call;
-}
-
 TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
   std::vector<KinetoEvent> events = {
       event("aten::linear", 0, 100),
@@ -186,34 +154,11 @@ TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
 
 // ---- times of nodes and instructions
 
-const char* const kReluSchema = "aten::relu(Tensor self) -> Tensor";
-
-/// A label around two operators; the first has one below it.
-test::TraceBuilder small_trace() {
-  test::TraceBuilder builder;
-  const std::uint64_t label = builder.add(2, "forward", "", {}, {});
-  const auto x = test::tensor(1, 11, {4});
-  const std::uint64_t relu =
-      builder.add(label, "aten::relu", kReluSchema, {x}, {test::tensor(2, 12, {4})});
-  builder.add(relu, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
-              {x, test::integer(0)}, {test::tensor(2, 12, {4})});
-  builder.add(label, "aten::relu", kReluSchema, {test::tensor(2, 12, {4})},
-              {test::tensor(3, 13, {4})});
-  return builder;
-}
-
-std::vector<KinetoEvent> small_step(std::int64_t begin, std::int64_t gap) {
-  return {event("ProfilerStep#4", begin, 2000 + gap, KinetoCategory::kUserAnnotation),
-          event("forward", begin + 100, 1500 + gap, KinetoCategory::kUserAnnotation),
-          event("aten::relu", begin + 200, 500), event("aten::clamp_min", begin + 300, 300),
-          event("aten::relu", begin + 800 + gap, 400)};
-}
-
 TEST(LinkTimes, WhatPythonTakesBelowAnOperatorIsNoOperators) {
   test::TraceBuilder builder;
   const auto x = test::tensor(1, 11, {4});
   const std::uint64_t relu =
-      builder.add(2, "aten::relu", kReluSchema, {x}, {test::tensor(2, 12, {4})});
+      builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
   const std::uint64_t label = builder.add(relu, "PythonSubclass", "", {}, {});
   builder.add(label, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
               {x, test::integer(0)}, {test::tensor(2, 12, {4})});
@@ -391,7 +336,7 @@ TEST(LinkTimes, NodesAndEventsThatDoNotJoinAreCounted) {
   test::TraceBuilder builder;
   for (int i = 0; i < 30; ++i) {
     const auto x = test::tensor(i, 100 + i, {4});
-    builder.add(2, "aten::relu", kReluSchema, {x}, {test::tensor(i + 1, 101 + i, {4})});
+    builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(i + 1, 101 + i, {4})});
     events.push_back(event("aten::relu", 100 * i, 50));
   }
   builder.add(2, "aten::only_in_the_trace", "", {}, {});
@@ -411,7 +356,7 @@ TEST(LinkTimes, AStepOnADeviceWithoutDeviceEventsIsCounted) {
     std::vector<KinetoEvent> events;
     test::TraceBuilder builder;
     for (int i = 0; i < 3; ++i) {
-      builder.add(2, "aten::relu", kReluSchema, {x}, {x});
+      builder.add(2, "aten::relu", test::kRelu, {x}, {x});
       events.push_back(event("aten::relu", 100 * i, 50));
     }
     const bool is_on_device =
@@ -423,92 +368,6 @@ TEST(LinkTimes, AStepOnADeviceWithoutDeviceEventsIsCounted) {
     events.push_back(event("a kernel", 20, 5, KinetoCategory::kKernel));
     EXPECT_EQ(link(trace, profile_of(events)).losses[et_schema::Loss::kNoDeviceEvents], 0U);
   }
-}
-
-// ---- whatever a profile holds
-
-/// Events with damaged times, names, threads and numbers.
-std::vector<KinetoEvent> damaged(std::vector<KinetoEvent> events, std::mt19937_64& engine) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const std::vector<std::int64_t> numbers = {kMost, -kMost, 0, -1, 1, 5, 1000, 1000000};
-  const auto number = [&] { return numbers[engine() % numbers.size()]; };
-  for (KinetoEvent& event : events) {
-    switch (engine() % 12) {
-      case 0:
-        event.ts_ns = number();
-        break;
-      case 1:
-        event.dur_ns = number();
-        break;
-      case 2:
-        event.tid = number();
-        break;
-      case 3:
-        event.rf_id = number();
-        break;
-      case 4:
-        event.correlation = number();
-        break;
-      case 5:
-        event.category = static_cast<KinetoCategory>(engine() % 11);
-        break;
-      case 6:
-        event = events[engine() % events.size()];
-        break;
-      default:
-        break;
-    }
-  }
-  std::shuffle(events.begin(), events.end(), engine);
-  events.resize(events.size() - engine() % 3);
-  return events;
-}
-
-TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
-  std::mt19937_64 engine(5);
-  std::size_t linked_profiles = 0;
-  for (int round = 0; round < 2000; ++round) {
-    std::vector<et_schema::Trace> traces;
-    traces.push_back(small_trace().trace());
-    std::vector<KinetoEvent> events = small_step(100, 0);
-    for (const KinetoEvent& step_event : small_step(5000, 7)) {
-      events.push_back(step_event);
-    }
-    for (std::size_t i = 0; i < events.size() && round % 2 == 0; ++i) {
-      events[i].rf_id = static_cast<std::int64_t>(i % 5) + 2;
-    }
-    events.push_back(launch(250, 3));
-    events.push_back(device_event("kernel", 3, 3));
-    events.push_back(event("cudaStreamSynchronize", 720, 30, KinetoCategory::kRuntime));
-    events.push_back(event("cudaDeviceSynchronize", 6800, 30, KinetoCategory::kRuntime));
-    const Profile profile = profile_of(damaged(std::move(events), engine));
-    repair_parents(traces[0], profile);
-    std::vector<Link> links;
-    try {
-      links.push_back(link(traces[0], profile));
-    } catch (const et_schema::Error& error) {
-      EXPECT_EQ(error.summary(), "a profile of another program");
-      continue;
-    }
-    ++linked_profiles;
-    const et_schema::Bench bench = generate(traces, {}, links);
-    for (const et_schema::Instruction& instruction : bench.programs[0].instructions) {
-      if (instruction.timing) {
-        EXPECT_GE(instruction.timing->start_ns, 0);
-        EXPECT_GE(instruction.timing->host_ns, 0);
-        EXPECT_GE(instruction.timing->gap_ns, 0);
-        EXPECT_GE(instruction.timing->device_ns, 0);
-        EXPECT_LE(instruction.timing->start_ns, 2 * kLatestNs);
-      }
-    }
-    for (const et_schema::DeviceWait& wait : bench.programs[0].profile->device_waits) {
-      EXPECT_GE(wait.start_ns, 0);
-      EXPECT_GE(wait.host_ns, 0);
-      EXPECT_LE(wait.start_ns, kLatestNs);
-      EXPECT_LE(wait.host_ns, kLatestNs);
-    }
-  }
-  EXPECT_GT(linked_profiles, 100U);
 }
 
 }  // namespace

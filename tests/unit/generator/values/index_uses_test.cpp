@@ -9,7 +9,6 @@
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Program;
 using et_schema::Reuse;
 using et_schema::Slot;
@@ -47,24 +46,19 @@ Program compile(Trace trace) {
   return generate(traces, {}).programs.front();
 }
 
-const Slot& slot_of(const Program& program, std::size_t instruction, std::size_t index) {
-  return program
-      .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
-}
-
 TEST(IndexUses, ReachTheTensorThatHoldsTheIndices) {
   TraceBuilder builder;
   embed(builder, tensor(10, 11, {6}, "long int"));
   embed(builder, tensor(20, 21, {6}, "long int"));
   const Program program = compile(
       with_uses(builder, {{"aten::embedding", 2}}, {{"aten::embedding", 1, 1, {6}, kRowReuse}}));
-  const Slot& indices = slot_of(program, 1, 1);
+  const Slot& indices = argument_slot(program, 1, 1);
   ASSERT_TRUE(indices.value.has_value());
   EXPECT_EQ(indices.value->kind, ValueRuleKind::kReuse);
   EXPECT_EQ(indices.value->reuse, kRowReuse);
   EXPECT_EQ(indices.value->high, 50);
   EXPECT_EQ(indices.value->why, "captured reuse");
-  EXPECT_EQ(slot_of(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(argument_slot(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -76,8 +70,8 @@ TEST(IndexUses, CallsOfOtherNumberAreJoinedBySizes) {
                                             {{"aten::embedding", 0, 1, {6}, kRowReuse},
                                              {"aten::embedding", 1, 1, {6}, kRowReuse},
                                              {"aten::gather", 0, 1, {6}, kRowReuse}}));
-  EXPECT_EQ(slot_of(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(slot_of(program, 1, 1).value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(argument_slot(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(argument_slot(program, 1, 1).value->kind, ValueRuleKind::kReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 2U);
 }
 
@@ -90,7 +84,7 @@ TEST(IndexUses, AFunctionalFormStandsForAnInPlaceOne) {
               {tensor(30, 31, {50, 4})});
   const Program program = compile(
       with_uses(builder, {{"aten::index_fill", 1}}, {{"aten::index_fill", 0, 1, {6}, kRowReuse}}));
-  EXPECT_EQ(slot_of(program, 0, 2).value->reuse, kRowReuse);
+  EXPECT_EQ(argument_slot(program, 0, 2).value->reuse, kRowReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -105,7 +99,7 @@ TEST(IndexUses, TheRecorderSeesTheCallBelowOneOnWrappers) {
               {tensor(32, 33, {6, 2})});
   const Program program = compile(
       with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kRowReuse}}));
-  EXPECT_EQ(slot_of(program, 0, 2).value->kind, ValueRuleKind::kReuse);
+  EXPECT_EQ(argument_slot(program, 0, 2).value->kind, ValueRuleKind::kReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -139,7 +133,7 @@ TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
   trace.index_uses.zeros = {{"aten::sqrt", 0, 0, {8, 4}, 0.25}, {"aten::sqrt", 1, 0, {8, 4}, 0.5}};
   const Program program = compile(std::move(trace));
   const auto zeros_of = [&](std::size_t instruction) {
-    return program.storages[slot_of(program, instruction, 0).storage].zeros;
+    return program.storages[argument_slot(program, instruction, 0).storage].zeros;
   };
   EXPECT_EQ(zeros_of(0), 0.25);
   EXPECT_EQ(zeros_of(1), 0);  // the step computes it
@@ -172,7 +166,7 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
                                            6,
                                            true,
                                            {rows, columns}}});
-  const std::optional<et_schema::SparseContent>& content = slot_of(program, 0, 0).content;
+  const std::optional<et_schema::SparseContent>& content = argument_slot(program, 0, 0).content;
   ASSERT_TRUE(content);
   EXPECT_EQ(content->layout, et_schema::SparseLayout::kCsr);
   EXPECT_EQ(content->elements, 6);
@@ -185,8 +179,9 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
 
 TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
   const Program program = sparse_product({});
-  ASSERT_TRUE(slot_of(program, 0, 0).content.has_value());
-  EXPECT_EQ(slot_of(program, 0, 0).content->indices.front().why, "assumed number of elements");
+  ASSERT_TRUE(argument_slot(program, 0, 0).content.has_value());
+  EXPECT_EQ(argument_slot(program, 0, 0).content->indices.front().why,
+            "assumed number of elements");
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
 }
 

@@ -30,14 +30,8 @@ inline constexpr double kAssumedScale = 1.0 / 64;
 /// A tensor of its own in the slot's layout; its content is not set.
 [[nodiscard]] at::Tensor make_tensor(const et_schema::Slot& layout, c10::Device device);
 
-/// Elements from the first to behind the last one; 0 for an empty tensor.
-[[nodiscard]] std::int64_t extent_elements(const et_schema::Slot& layout);
-
 /// Whether the slot's layout, put at `offset`, lies within `bytes`.
 [[nodiscard]] bool fits(const et_schema::Slot& layout, std::int64_t offset, std::size_t bytes);
-
-/// Bytes from the storage's start to the end of the slot's layout.
-[[nodiscard]] std::int64_t extent_bytes(const et_schema::Slot& layout);
 
 /// "float32[64, 128]" and "float32[64, 128] strides [1, 64]", for messages.
 [[nodiscard]] std::string describe(const et_schema::Slot& layout);

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// Elements of its storage from a slot's first to behind its last, 0 of an empty one: fewer than it
+/// has where strides repeat them, more where they leave some out. A dimension without a stride,
+/// which sparse tensors may have, repeats.
+[[nodiscard]] std::int64_t extent_elements(const Slot& slot);
+
+/// Bytes from the storage's beginning to behind the slot's last element; 0 of an empty one.
+[[nodiscard]] std::int64_t extent_bytes(const Slot& slot);
+
+}  // namespace understudy::et_schema

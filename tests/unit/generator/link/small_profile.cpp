@@ -1,0 +1,63 @@
+#include "small_profile.h"
+
+#include <utility>
+
+namespace understudy::generator::test {
+
+using et_schema::KinetoCategory;
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
+KinetoEvent event(const char* name, std::int64_t start, std::int64_t length,
+                  KinetoCategory category) {
+  KinetoEvent event;
+  event.name = name;
+  event.category = category;
+  event.ts_ns = start;
+  event.dur_ns = length;
+  event.pid = 1;
+  event.tid = 1;
+  return event;
+}
+
+Profile profile_of(std::vector<KinetoEvent> events) {
+  Profile profile;
+  profile.file = "kineto.json";
+  profile.events = std::move(events);
+  return profile;
+}
+
+KinetoEvent device_event(const char* name, std::int64_t correlation, std::int64_t external_id) {
+  KinetoEvent kernel = event(name, 900, 40, KinetoCategory::kKernel);
+  kernel.pid = 0;
+  kernel.tid = 7;
+  kernel.correlation = correlation;
+  kernel.external_id = external_id;
+  return kernel;
+}
+
+KinetoEvent launch(std::int64_t start, std::int64_t correlation) {
+  KinetoEvent call = event("cudaLaunchKernel", start, 5, KinetoCategory::kRuntime);
+  call.correlation = correlation;
+  return call;
+}
+
+TraceBuilder small_trace() {
+  TraceBuilder builder;
+  const std::uint64_t label = builder.add(2, "forward", "", {}, {});
+  const auto x = tensor(1, 11, {4});
+  const std::uint64_t relu = builder.add(label, "aten::relu", kRelu, {x}, {tensor(2, 12, {4})});
+  builder.add(relu, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
+              {x, integer(0)}, {tensor(2, 12, {4})});
+  builder.add(label, "aten::relu", kRelu, {tensor(2, 12, {4})}, {tensor(3, 13, {4})});
+  return builder;
+}
+
+std::vector<KinetoEvent> small_step(std::int64_t begin, std::int64_t gap) {
+  return {event("ProfilerStep#4", begin, 2000 + gap, KinetoCategory::kUserAnnotation),
+          event("forward", begin + 100, 1500 + gap, KinetoCategory::kUserAnnotation),
+          event("aten::relu", begin + 200, 500), event("aten::clamp_min", begin + 300, 300),
+          event("aten::relu", begin + 800 + gap, 400)};
+}
+
+}  // namespace understudy::generator::test

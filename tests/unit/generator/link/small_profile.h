@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+
+/// An event of thread 1; times in nanoseconds.
+[[nodiscard]] et_schema::KinetoEvent event(
+    const char* name, std::int64_t start, std::int64_t length,
+    et_schema::KinetoCategory category = et_schema::KinetoCategory::kCpuOp);
+/// A kernel.
+[[nodiscard]] et_schema::KinetoEvent device_event(const char* name, std::int64_t correlation,
+                                                  std::int64_t external_id);
+[[nodiscard]] et_schema::KinetoEvent launch(std::int64_t start, std::int64_t correlation);
+[[nodiscard]] et_schema::Profile profile_of(std::vector<et_schema::KinetoEvent> events);
+
+/// A label around two operators; the first has one below it.
+[[nodiscard]] TraceBuilder small_trace();
+/// A step of it; `gap` is between the two operators.
+[[nodiscard]] std::vector<et_schema::KinetoEvent> small_step(std::int64_t begin, std::int64_t gap);
+
+}  // namespace understudy::generator::test
