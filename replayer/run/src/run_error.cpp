@@ -118,8 +118,8 @@ et_schema::Error step_error(const Program& program, const Step& step,
     name = step.source->name;
   }
   if (is_out_of_memory(exception)) {
-    // A device's allocator tells itself how much it has; of the host's memory we do.
-    const bool on_device = dynamic_cast<const c10::OutOfMemoryError*>(&exception) != nullptr;
+    // CUDA's allocator tells itself how much it has; of the host's memory we do.
+    const bool on_device = context.got.starts_with("CUDA out of memory");
     context.expected = on_device
                            ? "memory of the device for its results"
                            : fmt::format("memory for its results; {} bytes are live in tensors",

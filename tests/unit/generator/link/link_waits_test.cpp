@@ -18,8 +18,8 @@ using et_schema::DeviceWait;
 
 constexpr std::int64_t kMicrosecond_ns = 1000;
 
-std::string event(const std::string& category, const std::string& name, int start_us, int for_us,
-                  int tid = 1) {
+std::string event_text(const std::string& category, const std::string& name, int start_us,
+                       int for_us, int tid = 1) {
   return fmt::format(
       R"({{"ph":"X","cat":"{}","name":"{}","pid":1,"tid":{},"ts":{},"dur":{},"args":{{}}}},)",
       category, name, tid, start_us, for_us);
@@ -27,9 +27,9 @@ std::string event(const std::string& category, const std::string& name, int star
 
 /// A step of two operators, 100 us long.
 std::string step(int begin_us, const std::string& more) {
-  return event("user_annotation", "ProfilerStep#4", begin_us, 100) +
-         event("cpu_op", "aten::relu", begin_us + 10, 5) +
-         event("cpu_op", "aten::relu", begin_us + 40, 5) + more;
+  return event_text("user_annotation", "ProfilerStep#4", begin_us, 100) +
+         event_text("cpu_op", "aten::relu", begin_us + 10, 5) +
+         event_text("cpu_op", "aten::relu", begin_us + 40, 5) + more;
 }
 
 et_schema::Trace trace_of_step() {
@@ -56,8 +56,8 @@ DeviceWait wait(int start_us, int for_us, DeviceWait::For waits_for) {
 TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
   std::string events;
   for (const int begin : {0, 1000, 2000}) {
-    events += step(begin, event("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) +
-                              event("cuda_runtime", "cudaDeviceSynchronize", begin + 70, 20));
+    events += step(begin, event_text("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) +
+                              event_text("cuda_runtime", "cudaDeviceSynchronize", begin + 70, 20));
   }
   EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(20, 10, DeviceWait::For::kEvent),
                                                        wait(70, 20, DeviceWait::For::kDevice)}));
@@ -66,7 +66,7 @@ TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
 TEST(LinkWaits, OfAnOperatorAreItsOwn) {
   std::string events;
   for (const int begin : {0, 1000}) {
-    events += step(begin, event("cuda_runtime", "cudaStreamSynchronize", begin + 12, 2));
+    events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 12, 2));
   }
   EXPECT_TRUE(waits_of(events).empty());
 }
@@ -74,14 +74,15 @@ TEST(LinkWaits, OfAnOperatorAreItsOwn) {
 TEST(LinkWaits, AreTheHostsOwnCallsThatOnlyWait) {
   std::string events;
   for (const int begin : {0, 1000}) {
-    events += step(
-        begin, event("cuda_runtime", "cudaStreamWaitEvent", begin + 20, 3) +  // the device's
-                   event("cuda_sync", "Stream Sync", begin + 20, 3) +
-                   event("cuda_runtime", "cudaLaunchKernel", begin + 25, 2) +
-                   event("cpu_op_of_another_thread", "x", begin + 25, 2, 9) +
-                   event("cuda_runtime", "cudaStreamSynchronize", begin + 25, 2, 9) +
-                   event("cuda_runtime", "cudaStreamSynchronize", begin + 50, 20) +
-                   event("cuda_driver", "cuStreamSynchronize", begin + 51, 18));  // inside of it
+    events +=
+        step(begin,
+             event_text("cuda_runtime", "cudaStreamWaitEvent", begin + 20, 3) +  // the device's
+                 event_text("cuda_sync", "Stream Sync", begin + 20, 3) +
+                 event_text("cuda_runtime", "cudaLaunchKernel", begin + 25, 2) +
+                 event_text("cpu_op_of_another_thread", "x", begin + 25, 2, 9) +
+                 event_text("cuda_runtime", "cudaStreamSynchronize", begin + 25, 2, 9) +
+                 event_text("cuda_runtime", "cudaStreamSynchronize", begin + 50, 20) +
+                 event_text("cuda_driver", "cuStreamSynchronize", begin + 51, 18));  // inside of it
   }
   EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(50, 20, DeviceWait::For::kStream)}));
 }
@@ -99,7 +100,7 @@ TEST(LinkWaits, OfEachRuntimeAreKnown) {
       {"AscendCL@aclrtSynchronizeEvent", DeviceWait::For::kEvent}};
   for (const auto& [name, waits_for] : calls) {
     const std::string category = std::string(name).find("acl") == 0 ? "" : "cuda_runtime";
-    EXPECT_EQ(waits_of(step(0, event(category, name, 20, 10))),
+    EXPECT_EQ(waits_of(step(0, event_text(category, name, 20, 10))),
               (std::vector<DeviceWait>{wait(20, 10, waits_for)}))
         << name;
   }
@@ -108,9 +109,9 @@ TEST(LinkWaits, OfEachRuntimeAreKnown) {
 TEST(LinkWaits, AreThoseThatMostStepsShowAndAsLongAsTheirMedian) {
   std::string events;
   for (const auto& [begin, rare] : {std::pair{0, 0}, {1000, 0}, {2000, 1}}) {
-    events += step(
-        begin, event("cuda_runtime", "cudaStreamSynchronize", begin + 60, begin == 1000 ? 30 : 20));
-    events += rare != 0 ? event("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) : "";
+    events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 60,
+                                     begin == 1000 ? 30 : 20));
+    events += rare != 0 ? event_text("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) : "";
   }
   EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(60, 20, DeviceWait::For::kStream)}));
 }
