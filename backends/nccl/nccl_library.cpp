@@ -14,11 +14,11 @@ namespace {
 
 using et_schema::DType;
 
-constexpr const char* kLibrary = "libnccl.so.2";
-constexpr int kSuccess = 0;
+constexpr const char* kNcclLibrary = "libnccl.so.2";
+constexpr int kNcclSuccess = 0;
 constexpr int kInProgress = 7;
 
-[[noreturn]] void refuse(std::string expected, std::string got) {
+[[noreturn]] void refuse_nccl(std::string expected, std::string got) {
   throw et_schema::usage_error(
       "NCCL cannot be used",
       {.field = "NCCL",
@@ -35,19 +35,19 @@ void* open_library() {
     // Its own functions come first for it: LibTorch's are known to the whole process.
     void* const library = dlopen(named, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (library == nullptr) {
-      refuse(named, dlerror());
+      refuse_nccl(named, dlerror());
     }
     return library;
   }
-  if (void* const loaded = dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD)) {
+  if (void* const loaded = dlopen(kNcclLibrary, RTLD_NOW | RTLD_NOLOAD)) {
     return loaded;
   }
   if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr) {
     return RTLD_DEFAULT;
   }
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(kNcclLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    refuse(kLibrary, dlerror());
+    refuse_nccl(kNcclLibrary, dlerror());
   }
   return library;
 }
@@ -139,7 +139,7 @@ template <typename Function>
 void NcclLibrary::find(void* library, Function& function, const char* symbol) const {
   function = reinterpret_cast<Function>(dlsym(library, symbol));
   if (function == nullptr) {
-    refuse(symbol, "a library without it");
+    refuse_nccl(symbol, "a library without it");
   }
 }
 
@@ -165,7 +165,7 @@ NcclLibrary::NcclLibrary() {
 }
 
 void NcclLibrary::check(Status status, const char* function) const {
-  if (status == kSuccess || status == kInProgress) {
+  if (status == kNcclSuccess || status == kInProgress) {
     return;
   }
   const char* const last = last_error_(nullptr);
@@ -213,8 +213,9 @@ void NcclLibrary::abort(NcclComm comm) const noexcept {
 }
 
 std::string NcclLibrary::failure_of(NcclComm comm) const {
-  Status status = kSuccess;
-  if (async_error_(comm, &status) != kSuccess || status == kSuccess || status == kInProgress) {
+  Status status = kNcclSuccess;
+  if (async_error_(comm, &status) != kNcclSuccess || status == kNcclSuccess ||
+      status == kInProgress) {
     return {};
   }
   return fmt::format("{} ({})", error_text_(status), status);
