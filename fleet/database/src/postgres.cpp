@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <optional>
 #include <pqxx/pqxx>
-#include <thread>
 #include <utility>
 
 #include "drivers.h"
 #include "et_schema/support/error.h"
+#include "patience.h"
 
 namespace understudy::fleet {
 namespace {
@@ -54,21 +53,21 @@ std::optional<std::string> text_of(const Value& value) {
 
 class Postgres : public Connection {
  public:
-  Postgres(std::string url, double patience_s) : url_(std::move(url)), patience_s_(patience_s) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s_);
+  Postgres(std::string url, double patience_s) : url_(std::move(url)) {
+    Patience patience(patience_s);
     for (;;) {
       try {
         open();
         return;
       } catch (const TransientError& error) {
-        if (std::chrono::steady_clock::now() >= end) {
+        if (patience.is_over()) {
           throw et_schema::usage_error("no PostgreSQL server answers",
                                        {.file = url_,
                                         .got = error.what(),
                                         .hint = "see that it runs and that the address is right"});
         }
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      patience.wait();
     }
   }
 
@@ -165,7 +164,6 @@ class Postgres : public Connection {
   }
 
   std::string url_;
-  double patience_s_;
   std::unique_ptr<pqxx::connection> connection_;
   std::unique_ptr<pqxx::work> transaction_;
 };

@@ -9,6 +9,7 @@
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "fleet/database/damaged.h"
+#include "patience.h"
 
 namespace understudy::fleet {
 namespace {
@@ -50,7 +51,7 @@ class Sqlite : public Connection {
     sqlite3_busy_timeout(database_.get(), static_cast<int>(patience_s * kMsPerSecond));
     // A killed process loses nothing so. A machine without power may lose the last transactions,
     // whole: their work is done again.
-    query("PRAGMA journal_mode=WAL");
+    write_ahead(patience_s);
     query("PRAGMA synchronous=NORMAL");
     query("PRAGMA foreign_keys=ON");
   }
@@ -108,6 +109,23 @@ class Sqlite : public Connection {
   }
 
  private:
+  // SQLite does not wait by itself for others who open a new file at the same time: of two readers
+  // who want to write its header neither would ever give way.
+  void write_ahead(double patience_s) {
+    for (Patience patience(patience_s);; patience.wait()) {
+      try {
+        query("PRAGMA journal_mode=WAL");
+        return;
+      } catch (const TransientError& error) {
+        if (patience.is_over()) {
+          throw et_schema::run_failed(
+              "the fleet's database does not answer",
+              {.file = path_, .got = error.what(), .hint = "see what holds it, then try again"});
+        }
+      }
+    }
+  }
+
   sqlite3_stmt* prepared(const std::string& sql) {
     Statement& statement = statements_[sql];
     if (!statement) {

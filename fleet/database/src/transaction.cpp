@@ -1,16 +1,10 @@
 #include "fleet/database/transaction.h"
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
 #include "et_schema/support/error.h"
+#include "patience.h"
 
 namespace understudy::fleet {
 namespace {
-
-constexpr std::chrono::milliseconds kFirstWait(20);
-constexpr std::chrono::milliseconds kLongestWait(2000);
 
 void run_once(Connection& connection, const std::function<void()>& body) {
   connection.begin();
@@ -26,23 +20,20 @@ void run_once(Connection& connection, const std::function<void()>& body) {
 }  // namespace
 
 void in_transaction(Connection& connection, const std::function<void()>& body, double patience_s) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
-  std::chrono::milliseconds wait = kFirstWait;
+  Patience patience(patience_s);
   for (;;) {
     try {
       run_once(connection, body);
       return;
     } catch (const TransientError& error) {
-      if (Clock::now() >= end) {
+      if (patience.is_over()) {
         throw et_schema::run_failed(
             "the fleet's database does not answer",
             {.got = error.what(),
              .hint = "see what holds it; what was finished is kept, run the command again"});
       }
     }
-    std::this_thread::sleep_for(wait);
-    wait = std::min(2 * wait, kLongestWait);
+    patience.wait();
     try {
       connection.reconnect();
     } catch (const TransientError&) {
