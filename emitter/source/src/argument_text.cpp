@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/accelerator.h"
+
 namespace understudy::emitter {
 namespace {
 
@@ -276,12 +278,10 @@ class Writer {
 }  // namespace
 
 std::string DeviceText::of(et_schema::Device device) const {
-  const bool on_accelerator =
-      device.type == et_schema::DeviceType::kCuda || device.type == et_schema::DeviceType::kOther;
   if (device.type == et_schema::DeviceType::kMeta) {
     return "at::kMeta";
   }
-  return on_accelerator || !has_accelerator ? "bench::device()" : "at::kCPU";
+  return is_accelerator(device) || !has_accelerator ? "bench::device()" : "at::kCPU";
 }
 
 std::string argument_text(const Argument& argument, std::string_view type,

@@ -11,6 +11,7 @@
 
 #include "call_text.h"
 #include "comm_text.h"
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/open_comms.h"
 #include "function_text.h"
 #include "source_text.h"
@@ -35,19 +36,12 @@ bool means_nothing(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
 }
 
-DeviceText devices_of(const Program& program) {
-  return {std::any_of(program.storages.begin(), program.storages.end(), [](const auto& storage) {
-    return storage.device.type == et_schema::DeviceType::kCuda ||
-           storage.device.type == et_schema::DeviceType::kOther;
-  })};
-}
-
 /// By instruction: why it cannot be shown.
 std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
   std::vector<std::string> refused(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
   BoxedOperators boxed;
-  CallWriter calls(program, dialect, typed, devices_of(program), boxed);
+  CallWriter calls(program, dialect, typed, {uses_accelerator(program)}, boxed);
   const auto any_tensor = [] { return std::string("x"); };
   for (std::size_t at = 0; at < refused.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
@@ -101,7 +95,7 @@ class StepWriter {
         flow_(program, replaced_by(program, refused_)),
         outline_(make_outline(flow_)),
         words_(slot_words(flow_, outline_.phases)),
-        devices_(devices_of(program)),
+        devices_{uses_accelerator(program)},
         calls_(program, dialect, typed, devices_, boxed_),
         open_(program),
         homes_(program.slots.size()),

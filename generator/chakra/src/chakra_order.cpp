@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
@@ -95,8 +96,7 @@ const std::vector<bool>& ChakraOrder::written_arguments(et_schema::SchemaId sche
 }
 
 bool ChakraOrder::is_on_device(StorageId storage) const {
-  const et_schema::DeviceType type = program_.storages[storage].device.type;
-  return type == et_schema::DeviceType::kCuda || type == et_schema::DeviceType::kOther;
+  return is_accelerator(program_.storages[storage].device);
 }
 
 /// A result in the memory of an argument is a view of it, unless the schema says that it is

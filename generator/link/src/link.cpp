@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "device.h"
+#include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
 #include "generator/flow/python_labels.h"
 #include "generator/flow/steps.h"
@@ -96,9 +97,7 @@ class Linker {
   [[nodiscard]] bool is_on_device() const {
     bool found = false;
     const auto look = [&found](const et_schema::Tensor& tensor) {
-      const et_schema::DeviceType type = tensor.device.type;
-      found =
-          found || type == et_schema::DeviceType::kCuda || type == et_schema::DeviceType::kOther;
+      found = found || is_accelerator(tensor.device);
     };
     for (const NodeIndex node : nodes_.nodes) {
       et_schema::for_each_tensor(trace_.nodes[node].inputs, look);

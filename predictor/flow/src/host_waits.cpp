@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::predictor {
@@ -94,10 +95,6 @@ bool crosses(const Program& program, const Instruction& instruction) {
 }
 
 }  // namespace
-
-bool is_accelerator(const Device& device) {
-  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
-}
 
 bool touches_device(const Program& program, const Instruction& instruction) {
   bool found = false;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "channels.h"
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/comm_traits.h"
-#include "predictor/flow/host_waits.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,9 +1,6 @@
 #include "predictor/what_if/placement.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "predictor/flow/host_waits.h"
+#include "et_schema/model/accelerator.h"
 
 namespace understudy::predictor {
 
@@ -12,8 +9,7 @@ using et_schema::DeviceType;
 using et_schema::Storage;
 
 bool is_on_host(const et_schema::Program& program) {
-  return std::ranges::none_of(
-      program.storages, [](const Storage& storage) { return is_accelerator(storage.device); });
+  return !uses_accelerator(program);
 }
 
 et_schema::Program placed_on_device(et_schema::Program program) {

@@ -1,12 +1,12 @@
 #include "replayer/device/placement.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
@@ -35,10 +35,6 @@ constexpr std::array<HostArgument, 7> kHostArguments = {
      {"aten::tensor_split.tensor_indices_or_sections", 1}}};
 
 constexpr Device kAccelerator{DeviceType::kCuda, 0};
-
-bool is_accelerator(const Device& device) {
-  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
-}
 
 /// By storage: it stays on the CPU.
 void find_host_storages(const Program& program, const std::vector<Instruction>& instructions,
@@ -126,12 +122,6 @@ void move_instructions(const Program& program, const std::vector<bool>& on_host,
 }
 
 }  // namespace
-
-bool uses_accelerator(const Program& program) {
-  return std::ranges::any_of(program.storages, [](const et_schema::Storage& storage) {
-    return is_accelerator(storage.device);
-  });
-}
 
 Place choose_place(const Program& program, c10::Device device, std::optional<Place> asked) {
   if (device.is_cpu()) {

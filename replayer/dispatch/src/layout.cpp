@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "et_schema/model/accelerator.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 
@@ -48,9 +49,7 @@ c10::Device map_device(et_schema::Device recorded, c10::Device target) {
   if (recorded.type == DeviceType::kMeta) {
     return c10::Device(c10::kMeta);
   }
-  const bool on_accelerator =
-      recorded.type == DeviceType::kCuda || recorded.type == DeviceType::kOther;
-  return on_accelerator ? target : c10::Device(c10::kCPU);
+  return is_accelerator(recorded) ? target : c10::Device(c10::kCPU);
 }
 
 at::Tensor view_storage(const c10::Storage& storage, const Slot& layout, std::int64_t offset) {

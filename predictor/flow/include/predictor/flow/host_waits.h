@@ -4,9 +4,6 @@
 
 namespace understudy::predictor {
 
-/// CUDA, or a device of a name that is not known here: neither the CPU nor `meta`.
-[[nodiscard]] bool is_accelerator(const et_schema::Device& device);
-
 /// Whether an operator's host has to wait for its device: it reads a value (`item`), makes a result
 /// whose shape depends on values (`nonzero`, an index that is a mask), or copies between a device
 /// and the host without `non_blocking` (an index that lies on the host too).

@@ -9,9 +9,6 @@
 
 namespace understudy::replayer {
 
-/// True if anything of the program was recorded on an accelerator.
-[[nodiscard]] bool uses_accelerator(const et_schema::Program& program);
-
 /// The place of a replay on `device`: as asked; not asked, a program that was recorded on the CPU
 /// alone moves. Throws Error (usage) where nothing would run on the device that was asked for.
 [[nodiscard]] Place choose_place(const et_schema::Program& program, c10::Device device,
