@@ -50,6 +50,25 @@ function(understudy_library name)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
 endfunction()
 
+# understudy_module(NAME SOURCES c… [PRIVATE target…])
+# What programs load when they need it (backends/src/load.cpp): lib/understudy/understudy_NAME.so. The global
+# property UNDERSTUDY_MODULES lists them.
+function(understudy_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE")
+  set(target understudy_${name})
+  add_library(${target} MODULE ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE understudy_options ${arg_PRIVATE})
+  set_target_properties(${target} PROPERTIES PREFIX "")
+  if(NOT UNDERSTUDY_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+  if(UNDERSTUDY_INSTALL)
+    # Not CMAKE_INSTALL_LIBDIR: programs look for their modules beside their own folder.
+    install(TARGETS ${target} LIBRARY DESTINATION lib/understudy)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_MODULES ${target})
+endfunction()
+
 # understudy_rooms(LIBRARY folder…)
 # A library of rooms: each folder makes a target understudy_LIBRARY_ROOM of its own. understudy::LIBRARY
 # is all of them. The global properties UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES list the

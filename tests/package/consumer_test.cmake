@@ -25,7 +25,9 @@ if(NOT printed STREQUAL expected)
 endif()
 
 # Modules lie where the programs look for them; nothing of the build folder is left in programs.
-if(EXISTS "${BUILD_DIR}/lib/understudy/understudy_backend_mpi.so"
-   AND NOT EXISTS "${prefix}/lib/understudy/understudy_backend_mpi.so")
-  message(FATAL_ERROR "the MPI module was built and is not in ${prefix}/lib/understudy")
-endif()
+file(GLOB modules RELATIVE "${BUILD_DIR}/lib/understudy" "${BUILD_DIR}/lib/understudy/understudy_backend_*.so")
+foreach(module IN LISTS modules)
+  if(NOT EXISTS "${prefix}/lib/understudy/${module}")
+    message(FATAL_ERROR "${module} was built and is not in ${prefix}/lib/understudy")
+  endif()
+endforeach()
