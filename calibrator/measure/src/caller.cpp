@@ -20,6 +20,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
+#include "repetitions.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
 #include "replayer/run/run_error.h"
@@ -32,8 +33,6 @@ using Clock = std::chrono::steady_clock;
 using et_schema::InstructionTime;
 using et_schema::TimedConditions;
 
-/// Values that operators change in place are restored after so many calls.
-constexpr std::size_t kCallsBetweenRestores = 8;
 constexpr double kSecondsBetweenProbes = 0.25;
 
 /// Of an operator with a table and indices into it.
@@ -87,23 +86,15 @@ Samples sample(BoundCall& call, Rinse& rinse, const TimingLimits& limits, int th
   Samples samples;
   call.restore();
   timer.set_evicts(true);
-  constexpr double kNano = 1e9;
-  constexpr double kSlowNs = 0.25 * kNano;
-  // Code and heap settle.
-  const std::size_t least = call.run(timer) > kSlowNs ? 1 : limits.least;
-  double spent_ns = 0;
-  while (samples.cold_ns.size() < least ||
-         (samples.cold_ns.size() < limits.most && spent_ns < limits.seconds * kNano)) {
-    if (samples.cold_ns.size() % kCallsBetweenRestores == 0) {
-      call.restore();
-    }
+  Repetitions repetitions(call, limits, call.run(timer));  // in the first code and heap settle
+  while (repetitions.next()) {
     rinse.run();
     call.evict_inputs();
     timer.set_evicts(false);
     samples.cold_ns.push_back(call.run(timer));
     timer.set_evicts(true);
     samples.warm_ns.push_back(call.run(timer));
-    spent_ns += samples.cold_ns.back() + samples.warm_ns.back();
+    repetitions.spend(samples.cold_ns.back() + samples.warm_ns.back());
   }
   return samples;
 }

@@ -35,7 +35,6 @@ class DeviceSampler {
   /// The call on the device, nanoseconds; `host_ns`: on the host.
   double time(BoundCall& call, double& host_ns);
 
-  c10::Device device_;
   at::Tensor swept_;
   replayer::DeviceTimer timer_;
 };
