@@ -6,55 +6,36 @@
 #include <string>
 
 #include "et_schema/support/error.h"
+#include "needed_library.h"
 
 namespace understudy::backends {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
+constexpr NeededLibrary kDriver{"CUDA's driver", "libcuda.so.1",
+                                "The driver comes with the GPU's system."};
 constexpr int kSuccess = 0;
 constexpr int kNotReady = 600;
 constexpr unsigned kNonBlocking = 1;    // CU_STREAM_NON_BLOCKING
 constexpr unsigned kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 
-[[noreturn]] void refuse(std::string expected, std::string got) {
-  throw et_schema::usage_error(
-      "NCCL cannot be used",
-      {.field = "CUDA's driver",
-       .expected = std::move(expected),
-       .got = std::move(got),
-       .hint = "The driver comes with the GPU's system. --comms host sends tensors through host "
-               "memory instead."});
-}
-
 }  // namespace
 
-template <typename Function>
-void CudaDriver::find(void* library, Function& function, const char* symbol) const {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
-  if (function == nullptr) {
-    refuse(symbol, fmt::format("a {} without it", kLibrary));
-  }
-}
-
 CudaDriver::CudaDriver() {
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    refuse(kLibrary, dlerror());
-  }
-  find(library, error_text_, "cuGetErrorString");
-  find(library, get_context_, "cuCtxGetCurrent");
-  find(library, set_context_, "cuCtxSetCurrent");
-  find(library, create_stream_, "cuStreamCreate");
-  find(library, destroy_stream_, "cuStreamDestroy_v2");
-  find(library, query_stream_, "cuStreamQuery");
-  find(library, synchronize_stream_, "cuStreamSynchronize");
-  find(library, stream_waits_, "cuStreamWaitEvent");
-  find(library, create_event_, "cuEventCreate");
-  find(library, destroy_event_, "cuEventDestroy_v2");
-  find(library, record_event_, "cuEventRecord");
-  find(library, allocate_, "cuMemAlloc_v2");
-  find(library, free_, "cuMemFree_v2");
-  find(library, copy_, "cuMemcpyAsync");
+  void* const driver = kDriver.open(kDriver.name, RTLD_NOW | RTLD_LOCAL);
+  kDriver.find(driver, error_text_, "cuGetErrorString");
+  kDriver.find(driver, get_context_, "cuCtxGetCurrent");
+  kDriver.find(driver, set_context_, "cuCtxSetCurrent");
+  kDriver.find(driver, create_stream_, "cuStreamCreate");
+  kDriver.find(driver, destroy_stream_, "cuStreamDestroy_v2");
+  kDriver.find(driver, query_stream_, "cuStreamQuery");
+  kDriver.find(driver, synchronize_stream_, "cuStreamSynchronize");
+  kDriver.find(driver, stream_waits_, "cuStreamWaitEvent");
+  kDriver.find(driver, create_event_, "cuEventCreate");
+  kDriver.find(driver, destroy_event_, "cuEventDestroy_v2");
+  kDriver.find(driver, record_event_, "cuEventRecord");
+  kDriver.find(driver, allocate_, "cuMemAlloc_v2");
+  kDriver.find(driver, free_, "cuMemFree_v2");
+  kDriver.find(driver, copy_, "cuMemcpyAsync");
 }
 
 void CudaDriver::check(Status status, const char* function) const {
@@ -82,14 +63,10 @@ void CudaDriver::use(CudaContext context) const {
   }
 }
 
-CudaStream CudaDriver::make_stream() const {
+CudaDriver::Stream CudaDriver::make_stream() const {
   CudaStream stream = nullptr;
   check(create_stream_(&stream, kNonBlocking), "cuStreamCreate");
-  return stream;
-}
-
-void CudaDriver::destroy(CudaStream stream) const noexcept {
-  destroy_stream_(stream);
+  return Stream(stream, Destroy{this});
 }
 
 bool CudaDriver::is_idle(CudaStream stream) const {
@@ -105,14 +82,22 @@ void CudaDriver::synchronize(CudaStream stream) const {
   check(synchronize_stream_(stream), "cuStreamSynchronize");
 }
 
-CudaEvent CudaDriver::make_event() const {
+CudaDriver::Event CudaDriver::make_event() const {
   CudaEvent event = nullptr;
   check(create_event_(&event, kDisableTiming), "cuEventCreate");
-  return event;
+  return Event(event, Destroy{this});
 }
 
-void CudaDriver::destroy(CudaEvent event) const noexcept {
-  destroy_event_(event);
+void CudaDriver::Destroy::operator()(CudaStream stream) const noexcept {
+  cuda->destroy_stream_(stream);
+}
+
+void CudaDriver::Destroy::operator()(CudaEvent event) const noexcept {
+  cuda->destroy_event_(event);
+}
+
+void CudaDriver::Destroy::operator()(std::byte* block) const noexcept {
+  cuda->free_(reinterpret_cast<Address>(block));
 }
 
 void CudaDriver::record(CudaEvent event, CudaStream stream) const {
@@ -123,14 +108,10 @@ void CudaDriver::wait(CudaStream stream, CudaEvent event) const {
   check(stream_waits_(stream, event, 0), "cuStreamWaitEvent");
 }
 
-void* CudaDriver::allocate(std::size_t bytes) const {
+CudaDriver::Block CudaDriver::allocate(std::size_t bytes) const {
   Address block = 0;
   check(allocate_(&block, bytes), "cuMemAlloc");
-  return reinterpret_cast<void*>(block);
-}
-
-void CudaDriver::free(void* block) const noexcept {
-  free_(reinterpret_cast<Address>(block));
+  return Block(reinterpret_cast<std::byte*>(block), Destroy{this});
 }
 
 void CudaDriver::copy(void* to, const void* from, std::size_t bytes, CudaStream stream) const {

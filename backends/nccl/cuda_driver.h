@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace understudy::backends {
 
@@ -14,6 +15,17 @@ using CudaEvent = struct CUevent_st*;
 /// the runtime LibTorch brought. All throw Error (failed) with the driver's own words.
 class CudaDriver {
  public:
+  /// Of what the driver made, which must outlive it.
+  struct Destroy {
+    const CudaDriver* cuda = nullptr;
+    void operator()(CudaStream stream) const noexcept;
+    void operator()(CudaEvent event) const noexcept;
+    void operator()(std::byte* block) const noexcept;
+  };
+  using Stream = std::unique_ptr<CUstream_st, Destroy>;
+  using Event = std::unique_ptr<CUevent_st, Destroy>;
+  using Block = std::unique_ptr<std::byte, Destroy>;  ///< memory of the device
+
   /// Throws Error (usage) where there is no driver, or one without a function that is needed.
   CudaDriver();
 
@@ -23,28 +35,23 @@ class CudaDriver {
   void use(CudaContext context) const;
 
   /// A stream that does not wait for the default one.
-  [[nodiscard]] CudaStream make_stream() const;
-  void destroy(CudaStream stream) const noexcept;
+  [[nodiscard]] Stream make_stream() const;
   /// Whether all that was issued to it is done.
   [[nodiscard]] bool is_idle(CudaStream stream) const;
   void synchronize(CudaStream stream) const;
 
-  [[nodiscard]] CudaEvent make_event() const;
-  void destroy(CudaEvent event) const noexcept;
+  [[nodiscard]] Event make_event() const;
   void record(CudaEvent event, CudaStream stream) const;
   /// What is issued to the stream from here on waits for what the event has recorded.
   void wait(CudaStream stream, CudaEvent event) const;
 
-  [[nodiscard]] void* allocate(std::size_t bytes) const;
-  void free(void* block) const noexcept;
+  [[nodiscard]] Block allocate(std::size_t bytes) const;
   void copy(void* to, const void* from, std::size_t bytes, CudaStream stream) const;
 
  private:
   using Status = int;
   using Address = std::uint64_t;
 
-  template <typename Function>
-  void find(void* library, Function& function, const char* symbol) const;
   void check(Status status, const char* function) const;
 
   // By the documentation of CUDA's driver interface; the names carry its versions of functions.

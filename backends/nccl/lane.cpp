@@ -52,24 +52,19 @@ Lane::Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const NcclId& id, in
       nccl_(nccl),
       size_(size),
       rank_(rank),
-      comm_(nccl.make_comm(id, size, rank)),
+      ready_(cuda.make_event()),
       stream_(cuda.make_stream()),
-      ready_(cuda.make_event()) {}
+      comm_(nccl.make_comm(id, size, rank)) {}
 
 Lane::~Lane() {
   if (!is_aborted_) {
     nccl_.destroy(comm_);
   }
-  for (void* const block : blocks_) {
-    cuda_.free(block);
-  }
-  cuda_.destroy(ready_);
-  cuda_.destroy(stream_);
 }
 
 void Lane::follow(CudaStream stream) {
-  cuda_.record(ready_, stream);
-  cuda_.wait(stream_, ready_);
+  cuda_.record(ready_.get(), stream);
+  cuda_.wait(stream_.get(), ready_.get());
 }
 
 std::byte* Lane::scratch(std::size_t bytes) {
@@ -77,7 +72,7 @@ std::byte* Lane::scratch(std::size_t bytes) {
     block_bytes_ = std::max(bytes, 2 * block_bytes_);
     blocks_.push_back(cuda_.allocate(block_bytes_));
   }
-  return static_cast<std::byte*>(blocks_.back());
+  return blocks_.back().get();
 }
 
 void Lane::note(et_schema::CommKind kind) {

@@ -46,7 +46,7 @@ class Lane {
   ~Lane();
 
   [[nodiscard]] NcclComm comm() const { return comm_; }
-  [[nodiscard]] CudaStream stream() const { return stream_; }
+  [[nodiscard]] CudaStream stream() const { return stream_.get(); }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] int rank() const { return rank_; }
 
@@ -67,11 +67,12 @@ class Lane {
   const NcclLibrary& nccl_;
   int size_;
   int rank_;
-  NcclComm comm_;
-  CudaStream stream_;
-  CudaEvent ready_;
-  std::vector<void*> blocks_;  ///< the last one is in use; freeing one would wait for the device
+  CudaDriver::Event ready_;
+  CudaDriver::Stream stream_;
+  /// The last one is in use; freeing one would wait for the device.
+  std::vector<CudaDriver::Block> blocks_;
   std::size_t block_bytes_ = 0;
+  NcclComm comm_;  ///< made last, so that a constructor that fails leaves none
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<et_schema::CommKind> last_kind_ = et_schema::CommKind::kBarrier;
   std::atomic<bool> is_aborted_ = false;

@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "backends/device_communicator.h"
 #include "nccl_communicator.h"
 

@@ -63,7 +63,7 @@ NcclCommunicator::NcclCommunicator(Backend& host, const DeviceOptions& options)
       context_(cuda_.current_context()),
       stream_(static_cast<CudaStream>(options.stream)),
       exceptions_at_start_(std::uncaught_exceptions()),
-      watch_(std::make_unique<LaneWatch>(cuda_, nccl_, host.rank(), options.time_limit_s)) {
+      watch_(cuda_, nccl_, host.rank(), options.time_limit_s) {
   std::vector<int> world(static_cast<std::size_t>(host.world_size()));
   std::iota(world.begin(), world.end(), 0);
   places_[0] = {host.rank(), "world", host.rank(), host.world_size()};
@@ -72,14 +72,9 @@ NcclCommunicator::NcclCommunicator(Backend& host, const DeviceOptions& options)
 
 NcclCommunicator::~NcclCommunicator() {
   if (std::uncaught_exceptions() > exceptions_at_start_) {
-    watch_->interrupt();  // others may never come to the end
+    watch_.interrupt();  // others may never come to the end
   } else {
     finish();
-  }
-  watch_.reset();
-  lanes_.clear();
-  for (const CudaEvent event : events_) {
-    cuda_.destroy(event);
   }
 }
 
@@ -167,13 +162,13 @@ void NcclCommunicator::open_lane(const LaneKey& key, const NcclId& id) {
     return;
   }
   cuda_.use(context_);
-  auto lane = std::make_unique<Lane>(cuda_, nccl_, id, static_cast<int>(members.size()),
-                                     static_cast<int>(self - members.begin()));
+  auto opened = std::make_unique<Lane>(cuda_, nccl_, id, static_cast<int>(members.size()),
+                                       static_cast<int>(self - members.begin()));
+  Lane& lane = *(lanes_[key] = std::move(opened));
   const std::string& group = places_.at(key.group).group_name;
-  watch_->add(*lane, key.is_of_messages() ? fmt::format("rank {} to rank {} in group '{}'",
-                                                        members.front(), members.back(), group)
-                                          : fmt::format("group '{}'", group));
-  lanes_[key] = std::move(lane);
+  watch_.add(lane, key.is_of_messages() ? fmt::format("rank {} to rank {} in group '{}'",
+                                                      members.front(), members.back(), group)
+                                        : fmt::format("group '{}'", group));
 }
 
 const CallPlace& NcclCommunicator::place_of(const Call& call) const {
@@ -200,7 +195,7 @@ Lane& NcclCommunicator::lane_for(const Call& call) {
 CudaEvent NcclCommunicator::take_event() {
   if (free_events_.empty()) {
     events_.push_back(cuda_.make_event());
-    return events_.back();
+    return events_.back().get();
   }
   const CudaEvent event = free_events_.back();
   free_events_.pop_back();
@@ -211,7 +206,7 @@ std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
   if (call.memory != DeviceType::kCuda) {
     return host_.start(call);
   }
-  watch_->check();
+  watch_.check();
   Lane& lane = lane_for(call);
   cuda_.use(context_);
   lane.follow(stream_);
@@ -228,7 +223,7 @@ void NcclCommunicator::wait(std::unique_ptr<Work> work) {
     host_.wait(std::move(work));
     return;
   }
-  watch_->check();
+  watch_.check();
   cuda_.use(context_);
   cuda_.wait(stream_, mine->done());
   free_events_.push_back(mine->done());
@@ -242,12 +237,12 @@ void NcclCommunicator::run(const Call& call) {
   wait(start(call));
   if (call.kind == CommKind::kBarrier) {  // the one that hosts wait for, too
     cuda_.synchronize(stream_);
-    watch_->check();
+    watch_.check();
   }
 }
 
 void NcclCommunicator::interrupt() {
-  watch_->interrupt();
+  watch_.interrupt();
   host_.interrupt();
 }
 

@@ -24,7 +24,7 @@ class NcclCommunicator : public DeviceCommunicator {
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
   [[nodiscard]] std::string version() const override { return nccl_.version(); }
-  void set_time_limit(double seconds) override { watch_->set_time_limit(seconds); }
+  void set_time_limit(double seconds) override { watch_.set_time_limit(seconds); }
 
   /// In the device's memory: messages to others without a tag, which NCCL does not know, and all
   /// but the reductions that it lacks.
@@ -54,10 +54,10 @@ class NcclCommunicator : public DeviceCommunicator {
   std::map<GroupId, CallPlace> places_;
   std::map<GroupId, std::vector<int>> ranks_;  ///< world ranks in group order
   std::set<LaneKey> known_;                    ///< of all ranks
-  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
-  std::vector<CudaEvent> events_;
+  std::vector<CudaDriver::Event> events_;
   std::vector<CudaEvent> free_events_;
-  std::unique_ptr<LaneWatch> watch_;  // behind the lanes: it ends first
+  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;  // behind the events that their streams record
+  LaneWatch watch_;                                 // behind the lanes: it ends first
 };
 
 }  // namespace understudy::backends

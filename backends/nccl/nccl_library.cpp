@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 
 #include "et_schema/support/error.h"
+#include "needed_library.h"
 
 namespace understudy::backends {
 namespace {
@@ -18,26 +18,16 @@ constexpr const char* kNcclLibrary = "libnccl.so.2";
 constexpr int kNcclSuccess = 0;
 constexpr int kInProgress = 7;
 
-[[noreturn]] void refuse_nccl(std::string expected, std::string got) {
-  throw et_schema::usage_error(
-      "NCCL cannot be used",
-      {.field = "NCCL",
-       .expected = std::move(expected),
-       .got = std::move(got),
-       .hint = "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL names another "
-               "libnccl.so. --comms host sends tensors through host memory instead."});
-}
+constexpr NeededLibrary kNccl{"NCCL", "library",
+                              "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL "
+                              "names another libnccl.so."};
 
 /// LibTorch may bring NCCL as a library beside its own, or within.
 void* open_library() {
   const char* const named = std::getenv("UNDERSTUDY_NCCL");
   if (named != nullptr && *named != '\0') {
     // Its own functions come first for it: LibTorch's are known to the whole process.
-    void* const library = dlopen(named, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-    if (library == nullptr) {
-      refuse_nccl(named, dlerror());
-    }
-    return library;
+    return kNccl.open(named, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   }
   if (void* const loaded = dlopen(kNcclLibrary, RTLD_NOW | RTLD_NOLOAD)) {
     return loaded;
@@ -45,11 +35,7 @@ void* open_library() {
   if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr) {
     return RTLD_DEFAULT;
   }
-  void* const library = dlopen(kNcclLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    refuse_nccl(kNcclLibrary, dlerror());
-  }
-  return library;
+  return kNccl.open(kNcclLibrary, RTLD_NOW | RTLD_LOCAL);
 }
 
 /// The dtype that elements are reduced as.
@@ -135,33 +121,25 @@ std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op) {
   return NcclReduction{*as, *how, complex ? std::size_t{2} : std::size_t{1}};
 }
 
-template <typename Function>
-void NcclLibrary::find(void* library, Function& function, const char* symbol) const {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
-  if (function == nullptr) {
-    refuse_nccl(symbol, "a library without it");
-  }
-}
-
 NcclLibrary::NcclLibrary() {
   void* const library = open_library();
-  find(library, get_version_, "ncclGetVersion");
-  find(library, error_text_, "ncclGetErrorString");
-  find(library, last_error_, "ncclGetLastError");
-  find(library, get_id_, "ncclGetUniqueId");
-  find(library, init_rank_, "ncclCommInitRank");
-  find(library, destroy_, "ncclCommDestroy");
-  find(library, abort_, "ncclCommAbort");
-  find(library, async_error_, "ncclCommGetAsyncError");
-  find(library, group_start_, "ncclGroupStart");
-  find(library, group_end_, "ncclGroupEnd");
-  find(library, all_reduce_, "ncclAllReduce");
-  find(library, reduce_, "ncclReduce");
-  find(library, reduce_scatter_, "ncclReduceScatter");
-  find(library, broadcast_, "ncclBroadcast");
-  find(library, all_gather_, "ncclAllGather");
-  find(library, send_, "ncclSend");
-  find(library, receive_, "ncclRecv");
+  kNccl.find(library, get_version_, "ncclGetVersion");
+  kNccl.find(library, error_text_, "ncclGetErrorString");
+  kNccl.find(library, last_error_, "ncclGetLastError");
+  kNccl.find(library, get_id_, "ncclGetUniqueId");
+  kNccl.find(library, init_rank_, "ncclCommInitRank");
+  kNccl.find(library, destroy_, "ncclCommDestroy");
+  kNccl.find(library, abort_, "ncclCommAbort");
+  kNccl.find(library, async_error_, "ncclCommGetAsyncError");
+  kNccl.find(library, group_start_, "ncclGroupStart");
+  kNccl.find(library, group_end_, "ncclGroupEnd");
+  kNccl.find(library, all_reduce_, "ncclAllReduce");
+  kNccl.find(library, reduce_, "ncclReduce");
+  kNccl.find(library, reduce_scatter_, "ncclReduceScatter");
+  kNccl.find(library, broadcast_, "ncclBroadcast");
+  kNccl.find(library, all_gather_, "ncclAllGather");
+  kNccl.find(library, send_, "ncclSend");
+  kNccl.find(library, receive_, "ncclRecv");
 }
 
 void NcclLibrary::check(Status status, const char* function) const {

@@ -86,8 +86,6 @@ class NcclLibrary {
     char bytes[kNcclIdBytes];  // NOLINT(modernize-avoid-c-arrays)
   };
 
-  template <typename Function>
-  void find(void* library, Function& function, const char* symbol) const;
   void check(Status status, const char* function) const;
 
   Status (*get_version_)(int*) = nullptr;

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <map>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -7,6 +7,7 @@
 #include "et_schema/support/error.h"
 #include "lane.h"
 #include "nccl_library.h"
+#include "needed_library.h"
 
 namespace understudy::backends {
 namespace {
@@ -98,6 +99,22 @@ TEST(Lanes, TextThatIsNoneIsRefused) {
                      .got = line,
                      .hint = "Start the same version of replay on all ranks."})));
     }
+  }
+}
+
+TEST(NeededLibrary, NamesTheFunctionThatALibraryLacks) {
+  constexpr NeededLibrary library{"NCCL", "library", "Install it."};
+  int (*function)() = nullptr;
+  try {
+    library.find(RTLD_DEFAULT, function, "no_such_function");
+    ADD_FAILURE() << "it was found";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "NCCL cannot be used\n"
+              "  field:    NCCL\n"
+              "  expected: no_such_function\n"
+              "  got:      a library without it\n"
+              "  hint:     Install it. --comms host sends tensors through host memory instead.");
   }
 }
 
