@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "et_schema/support/error.h"
@@ -62,29 +63,31 @@ void load_cuda(const std::string& text) {
   }
 }
 
-/// CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
+/// A function of CUDA's runtime or of LibTorch's half for it: they are in the process once a device
+/// is open, and nowhere to link against. Null where it is not known by this name.
 template <typename Function>
-Function runtime_function(const char* name) {
-  const auto found = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  TORCH_CHECK(found != nullptr, "CUDA's runtime has no ", name);
-  return found;
+Function* loaded_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-void check_runtime(int status, const char* name) {
+/// Calls one of the runtime, with these parameters, that has to be there and to succeed.
+template <typename... Parameters>
+void call_runtime(const char* name, std::type_identity_t<Parameters>... arguments) {
+  auto* const function = loaded_function<int(Parameters...)>(name);
+  TORCH_CHECK(function != nullptr, "CUDA's runtime has no ", name);
+  const int status = function(arguments...);
   TORCH_CHECK(status == 0, name, " failed with status ", status, " of CUDA's runtime");
 }
 
 /// Memory that CUDA's runtime gave, apart from the allocator's.
 void free_block(void* block) {
-  using Free = int (*)(void*);
-  reinterpret_cast<Free>(dlsym(RTLD_DEFAULT, "cudaFree"))(block);
+  loaded_function<int(void*)>("cudaFree")(block);
 }
 
 /// The runtime keeps the error of a call that failed, and LibTorch would find it after its next
 /// kernel and take it for that kernel's.
 void forget_error() {
-  using GetLastError = int (*)();
-  if (const auto get = reinterpret_cast<GetLastError>(dlsym(RTLD_DEFAULT, "cudaGetLastError"))) {
+  if (auto* const get = loaded_function<int()>("cudaGetLastError")) {
     static_cast<void>(get());
   }
 }
@@ -208,22 +211,21 @@ void empty_device_cache(c10::Device device) {
 }
 
 bool hold_stream(c10::Device device, double ms) {
-  // LibTorch's kernel that spins for so many clocks of a multiprocessor (ATen/cuda/Sleep.h), in the
-  // library that is loaded with the device.
-  using Sleep = void (*)(std::int64_t);
-  constexpr double kFastestClocksPerMs = 2e6;
-  static const auto sleep = reinterpret_cast<Sleep>(dlsym(RTLD_DEFAULT, "_ZN2at4cuda5sleepEl"));
-  if (!device.is_cuda() || sleep == nullptr) {
+  if (!device.is_cuda()) {
     return false;
   }
+  // LibTorch's kernel that spins for so many clocks of a multiprocessor (ATen/cuda/Sleep.h).
+  static auto* const sleep = loaded_function<void(std::int64_t)>("_ZN2at4cuda5sleepEl");
+  if (sleep == nullptr) {
+    return false;
+  }
+  constexpr double kFastestClocksPerMs = 2e6;
   sleep(static_cast<std::int64_t>(ms * kFastestClocksPerMs));
   return true;
 }
 
 std::string device_pci_bus_id(c10::Device device) {
-  // CUDA's runtime is in the process, loaded with LibTorch, and nowhere to link against.
-  using GetBusId = int (*)(char*, int, int);
-  const auto get = reinterpret_cast<GetBusId>(dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  auto* const get = loaded_function<int(char*, int, int)>("cudaDeviceGetPCIBusId");
   constexpr int kTextBytes = 32;
   std::array<char, kTextBytes> text{};
   if (!device.is_cuda() || get == nullptr || get(text.data(), kTextBytes, device.index()) != 0) {
@@ -233,12 +235,11 @@ std::string device_pci_bus_id(c10::Device device) {
 }
 
 c10::Storage device_block(c10::Device device, std::size_t bytes) {
-  using Allocate = int (*)(void**, std::size_t);
-  const auto allocate = reinterpret_cast<Allocate>(dlsym(RTLD_DEFAULT, "cudaMalloc"));
-  void* block = nullptr;
+  auto* const allocate = loaded_function<int(void**, std::size_t)>("cudaMalloc");
   if (!device.is_cuda() || allocate == nullptr) {
     return {};
   }
+  void* block = nullptr;
   if (allocate(&block, bytes) != 0) {
     forget_error();
     return {};
@@ -249,16 +250,13 @@ c10::Storage device_block(c10::Device device, std::size_t bytes) {
 
 void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes) {
   constexpr int kDeviceToDevice = 3;
-  using Copy = int (*)(void*, const void*, std::size_t, int, void*);
-  check_runtime(runtime_function<Copy>("cudaMemcpyAsync")(to, from, bytes, kDeviceToDevice,
-                                                          native_stream(device)),
-                "cudaMemcpyAsync");
+  call_runtime<void*, const void*, std::size_t, int, void*>("cudaMemcpyAsync", to, from, bytes,
+                                                            kDeviceToDevice, native_stream(device));
 }
 
 void fill_zeros_on_device(c10::Device device, void* to, std::size_t bytes) {
-  using Fill = int (*)(void*, int, std::size_t, void*);
-  check_runtime(runtime_function<Fill>("cudaMemsetAsync")(to, 0, bytes, native_stream(device)),
-                "cudaMemsetAsync");
+  call_runtime<void*, int, std::size_t, void*>("cudaMemsetAsync", to, 0, bytes,
+                                               native_stream(device));
 }
 
 void seed_generators(c10::Device device, std::uint64_t seed) {
