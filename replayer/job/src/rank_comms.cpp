@@ -60,21 +60,29 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
   if (device.is_cuda() && !is_apart) {
     const bool is_shared = do_ranks_share_gpus(backend, device);
     if (wants_nccl(bench, backend, options, is_shared)) {
-      nccl_ = backends::load_device_communicator(
-          "nccl", backends::module_directory(), backend,
-          {.stream = native_stream(device),
-           .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
-      used_ = nccl_.get();
-      path_ = nccl_->name();
+      use_nccl(backend, options, device);
       return;
     }
     path_ = is_shared && !options.comms ? "host (ranks share a GPU)" : "host";
   }
-  // Without communication, what would have been received is moved within this rank.
   const bool is_alone_on_device = device.is_cuda() && backend.world_size() == 1 && !options.comms;
-  if (!is_apart && !is_alone_on_device) {
-    return;
+  if (is_apart || is_alone_on_device) {
+    use_local(bench, rank, options, device);
   }
+}
+
+void RankComms::use_nccl(backends::Backend& backend, const ReplayOptions& options,
+                         c10::Device device) {
+  nccl_ = backends::load_device_communicator(
+      "nccl", backends::module_directory(), backend,
+      {.stream = native_stream(device),
+       .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
+  used_ = nccl_.get();
+  path_ = nccl_->name();
+}
+
+void RankComms::use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
+                          c10::Device device) {
   backends::BackendOptions own;
   own.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   own.world_size = bench.recorded_world_size();

@@ -29,11 +29,17 @@ class RankComms {
   [[nodiscard]] std::string nccl_version() const;
 
  private:
+  /// From GPU to GPU.
+  void use_nccl(backends::Backend& backend, const ReplayOptions& options, c10::Device device);
+  /// What would have been received is moved within this rank.
+  void use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
+                 c10::Device device);
+
+  c10::Storage staging_;  ///< of local_, so before it
   std::unique_ptr<backends::Backend> local_;
   std::unique_ptr<backends::DeviceCommunicator> nccl_;
   backends::Communicator* used_ = nullptr;
   std::string path_;
-  c10::Storage staging_;
 };
 
 }  // namespace understudy::replayer

@@ -477,10 +477,15 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
 
 std::vector<std::vector<double>> Measurement::time_on_device(RankReport& report) {
   DeviceTimeHook on_device(bound_, options_.device);
-  for (int pass = -1; pass < kDevicePasses; ++pass) {
+  const auto run = [&] {
     advance();
     guarded([&] { machine_.run(bound_, on_device); });
-    pass < 0 ? on_device.end_rehearsal() : on_device.end_pass();
+  };
+  run();
+  on_device.end_rehearsal();
+  for (int pass = 0; pass < kDevicePasses; ++pass) {
+    run();
+    on_device.end_pass();
   }
   on_device.report(report.operators);
   return on_device.passes_ms();
