@@ -80,15 +80,63 @@ class CheckGpuTest(unittest.TestCase):
                                                 "moved mlp": "replay: out of memory"})
         self.assertEqual(len(document["trained"]), 1)
 
+    def report(self):
+        return {"ranks": [{}], "memory": {"peak_bytes": 1}, "iteration_ms": {"median": 1},
+                "operators": [{"class": "matmul", "ms": 1}, {"class": "communication", "ms": 2},
+                              {"class": "communication", "ms": 3}],
+                "coverage": {"count": 1}, "output_mismatches": 0,
+                "values": {"nan": 0, "inf": 0, "subnormal": 0},
+                "environment": {"settings": {"comms": "nccl"}}}
+
+    def test_ranks_are_launched_for_the_capture_and_for_the_replays(self):
+        captured, replayed = [], []
+
+        def run(*words, environment=None):
+            captured.append([str(word) for word in words])
+
+        def replay(bench, target, *more, launcher=()):
+            replayed.append((list(launcher), list(more)))
+            return self.report()
+
+        def check(ranks, device):
+            captured.clear()
+            replayed.clear()
+            machine = types.SimpleNamespace(python="python3", bin=Path("bin"), device=device,
+                                            run=run, replay=replay, ranks=lambda: ranks)
+            (self.out / "gpt_ddp").mkdir(exist_ok=True)
+            (self.out / "gpt_ddp" / "capture.json").write_text(json.dumps(
+                {"ranks": [{"step_ns": [1e6, 2e6, 9e6], "peak_device_bytes": 7}]}))
+            with mock.patch.object(self.check_gpu.shutil, "rmtree"):
+                return self.check_gpu.check_ranks(machine, "gpt_ddp", self.out)
+
+        row = check(4, "cuda")
+        self.assertEqual(captured[0][:7], ["python3", "-m", "torch.distributed.run", "--standalone",
+                                           "--nproc-per-node", "4", "scripts/capture"])
+        launcher = ["scripts/mpirun", "-np", 4]
+        self.assertEqual(replayed, [(launcher, ["--pace", "asap", "--comms", "nccl"]),
+                                    (launcher, ["--pace", "recorded", "--comms", "nccl"])])
+        self.assertEqual((row["name"], row["original_ms"], row["communication_ms"], row["comms"]),
+                         ("gpt_ddp, 4 ranks", 2, 5, "nccl"))
+        self.assertEqual(check(1, "cuda")["name"], "gpt_ddp, 1 rank")
+        self.assertEqual(replayed[0], ([], ["--pace", "asap", "--comms", "nccl"]))
+        check(2, "cpu")
+        self.assertEqual(replayed[0], (["scripts/mpirun", "-np", 2], ["--pace", "asap"]))
+
+    def test_what_it_builds_has_the_modules_that_its_programs_load(self):
+        build = ROOT / "build" / "release"
+        if not (build / "build.ninja").exists():
+            self.skipTest("build/release is not configured")
+        modules = {path.name for path in (build / "lib/understudy").glob("understudy_backend_*.so")}
+        listed = subprocess.run(["ninja", "-C", build, "-t", "query", "programs"],
+                                capture_output=True, text=True, check=True)
+        built = {Path(line.strip()).name for line in listed.stdout.splitlines()}
+        self.assertEqual(modules - built, set())
+
     def test_each_stored_sample_is_a_job_that_generate_takes(self):
         started = []
         self.machine.bin = Path("bin")
         self.machine.run = lambda *words: started.append(words)
-        self.machine.replay = lambda *_: {"ranks": [{}], "memory": {"peak_bytes": 1},
-                                          "iteration_ms": {"median": 1}, "operators": [],
-                                          "coverage": {"count": 1}, "output_mismatches": 0,
-                                          "values": {"nan": 0, "inf": 0, "subnormal": 0},
-                                          "environment": {}}
+        self.machine.replay = lambda *_: self.report()
         for name in [*self.check_gpu.MOVED, *self.check_gpu.RECORDED]:
             self.check_gpu.check_stored(self.machine, name, self.out)
         generate = os.environ.get("UNDERSTUDY_GENERATE",
