@@ -2,10 +2,14 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/device_communicator.h"
 #include "backends/launcher.h"
@@ -39,13 +43,8 @@ class DeviceBackend : public Backend {
         device_(
             backends::load_device_communicator("nccl", backends::module_directory(), *host_,
                                                {.stream = nullptr, .time_limit_s = time_limit_s})) {
-    std::vector<int> world(static_cast<std::size_t>(host_->world_size()));
-    std::iota(world.begin(), world.end(), 0);
-    connect(0, world);
+    connect(0, {});
   }
-  ~DeviceBackend() override { device_.reset(); }
-  DeviceBackend(const DeviceBackend&) = delete;
-  DeviceBackend& operator=(const DeviceBackend&) = delete;
 
   [[nodiscard]] std::string name() const override { return device_->name(); }
   [[nodiscard]] std::string version() const override { return device_->version(); }
@@ -64,17 +63,12 @@ class DeviceBackend : public Backend {
   void interrupt() override { device_->interrupt(); }
   [[noreturn]] void abort(int status) override {
     host_->abort(status);
-    std::_Exit(status);
+    std::_Exit(status);  // g++ does not take a virtual function's word for it
   }
 
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
     const GroupId id = device_->make_group(name, ranks);
-    std::vector<int> members(ranks.begin(), ranks.end());
-    if (members.empty()) {
-      members.resize(static_cast<std::size_t>(world_size()));
-      std::iota(members.begin(), members.end(), 0);
-    }
-    connect(id, members);
+    connect(id, ranks);
     return id;
   }
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
@@ -90,22 +84,24 @@ class DeviceBackend : public Backend {
   }
 
  private:
-  /// All that this rank may call in the group.
-  void connect(GroupId group, const std::vector<int>& members) {
+  /// All that this rank may call in the group, `ranks` as of make_group().
+  void connect(GroupId group, std::span<const int> ranks) {
+    std::vector<int> members(ranks.begin(), ranks.end());
+    if (members.empty()) {
+      members.resize(static_cast<std::size_t>(world_size()));
+      std::iota(members.begin(), members.end(), 0);
+    }
     std::vector<Call> calls;
-    for (std::size_t peer = 0; peer < members.size(); ++peer) {
-      const bool is_member = members[peer] == rank();
-      for (std::size_t self = 0; self < members.size(); ++self) {
-        if (members[self] != rank() || is_member) {
+    if (std::ranges::find(members, rank()) != members.end()) {
+      calls.push_back(call_of(CommKind::kBarrier, group));
+      for (std::size_t peer = 0; peer < members.size(); ++peer) {
+        if (members[peer] == rank()) {
           continue;
         }
         for (const CommKind kind : {CommKind::kSend, CommKind::kRecv}) {
           calls.push_back(call_of(kind, group));
           calls.back().root_or_peer = static_cast<int>(peer);
         }
-      }
-      if (is_member) {
-        calls.push_back(call_of(CommKind::kBarrier, group));
       }
     }
     device_->prepare(calls);
@@ -124,7 +120,7 @@ class DeviceBackend : public Backend {
   }
 
   std::unique_ptr<Backend> host_;
-  std::unique_ptr<backends::DeviceCommunicator> device_;
+  std::unique_ptr<backends::DeviceCommunicator> device_;  // behind its host: it ends first
 };
 
 }  // namespace
