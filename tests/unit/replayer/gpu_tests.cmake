@@ -26,7 +26,8 @@ list(FILTER _torch_libraries INCLUDE REGEX "libtorch_cpu.so$")
 get_filename_component(_torch_lib "${_torch_libraries}" DIRECTORY)
 if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
    AND EXISTS "${_torch_lib}/../../nvidia/cu13/lib/libcudart.so.13")
-  add_library(understudy_played_runtime SHARED played_cuda/runtime.cpp played_cuda/unplayed.cpp)
+  add_library(understudy_played_runtime SHARED
+    played_cuda/properties.cpp played_cuda/runtime.cpp played_cuda/unplayed.cpp)
   add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
   add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
   foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)

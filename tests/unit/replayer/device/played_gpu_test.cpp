@@ -42,7 +42,7 @@ class LessMemory {
   explicit LessMemory(std::size_t bytes) { played_cuda::set_memory(bytes); }
   LessMemory(const LessMemory&) = delete;
   LessMemory& operator=(const LessMemory&) = delete;
-  ~LessMemory() { played_cuda::set_memory(std::size_t{80} << 30U); }
+  ~LessMemory() { played_cuda::set_memory(); }
 };
 
 TEST(PlayedGpu, IsOpenedAsAnyOther) {

@@ -1,31 +1,33 @@
 // The driver's library as LibTorch's CUDA half links it for kernels that it compiles at run time:
-// none of it is asked for here but which context is current. Their arguments are of no interest.
+// none of it is asked for here but which context is current.
+#include "answers.h"
 
-#define SUCCESS(name)     \
-  extern "C" int name() { \
-    return 0;             \
-  }
+namespace {
 
-SUCCESS(cuCtxGetCurrent)
-SUCCESS(cuCtxSetCurrent)
-SUCCESS(cuDeviceGet)
-SUCCESS(cuDeviceGetAttribute)
-SUCCESS(cuDevicePrimaryCtxGetState)
-SUCCESS(cuDevicePrimaryCtxRetain)
-SUCCESS(cuFuncGetAttribute)
-SUCCESS(cuFuncSetAttribute)
-SUCCESS(cuFuncSetCacheConfig)
-SUCCESS(cuGetErrorString)
-SUCCESS(cuLaunchCooperativeKernel)
-SUCCESS(cuLaunchKernel)
-SUCCESS(cuLinkAddData_v2)
-SUCCESS(cuLinkComplete)
-SUCCESS(cuLinkCreate_v2)
-SUCCESS(cuModuleGetFunction)
-SUCCESS(cuModuleLoad)
-SUCCESS(cuModuleLoadData)
-SUCCESS(cuModuleLoadDataEx)
-SUCCESS(cuModuleUnload)
-SUCCESS(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-SUCCESS(cuPointerGetAttribute)
-SUCCESS(cuTensorMapEncodeTiled)
+constexpr int kSuccess = 0;
+
+}  // namespace
+
+ANSWERS(cuCtxGetCurrent, kSuccess)
+ANSWERS(cuCtxSetCurrent, kSuccess)
+ANSWERS(cuDeviceGet, kSuccess)
+ANSWERS(cuDeviceGetAttribute, kSuccess)
+ANSWERS(cuDevicePrimaryCtxGetState, kSuccess)
+ANSWERS(cuDevicePrimaryCtxRetain, kSuccess)
+ANSWERS(cuFuncGetAttribute, kSuccess)
+ANSWERS(cuFuncSetAttribute, kSuccess)
+ANSWERS(cuFuncSetCacheConfig, kSuccess)
+ANSWERS(cuGetErrorString, kSuccess)
+ANSWERS(cuLaunchCooperativeKernel, kSuccess)
+ANSWERS(cuLaunchKernel, kSuccess)
+ANSWERS(cuLinkAddData_v2, kSuccess)
+ANSWERS(cuLinkComplete, kSuccess)
+ANSWERS(cuLinkCreate_v2, kSuccess)
+ANSWERS(cuModuleGetFunction, kSuccess)
+ANSWERS(cuModuleLoad, kSuccess)
+ANSWERS(cuModuleLoadData, kSuccess)
+ANSWERS(cuModuleLoadDataEx, kSuccess)
+ANSWERS(cuModuleUnload, kSuccess)
+ANSWERS(cuOccupancyMaxActiveBlocksPerMultiprocessor, kSuccess)
+ANSWERS(cuPointerGetAttribute, kSuccess)
+ANSWERS(cuTensorMapEncodeTiled, kSuccess)

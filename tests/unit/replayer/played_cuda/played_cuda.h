@@ -12,8 +12,10 @@ namespace played_cuda {
 
 inline constexpr double kKernelMs = 0.003;
 
-/// What cudaMalloc can give in all (80 GiB at first).
-void set_memory(std::size_t bytes);
+inline constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
+
+/// What cudaMalloc can give in all.
+void set_memory(std::size_t bytes = kUsualMemory);
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
 /// What the GPU still has to do now, the longest of its streams.

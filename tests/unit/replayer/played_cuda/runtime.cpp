@@ -5,9 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -27,8 +25,6 @@ constexpr double kDeviceBytesPerNs = 2000;
 constexpr double kBusBytesPerNs = 25;
 constexpr double kSpinClocksPerNs = 2;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
-constexpr int kVersion = 13000;
 
 struct Block {
   std::size_t bytes = 0;
@@ -46,7 +42,7 @@ struct Gpu {
   std::map<std::uintptr_t, Block> blocks;
   std::map<cudaStream_t, Clock::time_point> streams;  ///< when each will have done all it was given
   std::map<const void*, std::string> kernels;         ///< by the host's function: their names
-  std::size_t memory = kUsualMemory;
+  std::size_t memory = played_cuda::kUsualMemory;
   std::size_t taken = 0;
   std::uint64_t launches = 0;
   std::uintptr_t handles = 0x1000;
@@ -160,9 +156,10 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
 }
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  const bool within = type_of(to) == cudaMemoryTypeDevice && type_of(from) == cudaMemoryTypeDevice;
-  const bool waits =
-      type_of(to) == cudaMemoryTypeUnregistered || type_of(from) == cudaMemoryTypeUnregistered;
+  const cudaMemoryType target = type_of(to);
+  const cudaMemoryType source = type_of(from);
+  const bool within = target == cudaMemoryTypeDevice && source == cudaMemoryTypeDevice;
+  const bool waits = target == cudaMemoryTypeUnregistered || source == cudaMemoryTypeUnregistered;
   issue(stream, static_cast<double>(bytes) / (within ? kDeviceBytesPerNs : kBusBytesPerNs));
   std::memmove(to, from, bytes);
   return waits ? wait_until(end_of(stream)) : cudaSuccess;
@@ -172,7 +169,8 @@ Event* event_of(cudaEvent_t event) {
   return reinterpret_cast<Event*>(event);
 }
 
-int one() {
+/// In the place of each of the driver's that the runtime is asked for.
+int succeed() {
   return 0;
 }
 
@@ -225,74 +223,13 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetDevice(int device) {
   return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
 }
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = kVersion;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = kVersion;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = {};
-  std::snprintf(properties->name, sizeof properties->name, "A played H100");
-  properties->totalGlobalMem = gpu().memory;
-  properties->sharedMemPerBlock = 49152;
-  properties->sharedMemPerBlockOptin = 232448;
-  properties->sharedMemPerMultiprocessor = 233472;
-  properties->regsPerBlock = 65536;
-  properties->regsPerMultiprocessor = 65536;
-  properties->warpSize = 32;
-  properties->maxThreadsPerBlock = 1024;
-  properties->maxThreadsPerMultiProcessor = 2048;
-  properties->maxBlocksPerMultiProcessor = 32;
-  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
-  properties->maxThreadsDim[2] = 64;
-  properties->maxGridSize[0] = 2147483647;
-  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-  properties->major = 9;
-  properties->multiProcessorCount = 132;
-  properties->l2CacheSize = 50 << 20;
-  properties->textureAlignment = 512;
-  properties->unifiedAddressing = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  static const std::map<cudaDeviceAttr, int> values = {
-      {cudaDevAttrMultiProcessorCount, 132},
-      {cudaDevAttrMaxThreadsPerBlock, 1024},
-      {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
-      {cudaDevAttrMaxGridDimX, 2147483647},
-      {cudaDevAttrMaxGridDimY, 65535},
-      {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
-      {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
-      {cudaDevAttrWarpSize, 32},
-      {cudaDevAttrComputeCapabilityMajor, 9},
-      {cudaDevAttrComputeCapabilityMinor, 0}};
-  const auto found = values.find(attribute);
-  *value = found == values.end() ? 1 : found->second;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int) {
-  std::snprintf(text, static_cast<std::size_t>(bytes), "0000:3b:00.0");
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = 0;
-  *greatest = -5;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-  *can = 0;
-  return cudaSuccess;
-}
 cudaError_t cudaDeviceSynchronize() {
   return wait_until(end_of_all());
 }
 cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
-  *function = reinterpret_cast<void*>(&one);
+  *function = reinterpret_cast<void*>(&succeed);
   if (result != nullptr) {
     *result = cudaDriverEntryPointSuccess;
   }
