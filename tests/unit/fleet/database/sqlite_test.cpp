@@ -51,11 +51,11 @@ TEST_F(NewFileOfAnother, IsNamedWhenPatienceEnds) {
     const auto connection = connect(path(), Opening::kCreate, 0);
     FAIL() << "it was opened";
   } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error), "the fleet's database does not answer\n  file:     " +
-                                             path() +
-                                             "\n"
-                                             "  got:      database is locked\n"
-                                             "  hint:     see what holds it, then try again");
+    EXPECT_EQ(et_schema::to_text(error),
+              "the fleet's database does not answer\n  file:     " + path() +
+                  "\n"
+                  "  got:      database is locked\n"
+                  "  hint:     see what holds it, then try again");
   }
 }
 
