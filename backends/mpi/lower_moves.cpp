@@ -14,12 +14,6 @@ namespace understudy::backends {
 
 using et_schema::CommKind;
 
-namespace {
-
-constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
-
-}  // namespace
-
 void Lowering::lower(Schedule& schedule) const {
   switch (call_.kind) {
     case CommKind::kAllReduce:

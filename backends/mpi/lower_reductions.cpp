@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::int64_t kDirectBytes = std::int64_t{1} << 15U;
 constexpr int kDirectRanks = 16;
-// An int counts MPI's elements; larger calls are cut.
-constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
 
 }  // namespace
 

@@ -12,8 +12,6 @@ using et_schema::DType;
 
 namespace {
 
-// An int counts MPI's elements.
-constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
 constexpr std::int64_t kPartsOfComplex = 2;
 
 struct Sum {

@@ -10,6 +10,9 @@
 
 namespace understudy::backends {
 
+/// An int counts MPI's elements: of what has more, this many at a time.
+inline constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
+
 /// How MPI sees the elements of a reduction.
 struct ReductionType {
   MPI_Datatype type = MPI_DATATYPE_NULL;

@@ -7,6 +7,10 @@
 
 namespace understudy::cli {
 
+/// What the first interrupt is answered.
+inline constexpr const char* kEndingWords =
+    "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
+
 /// What `calibrate` was asked to do. Without inputs it measures.
 struct CalibrateArguments {
   FitArguments fit;

@@ -31,9 +31,6 @@ namespace {
 using calibrator::CollectiveTime;
 using predictor::CollectiveRow;
 
-constexpr const char* kEndingWords =
-    "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
-
 calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
                                        backends::Backend& backend, c10::Device device) {
   calibrator::CollectiveLimits limits;

@@ -31,9 +31,6 @@ using calibrator::Call;
 using calibrator::DesignPoint;
 using et_schema::InstructionTime;
 
-constexpr const char* kEndingWords =
-    "\ncalibrate: ending the measurement, what there is is kept; once more ends it at once\n";
-
 /// ", NVIDIA H100"; empty of a CPU, and where the driver does not tell.
 std::string gpu_name(c10::Device device) {
   if (device.is_cpu()) {

@@ -21,7 +21,6 @@ namespace understudy::calibrator {
 namespace {
 
 using backends::Buffer;
-using backends::Call;
 using et_schema::CommKind;
 using et_schema::CommSizes;
 using et_schema::DType;
@@ -55,11 +54,12 @@ class CallMaker {
   explicit CallMaker(c10::Device device) : device_(device), inputs_(device), outputs_(device) {}
 
   /// The call of a group's rank: `whole` elements, a multiple of the ranks.
-  Call make(const CollectiveArea& area, backends::GroupId group, int rank, std::int64_t whole) {
+  backends::Call make(const CollectiveArea& area, backends::GroupId group, int rank,
+                      std::int64_t whole) {
     const std::int64_t bytes = whole * item_size(area.dtype);
     inputs_.grow(bytes);
     outputs_.grow(bytes);
-    Call call;
+    backends::Call call;
     call.kind = area.kind;
     call.group = group;
     call.memory = device_.is_cpu() ? et_schema::DeviceType::kCpu : et_schema::DeviceType::kCuda;
@@ -124,7 +124,7 @@ class CallMaker {
   }
 
   /// From the group's first rank to its second.
-  void make_message(int rank, std::int64_t whole, DType dtype, Call& call) {
+  void make_message(int rank, std::int64_t whole, DType dtype, backends::Call& call) {
     call.kind = rank == 0 ? CommKind::kSend : CommKind::kRecv;
     call.root_or_peer = rank == 0 ? 1 : 0;
     if (rank == 0) {
@@ -192,11 +192,12 @@ class CollectiveTimer {
   /// The areas whose calls the communicator takes where the memory is; connected.
   std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
     std::vector<CollectiveArea> taken;
-    std::vector<Call> calls;
+    std::vector<backends::Call> calls;
     for (const CollectiveArea& area : areas) {
       std::string refused;
       if (takes_part(area)) {
-        const Call call = maker_.make(area, groups_.at(area.ranks), job_.rank(), area.ranks);
+        const backends::Call call =
+            maker_.make(area, groups_.at(area.ranks), job_.rank(), area.ranks);
         refused = route_.communicator.takes(call) ? "" : "refused";
         calls.push_back(call);
       }
@@ -242,8 +243,9 @@ class CollectiveTimer {
   /// This rank's times; none where it is not in the group.
   std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
     const bool takes_part = this->takes_part(area);
-    const Call call =
-        takes_part ? maker_.make(area, groups_.at(area.ranks), job_.rank(), whole) : Call();
+    const backends::Call call = takes_part
+                                    ? maker_.make(area, groups_.at(area.ranks), job_.rank(), whole)
+                                    : backends::Call();
     replayer::synchronize(route_.device);
     std::vector<double> times_ns;
     for (std::size_t i = 0; i < times; ++i) {

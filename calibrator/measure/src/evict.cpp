@@ -10,8 +10,6 @@
 namespace understudy::calibrator {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
-
 #if defined(__x86_64__)
 void evict_line(const char* line) {
   _mm_clflush(line);

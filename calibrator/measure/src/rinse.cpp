@@ -9,6 +9,7 @@
 #include "calibrator/design/recipe.h"
 #include "complete.h"
 #include "et_schema/support/assert.h"
+#include "evict.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -30,7 +31,6 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 });
 
 constexpr double kTransposed = 0.75;
-constexpr std::size_t kLineBytes = 64;
 
 /// Of a core's own cache, the second level; a usual one where the system does not tell.
 std::size_t own_cache_bytes() {

@@ -10,12 +10,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "milliseconds.h"
+
 namespace understudy::replayer {
 namespace {
 
 constexpr std::array<std::uint64_t, 3> kHardwareEvents = {
     PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_CACHE_MISSES};
-constexpr double kMilli = 1000;
 
 int open_counter(std::uint64_t event) {
   perf_event_attr attributes{};
@@ -36,10 +37,6 @@ std::string why_not(int error) {
     return "not permitted: lower kernel.perf_event_paranoid to 2, or grant CAP_PERFMON";
   }
   return fmt::format("perf_event_open: {}", std::strerror(error));
-}
-
-double milliseconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) * kMilli + static_cast<double>(time.tv_usec) / kMilli;
 }
 
 }  // namespace

@@ -12,10 +12,11 @@
 #include <set>
 #include <sstream>
 
+#include "milliseconds.h"
+
 namespace understudy::replayer {
 namespace {
 
-constexpr double kMilli = 1000;
 /// The system counts in ticks of 10 ms.
 constexpr double kShortestMs = 500;
 
@@ -32,10 +33,6 @@ std::vector<int> allowed_cpus() {
     }
   }
   return cpus;
-}
-
-double milliseconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) * kMilli + static_cast<double>(time.tv_usec) / kMilli;
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ std::optional<double> busy_ms(const std::string& proc_stat, const std::vector<in
       ticks += is_busy ? count : 0;
     }
   }
-  return wanted.empty() && !cpus.empty() ? std::optional(ticks / ticks_per_s * kMilli)
+  return wanted.empty() && !cpus.empty() ? std::optional(ticks / ticks_per_s * kMsPerSecond)
                                          : std::nullopt;
 }
 

@@ -17,6 +17,7 @@
 #include "host_load.h"
 #include "instruction_times.h"
 #include "median.h"
+#include "milliseconds.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
 #include "replayer/measure/speed_probe.h"
@@ -37,8 +38,6 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 /// most so many, looked for during at most so long.
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 1;
-
-constexpr double kMilli = 1000;
 
 /// Tells the heap what each operator allocated in the original.
 class HeapHook : public NoHook {
@@ -199,7 +198,7 @@ void Measurement::find_restore_interval() {
     const bool accepted = stays_acceptable(n, health, findings);
     refuses_ = !accepted;
     const bool healthy = accepted && !stop_->any_rank(is_unhealthy(health));
-    const double spent_s = Milliseconds(Clock::now() - begin).count() / kMilli;
+    const double spent_s = Milliseconds(Clock::now() - begin).count() / kMsPerSecond;
     const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
     restore_every_ = healthy ? n : restore_every_;
     searching = healthy && !is_late;
@@ -417,7 +416,7 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
   double spent_ms = 0;
   for (bool last = options_.asked.iterations == 0; !last;) {
     tell(Phase::kIterations, samples.size(), total,
-         options_.asked.seconds ? std::optional(*options_.asked.seconds - spent_ms / kMilli)
+         options_.asked.seconds ? std::optional(*options_.asked.seconds - spent_ms / kMsPerSecond)
                                 : std::nullopt);
     reset_cpu_peak();
     if (options_.device.is_cpu()) {
@@ -429,7 +428,7 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
     spent_ms += samples.back();
     peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
     gpu.end_iteration();
-    last = stop_->is_last(samples, spent_ms / kMilli);
+    last = stop_->is_last(samples, spent_ms / kMsPerSecond);
     if (!stop_->is_interrupted() && (last || is_power_of_two(samples.size()))) {
       scan_values(report, samples.size());
     }

@@ -9,11 +9,11 @@
 #include "comm_times.h"
 #include "et_schema/model/op_class.h"
 #include "median.h"
+#include "milliseconds.h"
 
 namespace understudy::replayer {
 namespace {
 
-constexpr double kMilli = 1e3;  // of a second
 constexpr double kMilliOfNano = 1e-6;
 
 /// Adds the calls of one step to its operator's row.
@@ -22,9 +22,9 @@ void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::O
   ++row.count;
   row.samples_ms.resize(calls_s.size());
   for (std::size_t i = 0; i < calls_s.size(); ++i) {
-    row.samples_ms[i] += calls_s[i] * kMilli;
+    row.samples_ms[i] += calls_s[i] * kMsPerSecond;
   }
-  row.ms += median(calls_s) * kMilli;  // of each call, as the recorded times are
+  row.ms += median(calls_s) * kMsPerSecond;  // of each call, as the recorded times are
   // Known for all calls of the operator, or for none.
   if (step.source->timing && (is_first || row.recorded_ms)) {
     row.recorded_ms = row.recorded_ms.value_or(0) +

@@ -8,6 +8,7 @@
 
 #include "hooks.h"
 #include "instruction_times.h"
+#include "milliseconds.h"
 #include "operator_times.h"
 #include "replayer/measure/measure.h"
 #include "replayer/measure/speed_probe.h"
@@ -27,8 +28,6 @@ constexpr std::size_t kMostProfilePasses = 200;
 constexpr double kLeastProfileMs = 2'000;
 /// Of these so many alternate with bare ones, in which the loop's own cost shows.
 constexpr std::size_t kBarePasses = 3;
-
-constexpr double kMilli = 1000;
 
 }  // namespace
 
@@ -99,8 +98,9 @@ void Measurement::run_passes(ProfileHook& hook, RankReport& report,
       return;
     }
     tell(Phase::kTimingPasses, pass, passes.most,
-         std::isfinite(passes.budget_ms) ? std::optional((passes.budget_ms - spent_ms) / kMilli)
-                                         : std::nullopt);
+         std::isfinite(passes.budget_ms)
+             ? std::optional((passes.budget_ms - spent_ms) / kMsPerSecond)
+             : std::nullopt);
     if (options_.device.is_cpu()) {
       report.speed_probe_samples_ms.push_back(speed_probe_ms());
     }
