@@ -17,9 +17,8 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kNotReady = 600;
 
-/// How far streams are, for all of the process; threads of streams wait on it to its very end.
+/// Of all streams and events of the process; threads of streams wait with it to its very end.
 std::mutex& mutex = *std::make_unique<std::mutex>().release();
-std::condition_variable& changed = *std::make_unique<std::condition_variable>().release();
 
 }  // namespace
 
@@ -27,23 +26,26 @@ std::condition_variable& changed = *std::make_unique<std::condition_variable>().
 struct CUevent_st {
   std::uint64_t recorded = 0;  ///< times that record was issued
   std::uint64_t reached = 0;   ///< times that a stream came to it
+  std::condition_variable was_reached = {};
 };
 
 struct CUstream_st {
   std::deque<std::function<void()>> work;
   bool is_busy = false;
   bool is_ending = false;
+  std::condition_variable has_more;
+  std::condition_variable became_idle;
   std::thread thread{[this] { run(); }};
 
   void push(std::function<void()> item) {
     const std::lock_guard lock(mutex);
     work.push_back(std::move(item));
-    changed.notify_all();
+    has_more.notify_one();
   }
   void run() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return is_ending || !work.empty(); });
+      has_more.wait(lock, [this] { return is_ending || !work.empty(); });
       if (work.empty()) {
         return;
       }
@@ -54,7 +56,9 @@ struct CUstream_st {
       item();
       lock.lock();
       is_busy = false;
-      changed.notify_all();
+      if (work.empty()) {
+        became_idle.notify_all();
+      }
     }
   }
   [[nodiscard]] bool is_idle() const { return work.empty() && !is_busy; }
@@ -96,7 +100,7 @@ int cuStreamDestroy_v2(CUstream_st* stream) {
   {
     const std::lock_guard lock(mutex);
     stream->is_ending = true;
-    changed.notify_all();
+    stream->has_more.notify_one();
   }
   stream->thread.join();
   return kSuccess;
@@ -106,8 +110,9 @@ int cuStreamQuery(CUstream_st* stream) {
   return stream_of(stream).is_idle() ? kSuccess : kNotReady;
 }
 int cuStreamSynchronize(CUstream_st* stream) {
+  CUstream_st& waited = stream_of(stream);
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return stream_of(stream).is_idle(); });
+  waited.became_idle.wait(lock, [&] { return waited.is_idle(); });
   return kSuccess;
 }
 int cuEventCreate(CUevent_st** event, unsigned) {
@@ -127,7 +132,7 @@ int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
   stream_of(stream).push([event, number] {
     const std::lock_guard lock(mutex);
     event->reached = number;
-    changed.notify_all();
+    event->was_reached.notify_all();
   });
   return kSuccess;
 }
@@ -139,7 +144,7 @@ int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
   }
   stream_of(stream).push([event, number] {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return event->reached >= number; });
+    event->was_reached.wait(lock, [&] { return event->reached >= number; });
   });
   return kSuccess;
 }
