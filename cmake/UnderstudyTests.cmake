@@ -2,11 +2,6 @@
 
 find_package(GTest REQUIRED)
 
-# For programs whose sources are compiled a dozen at a time: of those -Wshadow tells what one hides of another's, and
-# g++ 12 inlines more, where it sees reads of variants' empty members that are none.
-add_library(understudy_together INTERFACE)
-target_compile_options(understudy_together INTERFACE -Wno-shadow -Wno-maybe-uninitialized)
-
 # Programs that do nothing else, with both cores taken by neighbours, need a tenth of it.
 set(UNDERSTUDY_TEST_TIMEOUT_S 600)
 
@@ -20,8 +15,8 @@ endfunction()
 # A GoogleTest program; each suite in it becomes a test of CTest, NAME.SUITE, which runs in a process of
 # its own (loading LibTorch takes a second: a process a test would be most of the time). Suites that
 # take long are split in N parts. A program without a test does not build. The samples' folder and the
-# programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN. Most of a test's compile time is headers:
-# with UNDERSTUDY_TESTS_TOGETHER a dozen sources share them, unless ALONE says that they share names.
+# programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN. ALONE: its sources
+# share names, and are compiled one at a time in every build.
 function(understudy_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "ROOMS" "SOURCES;LIBS;INCLUDES;SHARDS")
   add_executable(${name} ${arg_SOURCES})
@@ -31,9 +26,10 @@ function(understudy_test name)
   target_link_libraries(${name} PRIVATE understudy_options ${arg_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE
     "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
-  if(UNDERSTUDY_TESTS_TOGETHER AND NOT arg_ALONE)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-    target_link_libraries(${name} PRIVATE understudy_together)
+  # The optimiser is a third of the compile time of tests, and spares them little.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
+  if(arg_ALONE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   target_compile_definitions(${name} PRIVATE
     UNDERSTUDY_SAMPLES="${PROJECT_SOURCE_DIR}/fleet_samples"

@@ -34,6 +34,8 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     target_link_libraries(${played} PRIVATE understudy_options)
     set_target_properties(${played} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played_cuda")
   endforeach()
+  # What is not played is declared as no header does.
+  set_target_properties(understudy_played_runtime PROPERTIES UNITY_BUILD OFF)
   target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
   target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")
   set_target_properties(understudy_played_runtime PROPERTIES OUTPUT_NAME cudart SUFFIX .so.13 NO_SONAME ON)
