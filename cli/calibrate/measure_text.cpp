@@ -80,7 +80,7 @@ void append_counts(std::string& text, const std::string& title, const Counts& co
   }
 }
 
-ordered_json to_json(const CallCounts& counts) {
+ordered_json counts_json(const CallCounts& counts) {
   return {{"calls", counts.calls},
           {"timed", counts.timed},
           {"refused", counts.refused},
@@ -141,8 +141,8 @@ std::string to_json(const CalibrationSummary& summary, const std::string& rows) 
                                    {"probe_us", summary.host.probe_us},
                                    {"loop_ns", summary.host.loop_ns},
                                    {"page_fault_ns", summary.host.page_fault_ns}}},
-                                 {"benchmarks", to_json(summary.of_benches)},
-                                 {"neighbours", to_json(summary.neighbours)},
+                                 {"benchmarks", counts_json(summary.of_benches)},
+                                 {"neighbours", counts_json(summary.neighbours)},
                                  {"operators", areas},
                                  {"refused", summary.refused}};
   return document.dump(1) + "\n";

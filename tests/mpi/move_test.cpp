@@ -42,13 +42,13 @@ Call make_call(CommKind kind, int root = 0) {
   return call;
 }
 
-constexpr std::array<std::int64_t, 4> kCounts = {0, 1, 33, 50021};
+constexpr std::array<std::int64_t, 4> kMovedCounts = {0, 1, 33, 50021};
 
 TEST(Broadcast, EveryRootEveryDType) {
   const int ranks = backend().world_size();
   for (const DType dtype : all_dtypes()) {
     for (int root = 0; root < ranks; ++root) {
-      for (const std::int64_t count : kCounts) {
+      for (const std::int64_t count : kMovedCounts) {
         Data data(dtype, numbers_of(backend().rank(), 0, count));
         Call call = make_call(CommKind::kBroadcast, root);
         call.inputs = call.outputs = {data.buffer()};
@@ -76,7 +76,7 @@ TEST(Broadcast, CoalescedFromAnotherBuffer) {
 TEST(AllGather, BaseEveryDType) {
   const int ranks = backend().world_size();
   for (const DType dtype : all_dtypes()) {
-    for (const std::int64_t count : kCounts) {
+    for (const std::int64_t count : kMovedCounts) {
       Data input(dtype, numbers_of(backend().rank(), 0, count));
       Data output(dtype, zeros(count * ranks));
       Call call = make_call(CommKind::kAllGatherBase);

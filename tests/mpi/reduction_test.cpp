@@ -21,7 +21,7 @@ constexpr std::array<ReduceOp, 8> kOps = {ReduceOp::kSum, ReduceOp::kAvg, Reduce
                                           ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kBand,
                                           ReduceOp::kBor, ReduceOp::kBxor};
 // Below and above the size from which parts are exchanged, and not a multiple of any rank count.
-constexpr std::array<std::int64_t, 5> kCounts = {0, 1, 7, 1000, 70001};
+constexpr std::array<std::int64_t, 5> kReducedCounts = {0, 1, 7, 1000, 70001};
 
 /// What rank r has at i: small enough for results over eight ranks to be exact in every dtype.
 double number_of(DType dtype, ReduceOp op, int rank, std::int64_t i, int ranks) {
@@ -124,7 +124,7 @@ Call make_call(CommKind kind, ReduceOp op) {
 
 TEST(AllReduce, EveryDTypeAndOperationInPlace) {
   const int ranks = backend().world_size();
-  for (const std::int64_t count : kCounts) {
+  for (const std::int64_t count : kReducedCounts) {
     SCOPED_TRACE(count);
     for_each_reduction([&](DType dtype, ReduceOp op) {
       Data data(dtype, numbers_of(dtype, op, backend().rank(), count, ranks));
@@ -138,7 +138,7 @@ TEST(AllReduce, EveryDTypeAndOperationInPlace) {
 
 TEST(AllReduce, ToAnotherBufferLeavesTheInput) {
   const int ranks = backend().world_size();
-  for (const std::int64_t count : kCounts) {
+  for (const std::int64_t count : kReducedCounts) {
     const auto own = numbers_of(DType::kFloat32, ReduceOp::kSum, backend().rank(), count, ranks);
     Data input(DType::kFloat32, own);
     Data output(DType::kFloat32, std::vector<double>(own.size(), -1));
@@ -155,7 +155,7 @@ TEST(AllReduce, CoalescedListOfAllSizes) {
   const int ranks = backend().world_size();
   std::vector<Data> tensors;
   Call call = make_call(CommKind::kAllReduce, ReduceOp::kAvg);
-  for (const std::int64_t count : kCounts) {
+  for (const std::int64_t count : kReducedCounts) {
     tensors.emplace_back(DType::kBFloat16, numbers_of(DType::kBFloat16, ReduceOp::kAvg,
                                                       backend().rank(), count, ranks, count));
   }
@@ -165,8 +165,8 @@ TEST(AllReduce, CoalescedListOfAllSizes) {
   call.outputs = call.inputs;
   backend().run(call);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    EXPECT_TRUE(
-        tensors[i].holds(reduced(DType::kBFloat16, ReduceOp::kAvg, kCounts[i], ranks, kCounts[i])));
+    EXPECT_TRUE(tensors[i].holds(
+        reduced(DType::kBFloat16, ReduceOp::kAvg, kReducedCounts[i], ranks, kReducedCounts[i])));
   }
 }
 
