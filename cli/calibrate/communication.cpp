@@ -20,10 +20,12 @@
 #include "common/stop_signals.h"
 #include "common/table.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
 #include "et_schema/support/machine_memory.h"
 #include "et_schema/support/output_file.h"
 #include "predictor/collectives/rows.h"
 #include "replayer/device/device.h"
+#include "replayer/job/rank_gpus.h"
 
 namespace understudy::cli {
 namespace {
@@ -176,6 +178,13 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
 /// Between GPUs NCCL, between hosts MPI.
 void CommunicationJob::open_route(c10::Device device) {
   if (!device.is_cpu()) {
+    if (replayer::do_ranks_share_gpus(*backend_, device)) {
+      throw et_schema::usage_error("NCCL cannot be used",
+                                   {.field = "--device",
+                                    .expected = "one rank a GPU",
+                                    .got = "ranks that share one",
+                                    .hint = "Start as many ranks as there are GPUs."});
+    }
     nccl_ = backends::load_device_communicator("nccl", backends::module_directory(), *backend_,
                                                {.stream = replayer::native_stream(device)});
   }

@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -79,6 +80,15 @@ class CheckGpuTest(unittest.TestCase):
         self.assertEqual(document["failures"], {"trained mlp": "replay: out of memory",
                                                 "moved mlp": "replay: out of memory"})
         self.assertEqual(len(document["trained"]), 1)
+
+    def test_one_of_several_gpus_is_chosen_by_the_environment(self):
+        words = ["check_gpu", "--device", "cuda:1", "--no-build"]
+        with mock.patch.object(sys, "argv", words), mock.patch("sys.stderr", io.StringIO()) as said:
+            with self.assertRaises(SystemExit) as ended:
+                self.check_gpu.main()
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("argument --device: invalid choice: 'cuda:1' (choose from 'cuda', 'cpu')",
+                      said.getvalue())
 
     def report(self):
         return {"ranks": [{}], "memory": {"peak_bytes": 1}, "iteration_ms": {"median": 1},

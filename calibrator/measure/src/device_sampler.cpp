@@ -29,6 +29,10 @@ DeviceSamples DeviceSampler::sample(BoundCall& call, const TimingLimits& limits)
   double host_ns = 0;
   // In the first kernels are loaded, and libraries choose theirs.
   Repetitions repetitions(call, limits, time(call, host_ns));
+  timer_.begin(0);
+  call.run();
+  timer_.end(0);
+  timer_.end_rehearsal();
   while (repetitions.next()) {
     swept_.zero_();
     samples.cold_ns.push_back(time(call, host_ns));

@@ -20,8 +20,8 @@ struct DeviceSamples {
 };
 
 /// Times calls on a device by events around them. Before each a large block is written, which takes
-/// the caches, and so long that the device has all of the call before it begins: the host's own
-/// time does not show.
+/// the caches, and the device is held for as long as the host takes to issue the call: the host's
+/// own time does not show.
 class DeviceSampler {
  public:
   /// More than any GPU's second-level cache.

@@ -2,23 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "backends/launcher.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
+#include "replayer/job/rank_gpus.h"
 
 namespace understudy::replayer {
 namespace {
-
-/// NCCL takes one rank a GPU.
-bool do_ranks_share_gpus(backends::Job& job, c10::Device device) {
-  const std::vector<std::string> gpus =
-      job.all_gather_text(fmt::format("{} {}", job.host(), device_pci_bus_id(device)));
-  return std::set<std::string>(gpus.begin(), gpus.end()).size() < gpus.size();
-}
 
 [[noreturn]] void refuse_nccl(std::string expected, std::string got, std::string hint) {
   throw et_schema::usage_error("NCCL cannot be used", {.field = "--comms",

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "et_schema/pytorch_et/trace_files.h"
@@ -23,6 +24,7 @@
 #include "replayer/bind/externals.h"
 #include "replayer/device/device.h"
 #include "replayer/device/device_timing.h"
+#include "replayer/job/rank_gpus.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::replayer::testing {
@@ -53,6 +55,29 @@ TEST(PlayedGpu, IsOpenedAsAnyOther) {
   const at::Tensor tensor = at::ones({4}, on_gpu());
   EXPECT_TRUE(tensor.is_cuda());
   EXPECT_EQ(played_cuda::launches(), before + 1);
+}
+
+/// Beside another rank, whose GPU is told by the test.
+class BesideAnother : public ForwardingBackend {
+ public:
+  explicit BesideAnother(std::string gpu) : gpu_(std::move(gpu)) {}
+  std::string host() const override { return "node-1"; }
+  std::vector<std::string> all_gather_text(const std::string& text) override {
+    return {text, gpu_};
+  }
+
+ private:
+  std::string gpu_;
+};
+
+TEST(PlayedGpu, IsSharedWithARankOfTheSameHostThatHasTheSame) {
+  const auto is_shared_with = [](const std::string& other) {
+    BesideAnother job(other);
+    return do_ranks_share_gpus(job, gpu());
+  };
+  EXPECT_TRUE(is_shared_with("node-1 0000:3b:00.0"));
+  EXPECT_FALSE(is_shared_with("node-1 0000:af:00.0"));
+  EXPECT_FALSE(is_shared_with("node-2 0000:3b:00.0"));
 }
 
 TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {
