@@ -19,6 +19,22 @@ bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {
          (!wait.is_p2p || *wait.is_p2p == is_message(call.kind));
 }
 
+std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t call) {
+  const Instruction& started = program.instructions[call];
+  if (started.comm->is_async.value_or(true)) {
+    return std::nullopt;
+  }
+  for (std::uint32_t at = call + 1; at < program.instructions.size(); ++at) {
+    const Instruction& next = program.instructions[at];
+    if (next.comm && next.thread == started.thread) {
+      const bool is_its =
+          next.kind == InstructionKind::kWait && can_be_wait_of(*next.comm, *started.comm);
+      return is_its ? std::optional(at) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 void OpenComms::start(std::uint32_t number, const Instruction& instruction) {
   Open open{number, &*instruction.comm, {}};
   for (const SlotId slot : slots_of(instruction)) {

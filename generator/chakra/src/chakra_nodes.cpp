@@ -12,6 +12,7 @@
 #include "chakra_comms.h"
 #include "chakra_order.h"
 #include "chakra_values.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/version.h"
 
@@ -175,6 +176,15 @@ class RankWriter {
            !instruction.comm->is_async.value_or(true);
   }
 
+  /// What the host was held by such a call: its own time and that of the wait recorded behind it.
+  [[nodiscard]] std::int64_t blocking_ns(const Instruction& instruction) const {
+    const auto number = static_cast<std::uint32_t>(&instruction - program_.instructions.data());
+    const auto wait = et_schema::wait_behind(program_, number);
+    const bool is_timed = wait && program_.instructions[*wait].timing;
+    return instruction.timing->host_ns +
+           (is_timed ? program_.instructions[*wait].timing->host_ns : 0);
+  }
+
   void write_host(const Instruction& instruction, std::uint64_t id, const InstructionEdges& edges) {
     ChakraNode node;
     node.id = id;
@@ -296,7 +306,7 @@ class RankWriter {
       add_int64("device_ns", timing.device_ns);
       add_int64("launches", static_cast<std::int64_t>(timing.launches));
     } else if (is_blocking(instruction) && instruction.timing) {
-      node.duration_us = host_rounding_[instruction.thread].take(instruction.timing->host_ns);
+      node.duration_us = host_rounding_[instruction.thread].take(blocking_ns(instruction));
     }
     add_order(edges.device);
     node.attributes = take_attributes();

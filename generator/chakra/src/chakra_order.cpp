@@ -212,6 +212,8 @@ void ChakraOrder::join_waited(const Instruction& instruction, InstructionEdges& 
   if (instruction.kind != InstructionKind::kWait) {
     return;
   }
+  edges.joins = answered_waits_.erase(
+                    static_cast<std::uint32_t>(&instruction - program_.instructions.data())) > 0;
   for (const std::uint32_t number : open_.take_waited(instruction)) {
     const std::uint64_t node = comm_node_.at(number);
     edges.joins = true;
@@ -272,6 +274,9 @@ void ChakraOrder::remember(const Instruction& instruction, const Uses& uses, Cha
       open_.start(number, instruction);
     } else if (!instruction.timing || instruction.timing->launches == 0) {
       host_needs_[instruction.thread].push_back(ids.device);  // the call returned when it was done
+      if (const auto wait = et_schema::wait_behind(program_, number); wait && instruction.timing) {
+        answered_waits_.insert(*wait);
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -88,6 +89,7 @@ class ChakraOrder {
   std::map<std::int64_t, std::vector<std::uint64_t>> stream_needs_;
   std::vector<std::uint64_t> joined_;  ///< all of those, for streams that come later
   et_schema::OpenComms open_;
+  std::set<std::uint32_t> answered_waits_;  ///< ahead, of calls that had returned when it was done
   std::unordered_map<std::uint32_t, std::uint64_t> comm_node_;  ///< by instruction
   std::size_t next_wait_ = 0;                                   ///< of the profile's
   std::vector<std::optional<std::vector<bool>>> written_;       ///< by schema

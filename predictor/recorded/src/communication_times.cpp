@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "et_schema/model/open_comms.h"
 #include "predictor/flow/flow.h"
 #include "predictor/flow/host_gaps.h"
 #include "recorded_timeline.h"
@@ -43,8 +44,15 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
       continue;
     }
     if (is_communication(instruction) && own.is_blocking) {
-      seen.of_instruction[at] = {instruction.timing->host_ns, true};
+      ObservedComm own_time{instruction.timing->host_ns, true};
       seen.call_is_wait[at] = true;
+      if (const auto wait = et_schema::wait_behind(program, at);
+          wait && program.instructions[*wait].timing) {
+        own_time.ns += program.instructions[*wait].timing->host_ns;
+        own_time.is_whole = is_quiet_between(program, flow, at, *wait);
+        seen.call_is_wait[*wait] = true;
+      }
+      seen.of_instruction[at] = own_time;
       continue;
     }
     if (own.host_joins.empty()) {

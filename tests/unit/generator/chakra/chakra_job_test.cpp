@@ -246,6 +246,23 @@ TEST(ChakraJob, WaitsOnTheHost) {
   EXPECT_EQ(data_deps(file, 5), (Ids{3, 4}));
 }
 
+TEST(ChakraJob, ASynchronousCallsRecordedWaitIsTimeOfItsCommunication) {
+  ProgramText text("cpu");
+  const SlotId a = text.tensor();
+  Instruction& call = text.comm(CommKind::kAllToAll, {a}, {a});  // 2, communication 3
+  call.comm->seq = 1;
+  call.comm->is_async = false;
+  call.timing = Timing{.host_ns = 40'000};
+  Instruction& wait = text.comm(CommKind::kWait, {}, {});  // 4
+  wait.comm->seq = 1;
+  wait.timing = Timing{.start_ns = 50'000, .host_ns = 700'000};
+  const ChakraFile file = file_of(text.program());
+  EXPECT_EQ(file.nodes[0].duration_us, 0U);
+  EXPECT_EQ(file.nodes[1].duration_us, 740U);
+  EXPECT_EQ(file.nodes[2].duration_us, 0U);
+  EXPECT_EQ(file.nodes[2].integer("host_ns"), 700'000);
+}
+
 TEST(ChakraJob, TimesAreRoundedSoThatSumsHold) {
   ProgramText text("cuda:0");
   for (int i = 0; i < 1000; ++i) {

@@ -151,6 +151,49 @@ TEST(Recorded, OnACpuTheLastRankShowsWhatACommunicationTakes) {
   EXPECT_EQ(costs.of_communication(call).ns, 300);
 }
 
+TEST(Recorded, ASynchronousCallsRecordedWaitIsTimeOfItsCommunication) {
+  HandMade made;
+  for (const std::int64_t wait_ns : {700, 300}) {
+    made.begin_program();
+    const auto x = made.cpu(4000);
+    auto& call = made.comm(CommKind::kAllToAll, {x}, 0, 0, false);
+    call.timing = Timing{.start_ns = 1000 - wait_ns, .host_ns = 50};
+    call.comm->seq = 7;
+    auto& wait = made.wait(x);
+    wait.args.clear();
+    wait.comm->seq = 7;
+    wait.timing = Timing{.start_ns = 1050 - wait_ns, .host_ns = wait_ns};
+    made.program().profile.emplace().step_ns = 1050;
+  }
+  const Job job = made.job();
+  const RecordedCosts costs(job);
+  EXPECT_EQ(costs.of_operator(*job.programs[0], job.programs[0]->instructions[1]).host.ns, 0);
+  CommCall call;
+  call.sides = {&job.programs[0]->instructions[0], &job.programs[1]->instructions[0]};
+  EXPECT_EQ(costs.of_communication(call).ns, 350);
+  const Simulation simulation = simulate(job, costs, round_times());
+  EXPECT_EQ(simulation.iteration_ns, 1050);
+  EXPECT_EQ(simulation.classes[0].breakdown.compute_ns, 0);
+}
+
+TEST(Recorded, TheWaitOfAnotherCallIsNotASynchronousCalls) {
+  HandMade made;
+  made.begin_program();
+  auto& call = made.comm(CommKind::kAllReduce, {made.cpu(4000)}, 0, 0, false);
+  call.timing = Timing{.host_ns = 50};
+  call.comm->seq = 7;
+  auto& wait = made.wait(made.cpu());
+  wait.comm->seq = 6;
+  wait.timing = Timing{.start_ns = 50, .host_ns = 300};
+  made.program().profile.emplace().step_ns = 350;
+  const Job job = made.job();
+  const RecordedCosts costs(job);
+  EXPECT_EQ(costs.of_operator(*job.programs[0], job.programs[0]->instructions[1]).host.ns, 300);
+  CommCall alone;
+  alone.sides = {&job.programs[0]->instructions[0]};
+  EXPECT_EQ(costs.of_communication(alone).ns, 50);
+}
+
 TEST(Recorded, ACommunicationThatNobodyWaitedForIsGuessedFromOthersAndSaysSo) {
   HandMade made;
   made.begin_program();

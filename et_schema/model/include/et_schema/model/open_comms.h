@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace understudy::et_schema {
 /// Whether `wait` can be that of the communication `call`: of the same sequence number, in the same
 /// group, a send or receive if it waits for one. What the trace does not say of a wait fits any.
 [[nodiscard]] bool can_be_wait_of(const CommInfo& wait, const CommInfo& call);
+
+/// The wait that was recorded behind a synchronous call: where a recorder writes the call's start
+/// and its wait as two, what the call took is both. It is the next communication or wait of the
+/// call's thread, or there is none.
+[[nodiscard]] std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t call);
 
 /// Communications that were started and not yet joined, while one goes through a program in order.
 /// They are known by numbers of the caller's.
