@@ -18,12 +18,50 @@ TEST(OpClass, IsToldByTheName) {
   EXPECT_EQ(op_class("aten::add.Tensor"), "elementwise");
   EXPECT_EQ(op_class("aten::addmm"), "matmul");
   EXPECT_EQ(op_class("aten::sum.dim_IntList"), "reduction");
+  EXPECT_EQ(op_class("aten::new_zeros"), "allocation");
+  EXPECT_EQ(op_class("aten::new_empty"), "allocation");
   EXPECT_EQ(op_class("fbgemm::split_embedding_codegen_lookup_adagrad_function"), "embedding");
   EXPECT_EQ(op_class("all_to_allv"), "communication");
   EXPECT_EQ(op_class("as_strided"), "view");
   EXPECT_EQ(op_class("cpp_fused_gelu_gelu_backward_sum_2"), "compiled");
   EXPECT_EQ(op_class("triton_poi_fused_add_0"), "compiled");
   EXPECT_EQ(op_class("## Call CompiledFxGraph fabc ##"), "compiled");
+}
+
+TEST(OpClass, WhatDrawsIsRandom) {
+  for (const char* name : {"aten::rand",
+                           "aten::rand_like",
+                           "aten::randn",
+                           "aten::randn_like",
+                           "aten::randn.generator",
+                           "aten::randint.low",
+                           "aten::randint_like",
+                           "aten::randperm",
+                           "aten::random_.from",
+                           "aten::normal.float_float",
+                           "aten::normal_",
+                           "aten::log_normal_",
+                           "aten::uniform_",
+                           "aten::multinomial",
+                           "aten::exponential_",
+                           "aten::geometric_",
+                           "aten::cauchy_",
+                           "aten::poisson",
+                           "aten::binomial",
+                           "aten::_standard_gamma",
+                           "aten::_sample_dirichlet",
+                           "aten::bernoulli_.float",
+                           "aten::dropout"}) {
+    EXPECT_EQ(op_class(name), "random") << name;
+  }
+  EXPECT_EQ(op_class("aten::poisson_nll_loss"), "loss");
+}
+
+TEST(OpClass, WhatMovesNoBytesIsAView) {
+  for (const char* name : {"aten::broadcast_tensors", "aten::numpy_T", "aten::resolve_conj",
+                           "aten::resolve_neg", "aten::view_as"}) {
+    EXPECT_EQ(op_class(name), "view") << name;
+  }
 }
 
 }  // namespace
