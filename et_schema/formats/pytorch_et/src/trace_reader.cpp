@@ -75,6 +75,15 @@ class TraceParser {
                                        .hint = std::move(hint)});
 }
 
+/// A report or a prediction where a trace or a benchmark belongs.
+void refuse_own_file(std::string_view format) {
+  if (format.starts_with("\"understudy-")) {
+    fail("not a PyTorch execution trace: this is a result of Understudy's own", "format",
+         R"(a JSON object with "schema" and "nodes")", std::string(format),
+         "give the benchmark, or the traces, that it was made from");
+  }
+}
+
 void TraceParser::parse() {
   for (bool first = true; cursor_.next_item(first, '}'); first = false) {
     const std::optional<std::string_view> key = cursor_.read_key();
@@ -102,6 +111,9 @@ void TraceParser::read_member(std::string_view key) {
   }
   const std::size_t begin = cursor_.position();
   const std::string_view value = cursor_.skip_value();
+  if (key == "format") {
+    refuse_own_file(value);
+  }
   const bool is_text = key == "schema" || key == "time";
   const bool is_number = key == "pid" || key == "start_ts" || key == "finish_ts";
   if (cursor_.is_cut_off() || (!is_text && !is_number)) {

@@ -92,6 +92,16 @@ TEST(TraceRefusal, KinetoFile) {
             "not arguments");
 }
 
+TEST(TraceRefusal, AResultOfOurOwn) {
+  EXPECT_EQ(parse_error(R"({"format": "understudy-report", "version": 3, "ranks": []})"),
+            "not a PyTorch execution trace: this is a result of Understudy's own\n"
+            "  file:     t.json\n"
+            "  field:    format\n"
+            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
+            "  got:      \"understudy-report\"\n"
+            "  hint:     give the benchmark, or the traces, that it was made from");
+}
+
 TEST(TraceRefusal, UnknownSchema) {
   const std::string rest =
       "\n  hint:     this version of Understudy does not read it: look for a newer one";
