@@ -40,7 +40,9 @@ Weight weight_of(const std::string& field) {
 
 Fields fields_of(const Run& run) {
   Fields fields;
-  fields["source"] = run.is_profile ? "the profile of a program" : "a replay";
+  fields["source"] = run.is_profile      ? "the profile of a program"
+                     : run.is_prediction ? "a prediction"
+                                         : "a replay";
   fields["world_size"] = std::to_string(run.world_size);
   if (run.is_profile) {
     return fields;
@@ -136,6 +138,26 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
+/// What is told of all kinds of runs that are there: a profile says nothing of an environment, a
+/// prediction which benchmark it is of and, among predictions, what its costs are.
+bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const std::vector<Run>& b) {
+  bool has_profile = false;
+  bool has_prediction = false;
+  bool has_replay = false;
+  for (const std::vector<Run>* runs : {&a, &b}) {
+    for (const Run& run : *runs) {
+      (run.is_profile ? has_profile : run.is_prediction ? has_prediction : has_replay) = true;
+    }
+  }
+  if (has_profile) {
+    return name == "source" || name == "world_size";
+  }
+  constexpr std::array<std::string_view, 5> kOfBenchmarks = {"source", "world_size", "benchmark",
+                                                             "benchmark_hash", "tool_version"};
+  return !has_prediction || !has_replay ||
+         std::ranges::find(kOfBenchmarks, name) != kOfBenchmarks.end();
+}
+
 }  // namespace
 
 std::vector<EnvironmentDifference> environment_differences(const std::vector<Run>& a,
@@ -149,11 +171,9 @@ std::vector<EnvironmentDifference> environment_differences(const std::vector<Run
                              [](const auto& field) { return field.first; });
     }
   }
-  const auto is_profile = [](const Run& run) { return run.is_profile; };
-  const bool has_profile = std::ranges::any_of(a, is_profile) || std::ranges::any_of(b, is_profile);
   std::vector<EnvironmentDifference> differences;
   for (const std::string& name : names) {
-    if (has_profile && name != "source" && name != "world_size") {
+    if (!is_told_of_all(name, a, b)) {
       continue;
     }
     const std::set<std::string> in_a = values_of(runs_a, name);

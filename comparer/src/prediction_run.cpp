@@ -8,6 +8,7 @@ namespace understudy::comparer {
 Run run_of(const et_schema::Prediction& prediction, const std::string& file) {
   Run run;
   run.file = file;
+  run.is_prediction = true;
   run.world_size = prediction.world_size;
   run.environment.tool_version = prediction.tool_version;
   run.environment.benchmark = prediction.benchmark;

@@ -32,10 +32,11 @@ struct Series {
   std::vector<double> samples_ms;  ///< one an iteration, in order; finite and not negative
 };
 
-/// One measured run: a replay's report, or the profile of a program.
+/// One run: a replay's report, the profile of a program, or a prediction.
 struct Run {
   std::string file;
   bool is_profile = false;
+  bool is_prediction = false;
   std::vector<Series> rows;
   int world_size = 1;
   std::string pace = "asap";           ///< "recorded", …: how operators were issued

@@ -55,6 +55,23 @@ TEST(Environment, DifferencesStandByWeight) {
   EXPECT_EQ(differences[3].weight, Weight::kIncident);
 }
 
+TEST(Environment, OfAPredictionTellsWhatItHas) {
+  comparer::Run prediction = run("p.json");
+  prediction.is_prediction = true;
+  prediction.environment.device.clear();
+  prediction.environment.threads = 0;
+  prediction.environment.settings = {{"costs", "predicted"}};
+  const auto differences = environment_differences({run("a.json")}, {prediction});
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].field, "source");
+  EXPECT_EQ(differences[0].a, "a replay");
+  EXPECT_EQ(differences[0].b, "a prediction");
+  EXPECT_EQ(differences[0].weight, Weight::kOther);
+  comparer::Run other = prediction;
+  other.environment.settings["costs"] = "others";
+  EXPECT_EQ(environment_differences({prediction}, {other}).front().field, "settings.costs");
+}
+
 TEST(Environment, RunsOfOneSideThatDifferAreTold) {
   comparer::Run other = run("a2.json");
   other.environment.threads = 4;
