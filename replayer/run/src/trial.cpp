@@ -31,6 +31,8 @@ class UnsafeArguments : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+constexpr const char* kDependsOnValues = "its shape depends on values";
+
 bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
   for (std::size_t i = 0; i < recorded.sizes.size(); ++i) {
     if (recorded.sizes[i] > 1 && recorded.strides[i] != tensor.stride(static_cast<int64_t>(i))) {
@@ -44,7 +46,7 @@ bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
 /// sparse tensor is among them, whose number of elements is data. Empty if they do not.
 std::string data_dependence(const et_schema::Program& program, const Step& step) {
   if (step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape)) {
-    return "its shape depends on values";
+    return kDependsOnValues;
   }
   bool has_sparse = false;
   for_each_slot(step.source->args,
@@ -179,7 +181,13 @@ bool Trial::find_other_way(const Step& step) {
   if (!why.empty()) {
     return decisions_.pin(*step.source, std::move(why));
   }
-  return !differs_in_kind_ && decisions_.use_body(*step.source);
+  if (differs_in_kind_) {
+    return false;
+  }
+  // LibTorch marks the operator below it, which a trace by way of others does not hold.
+  const bool repeats = step.source->name == "aten::repeat_interleave.self_Tensor";
+  return decisions_.use_body(*step.source) ||
+         (repeats && decisions_.pin(*step.source, kDependsOnValues));
 }
 
 /// Runs what an operator is replayed by now, in its place in the outer program.

@@ -136,6 +136,21 @@ TEST_F(TrialTest, ShapesThatDependOnDataArePinned) {
   EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note, "its shape depends on values");
 }
 
+TEST_F(TrialTest, RepeatsWithoutTheOperatorBelowArePinned) {
+  const SlotId x = builder_.external(DType::kFloat32, {2}, constant(1));
+  const SlotId repeats = builder_.external(DType::kInt64, {2}, constant(3));
+  const SlotId repeated = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId out = sink(DType::kFloat32, {4});
+  builder_.add_op(
+      "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
+      "output_size=None) -> Tensor",
+      {ref(x), ref(repeats), none(), none()}, {ref(repeated)});  // gives six
+  keep(repeated, out);
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  ASSERT_EQ(decisions_->coverage().pinned_outputs.size(), 1U);
+  EXPECT_EQ(decisions_->coverage().pinned_outputs[0].note, "its shape depends on values");
+}
+
 TEST_F(TrialTest, PinningHidesNoWrongDtype) {
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId found = builder_.intermediate(DType::kInt32, {2, 1});
