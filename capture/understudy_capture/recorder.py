@@ -293,8 +293,9 @@ class Capture:
     def _note_own_threads(self, threads):
         self._records.all_threads = threads > 0
         if threads:
-            self.notices.append(f"operators ran on {threads} more threads of the program's own: to "
-                                "see them, profiles leave out when memory came and went")
+            more = "1 more thread" if threads == 1 else f"{threads} more threads"
+            self.notices.append(f"operators ran on {more} of the program's own: to see them, profiles leave out "
+                                "when memory came and went")
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""

@@ -170,9 +170,10 @@ Json certificate_document(const std::string& path, const std::optional<Certified
 }
 
 std::string text_of(const Json& value) {
-  return value.is_null()     ? "not stated"
-         : value.is_string() ? value.get<std::string>()
-                             : value.dump();
+  return value.is_null()           ? "not stated"
+         : value.is_string()       ? value.get<std::string>()
+         : value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
+                                   : value.dump();
 }
 
 void add_rows(TextTable& table, const Json& document, const std::vector<const char*>& keys) {

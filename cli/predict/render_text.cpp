@@ -73,10 +73,10 @@ std::string ranks(const Prediction& prediction, std::size_t top) {
   if (prediction.ranks.size() < 2 && !has_steps) {
     return "";
   }
-  std::vector<std::string> titles = {"rank",         "iteration ms", "compute",
-                                     "exposed comm", "host bound",   "idle"};
+  std::vector<std::string> titles = {
+      "rank", "iteration ms", "compute ms", "exposed comm ms", "host bound ms", "idle ms"};
   if (has_steps) {
-    titles.insert(titles.end(), {"profiled step ms", "simulated", "error", "unprofiled step ms",
+    titles.insert(titles.end(), {"profiled step ms", "simulated ms", "error", "unprofiled step ms",
                                  "error of the prediction"});
   }
   TextTable rows = table({}, titles);

@@ -123,12 +123,14 @@ class Runner:
 
     def report(self, samples, first):
         median = statistics.median(samples)
+        threads = torch.get_num_threads()
         print(f"{self.name}: {median:.3f} ms an iteration (median of {len(samples)}; {min(samples):.3f} to "
-              f"{max(samples):.3f}), {torch.get_num_threads()} threads, {self.ranks} ranks")
+              f"{max(samples):.3f}), {threads} thread{'' if threads == 1 else 's'}, "
+              f"{self.ranks} rank{'' if self.ranks == 1 else 's'}")
         if self.given.report:
             with open(self.given.report, "w", encoding="utf-8") as file:
                 json.dump({"format": "emitted-benchmark-report", "version": 1, "name": self.name,
-                           "ranks": self.ranks, "threads": torch.get_num_threads(), "seed": self.given.seed,
+                           "ranks": self.ranks, "threads": threads, "seed": self.given.seed,
                            "warmup": self.given.warmup, "restore_every": self.every,
                            "first_iteration_ms": first, "device": str(device()), "torch": torch.__version__,
                            "iteration_ms": {"count": len(samples), "min": min(samples), "median": median,
