@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -150,6 +151,17 @@ std::map<std::string, double> class_shares(const SiteData& data) {
   return shares;
 }
 
+/// Not a number where one of them is no date, as that of a night which is still open.
+double seconds_between(const std::string& from_utc, const std::string& to_utc) {
+  const auto seconds_of = [](const std::string& utc) {
+    std::tm parts{};
+    const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return end != nullptr && *end == '\0' ? static_cast<double>(timegm(&parts))
+                                          : std::numeric_limits<double>::quiet_NaN();
+  };
+  return seconds_of(to_utc) - seconds_of(from_utc);
+}
+
 }  // namespace
 
 SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options) {
@@ -233,6 +245,7 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
   row.href = night_file(night.id);
   row.date = night.opened_utc;
   row.state = night.closed_utc.empty() ? "open" : "done";
+  row.duration_s = seconds_between(night.opened_utc, night.closed_utc);
   row.jobs = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.jobs));
   row.unchanged = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.unchanged));
   const auto count = [&](const char* kind) {
@@ -249,6 +262,9 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
     row.unchanged += summary.at("unchanged").value("by_content", std::uint64_t{0});
     row.generated = summary.value("made", std::uint64_t{0});
     row.replayed = summary.value("replayed", std::uint64_t{0});
+    if (const auto still = summary.find("still_broken"); still != summary.end()) {
+      row.still_broken = still->size();
+    }
   }
   return row;
 }

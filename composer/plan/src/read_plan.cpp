@@ -276,6 +276,14 @@ int line_of(const YAML::Exception& error) {
 }  // namespace
 
 Plan parse_plan(std::string_view text, const std::string& file) {
+  if (text.starts_with("PK\x03\x04")) {
+    throw et_schema::bad_input(
+        "this is no plan",
+        {.file = file,
+         .expected = "a plan in YAML (docs/compose.md)",
+         .got = "a benchmark, or another zip file",
+         .hint = "a plan names it among its sources; --fit and --shapes-of take benchmarks"});
+  }
   YAML::Node root;
   try {
     root = YAML::Load(std::string(text));

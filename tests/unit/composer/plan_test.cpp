@@ -50,6 +50,15 @@ TEST(Plan, IsReadWhole) {
   EXPECT_EQ(plan.wires[0].to, "second");
 }
 
+TEST(Plan, ABenchmarkIsNone) {
+  EXPECT_EQ(
+      plan_refusal("PK\x03\x04\x14"),
+      "this is no plan\n  file:     plan.yaml\n"
+      "  expected: a plan in YAML (docs/compose.md)\n"
+      "  got:      a benchmark, or another zip file\n"
+      "  hint:     a plan names it among its sources; --fit and --shapes-of take benchmarks\n");
+}
+
 TEST(Plan, RefusalsNameTheLine) {
   EXPECT_EQ(plan_refusal("a: [1, 2\n"),
             "the plan is no YAML\n  file:     plan.yaml\n  field:    line 2\n  expected: YAML\n"

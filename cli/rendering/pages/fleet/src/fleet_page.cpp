@@ -26,6 +26,7 @@ std::string verdict_of(const FleetData& data) {
     }
   };
   add(night.broken, "broken");
+  add(night.still_broken, "still broken");
   add(night.slower, "slower");
   add(night.drifted, "no longer what the benchmark stood for");
   add(night.faster, "faster");
@@ -47,7 +48,7 @@ Tone tone_of(const FleetData& data) {
   if (night.broken + night.slower > 0) {
     return Tone::kBad;
   }
-  return night.drifted > 0 ? Tone::kAttention : Tone::kGood;
+  return night.drifted + night.still_broken > 0 ? Tone::kAttention : Tone::kGood;
 }
 
 Json json_of_job(const FleetJob& job) {
@@ -107,7 +108,7 @@ Section nights_section(const FleetData& data) {
               .at = "/nights",
               .shown = 20};
   Series plot{.id = "night-series",
-              .caption = "Jobs that were slower, broken or drifted, by night.",
+              .caption = "Jobs that became slower, broke or drifted, by night.",
               .unit = "jobs",
               .place = "night",
               .lines = {{"slower", {}}, {"broken", {}}, {"drifted", {}}}};

@@ -71,6 +71,7 @@ struct FleetNight {
   std::uint64_t generated = 0;
   std::uint64_t replayed = 0;
   std::uint64_t broken = 0;
+  std::uint64_t still_broken = 0;  ///< since a night before
   std::uint64_t slower = 0;
   std::uint64_t faster = 0;
   std::uint64_t drifted = 0;
