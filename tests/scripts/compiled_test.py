@@ -52,6 +52,10 @@ class RolesTest(unittest.TestCase):
 class CompiledCaptureTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        if " " in torch.__file__:
+            # In GoogleTest's words, which scripts/test looks for.
+            print("[  SKIPPED ] scripts.compiled (torch.compile links no library under a path with a space)")
+            raise unittest.SkipTest("torch.compile links no library under a path with a space")
         cls._folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls._folder.cleanup)
         cls.folder = Path(cls._folder.name)
