@@ -29,16 +29,26 @@ DIFFERS = re.compile(r"immintrin|_mm_|__x86_64__|__aarch64__|\basm\b|__builtin_i
                      r"|long double|numeric_limits<char>|\bsigned char|spin_pause")
 
 
+def sources_of(unit):
+    """Those that are compiled together, or the one."""
+    if unit.parent.name != "Unity":
+        return [unit]
+    return [Path(source).resolve() for source in re.findall(r'^#include "(.+)"$', unit.read_text(), re.MULTILINE)]
+
+
 def units(path):
-    """(source, flags) of each unit that needs no LibTorch."""
+    """(source, flags) of each source that needs no LibTorch."""
     for entry in json.loads(path.read_text()):
-        source = Path(entry["directory"], entry["file"]).resolve()
         words = shlex.split(entry["command"])
-        name = str(source.relative_to(ROOT)) if source.is_relative_to(ROOT) else ""
-        if name.startswith(tuple(f"{folder}/" for folder in FOLDERS)) and not any("torch/include" in word for word in words):
-            generated = [f"-I{folder}" for option, folder in zip(words, words[1:])
-                         if option == "-isystem" and folder.startswith(entry["directory"])]
-            yield source, [word for word in words if word.startswith(KEPT) and not word.startswith(DROPPED)] + generated
+        if any("torch/include" in word for word in words):
+            continue
+        generated = [f"-I{folder}" for option, folder in zip(words, words[1:])
+                     if option == "-isystem" and folder.startswith(entry["directory"])]
+        flags = [word for word in words if word.startswith(KEPT) and not word.startswith(DROPPED)] + generated
+        for source in sources_of(Path(entry["directory"], entry["file"]).resolve()):
+            name = str(source.relative_to(ROOT)) if source.is_relative_to(ROOT) else ""
+            if name.startswith(tuple(f"{folder}/" for folder in FOLDERS)):
+                yield source, flags
 
 
 def all_headers(found):
@@ -66,8 +76,9 @@ def main():
         def compile_one(unit):
             source, flags = unit
             done = subprocess.run(
-                [arguments.clang, "--target=aarch64-linux-gnu", "-fsyntax-only", "-Werror", *flags, "-isystem",
-                 "/usr/aarch64-linux-gnu/include", "-isystem", name, source],
+                [arguments.clang, "--target=aarch64-linux-gnu", "-fsyntax-only", "-Werror", *flags,
+                 "-Wno-unknown-warning-option",  # what GCC alone knows
+                 "-isystem", "/usr/aarch64-linux-gnu/include", "-isystem", name, source],
                 cwd=arguments.commands.parent, capture_output=True, text=True)
             return None if done.returncode == 0 else f"{source}\n{done.stderr}"
 
