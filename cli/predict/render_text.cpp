@@ -127,7 +127,18 @@ std::string critical_path(const Prediction& prediction, std::size_t top) {
          rest_line(prediction.critical_path.size(), top);
 }
 
-std::string what_if(const Prediction& prediction, bool explain) {
+/// What a change does to operators, as far as `top` allows.
+void add_changed(TextTable& table, const et_schema::PredictedChange& change, std::size_t top) {
+  for (std::size_t i = 0; i < std::min(change.rows.size(), top); ++i) {
+    const et_schema::PredictedChange::Row& row = change.rows[i];
+    table.add({"", row.name, with_commas(row.count), ms(row.before_ms), ms(row.after_ms)});
+  }
+  if (change.rows.size() > top) {
+    table.add({"", fmt::format("… {} more", change.rows.size() - top), "", "", ""});
+  }
+}
+
+std::string what_if(const Prediction& prediction, std::size_t top, bool explain) {
   if (prediction.what_if.empty()) {
     return "";
   }
@@ -141,10 +152,8 @@ std::string what_if(const Prediction& prediction, bool explain) {
     }
     rows.add(
         {change.what_if, sum.name, with_commas(sum.count), ms(sum.before_ms), ms(sum.after_ms)});
-    for (const et_schema::PredictedChange::Row& row : change.rows) {
-      if (explain) {
-        rows.add({"", row.name, with_commas(row.count), ms(row.before_ms), ms(row.after_ms)});
-      }
+    if (explain) {
+      add_changed(rows, change, top);
     }
   }
   return "\nWhat-ifs, sums over all ranks\n" + rows.to_text();
@@ -164,7 +173,7 @@ std::string unmodelled(const Prediction& prediction) {
 }  // namespace
 
 std::string prediction_text(const Prediction& prediction, std::size_t top, bool explain) {
-  std::string text = head(prediction) + what_if(prediction, explain) + breakdown(prediction) +
+  std::string text = head(prediction) + what_if(prediction, top, explain) + breakdown(prediction) +
                      ranks(prediction, top) + classes(prediction) + critical_path(prediction, top) +
                      unmodelled(prediction);
   if (!prediction.assumptions.empty()) {
