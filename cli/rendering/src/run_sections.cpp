@@ -88,7 +88,7 @@ Section pace_section(const RankReport& total) {
   table.add({with_commas(pace.paced), "operators an iteration with a recorded time of issue"});
   const auto us = [](const Figure& figure) { return figure_text(figure) + " us"; };
   const auto ms = [](const Figure& figure) { return figure_text(figure) + " ms"; };
-  table.add({with_commas(pace.on_time), "issues on time, all iterations"});
+  table.add({with_commas(pace.on_time), "issues that kept their gap, all iterations"});
   table.add({us(pace.error_median_us), "after their time, median of these"});
   table.add({us(pace.error_p99_us), "99th percentile"});
   table.add({with_commas(pace.unready), "not ready when their gap was over"});
@@ -96,8 +96,8 @@ Section pace_section(const RankReport& total) {
   table.add({us(pace.drift_median_us), "drift from the recorded starts, median"});
   table.add({us(pace.drift_p99_us), "99th percentile, either way"});
   table.add({us(pace.drift_end_us), "at the step's end"});
-  table.add({with_commas(pace.late), "late: what ran before was slower than recorded"});
-  table.add({ms(pace.late_ms), "behind their recorded start by that, the mean of these"});
+  table.add({with_commas(pace.late), "behind their recorded start: what ran before was slower"});
+  table.add({ms(pace.late_ms), "how far behind it, the mean of these"});
   if (pace.device_waits > 0) {
     table.add({with_commas(pace.device_waits), "recorded waits for the device between operators"});
     table.add({ms(pace.device_wait_recorded_ms), "of these as recorded, in sum"});
