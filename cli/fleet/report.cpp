@@ -65,11 +65,12 @@ void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder)) {
-    throw et_schema::run_failed("the site's folder cannot be made",
-                                {.file = folder,
-                                 .field = "--output",
-                                 .got = error ? error.message() : "something that is no folder",
-                                 .hint = "choose another place"});
+    throw et_schema::usage_error("the site's folder cannot be made",
+                                 {.file = folder,
+                                  .field = "--output",
+                                  .expected = "a folder, or a name for one",
+                                  .got = error ? error.message() : "something that is no folder",
+                                  .hint = "choose another place"});
   }
 }
 

@@ -1,5 +1,5 @@
 understudy_golden(fleet
-  help_report report report_no_fleet report_still_broken report_subsets
+  help_report report report_no_fleet report_no_folder report_still_broken report_subsets
   bad_budget bad_tag broken changed damaged drift_between drift_between_unknown folder_of_jobs help
   help_add help_drift help_gc help_history help_import help_init help_jobs help_nightly help_platforms
   help_remove help_select help_verify help_worker history_unknown_job import_no_job import_other_format lost_content
