@@ -28,6 +28,24 @@ class BenchRuntimeTest(unittest.TestCase):
             make.vary(variant)
             self.assertGreaterEqual(int(whole[4:].min()), 5000)
 
+    def test_zeros_lie_where_the_step_writes_nothing_and_come_back(self):
+        zero_rows = {1: [0, 1, 2, 3, 4, 6, 7], 0.5: [1, 3, 6, 7], 0: []}
+        for share, expected in zero_rows.items():
+            make = Maker(0)
+            state = make.tensor(1, torch.float32, [8, 4], rule=bench.constant(2.0))
+            make.changes([state])
+            make.zeros([(state, share)])
+            make.fill_all()
+            make.remember()
+            make.clear_zeros()
+            state[5] += 1
+            make.settle_zeros()
+            for _ in range(2):
+                self.assertEqual((state == 0).all(1).nonzero().flatten().tolist(), expected)
+                self.assertEqual(set(state.flatten().tolist()) - {0.0, 2.0}, set())
+                state[:] = 3
+                make.restore()
+
     def test_operators_of_libraries_that_are_not_loaded_are_named(self):
         step = "a = ops.aten.mul.Tensor(t.x, 2)\nb = ops.nobody.knows.default(a)\nc = ops.nobody.knows.out(a)\n"
         self.assertEqual(missing_operators(step), ["nobody::knows"])

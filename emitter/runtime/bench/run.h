@@ -186,6 +186,7 @@ class Runner {
     maker_.remember();
     if (!flags_.checksums.empty())
       write_checksums();
+    find_zeros();
     find_restore_interval();
     for (int i = 0; i < flags_.warmup; ++i)
       timed();
@@ -253,6 +254,18 @@ class Runner {
                                   : flags_.checksums + "." + std::to_string(comms_.rank()),
                lines);
     maker_.restore();
+  }
+
+  /// Optimizer states have zeros where the original's had: where the step writes none.
+  void find_zeros() {
+    if (!comms_.any_rank(maker_.has_zeros()))
+      return;
+    maker_.clear_zeros();
+    for (std::size_t i = 0; i < Maker::kVariants; ++i) {
+      maker_.vary(i);
+      step_->run();
+    }
+    maker_.settle_zeros();
   }
 
   /// Steps that learn from the same batch for ever drift to zeros or infinities: after how many is

@@ -80,6 +80,16 @@ class Runner:
             file.write("".join(line + "\n" for line in lines))
         self.maker.restore()
 
+    def find_zeros(self):
+        """Optimizer states have zeros where the original's had: where the step writes none."""
+        if not self.most(bool(self.maker.with_zeros)):
+            return
+        self.maker.clear_zeros()
+        for i in range(4):
+            self.maker.vary(i)
+            self.step.run()
+        self.maker.settle_zeros()
+
     def find_restore_interval(self):
         """Steps that learn from one batch for ever drift: after how many is the content given back?"""
         self.every = 0
@@ -110,6 +120,7 @@ class Runner:
         self.maker.remember()
         if self.given.checksums:
             self.write_checksums()
+        self.find_zeros()
         self.find_restore_interval()
         for _ in range(self.given.warmup):
             self.next_iteration()

@@ -16,6 +16,7 @@
 
 #include "tables.h"
 #include "values.h"
+#include "zeros.h"
 
 namespace bench {
 
@@ -153,6 +154,13 @@ class Maker {
       varying_.push_back({tensor, {}, 0});
     }
   }
+  /// Of what changes: the share of a tensor's elements that were zero in the original.
+  void zeros(const std::vector<std::pair<Tensor, double>>& tensors) {
+    for (const auto& [tensor, share] : tensors) {
+      if (!is_in_table(tensor))
+        zeros_.emplace_back(tensor, share);
+    }
+  }
 
   /// First content for all tensors.
   void fill_all() {
@@ -171,9 +179,7 @@ class Maker {
   }
   /// Copies of what changes, and variants of the indices.
   void remember() {
-    for (const Tensor& tensor : changed_) {
-      copies_.push_back(is_in_table(tensor) ? Tensor() : bytes_of(tensor).clone());
-    }
+    copy_changed();
     // Tables have values in the rows that the first indices meet.
     if (!tables_.empty())
       varying_.clear();
@@ -193,6 +199,24 @@ class Maker {
     for (const Table& table : tables_) {
       table.restore();
     }
+  }
+  [[nodiscard]] bool has_zeros() const { return !zeros_.empty(); }
+  /// Before some iterations, which show where the step writes.
+  void clear_zeros() {
+    for (Zeros& zeros : zeros_) {
+      zeros.clear();
+    }
+  }
+  /// Behind them: the first content, with zeros where nothing was written.
+  void settle_zeros() {
+    for (Zeros& zeros : zeros_) {
+      zeros.find();
+    }
+    restore();
+    for (Zeros& zeros : zeros_) {
+      zeros.apply();
+    }
+    copy_changed();
   }
   /// The index values of iteration `number`.
   void vary(std::size_t number) {
@@ -238,6 +262,12 @@ class Maker {
     const c10::Storage& memory = tensor.storage();
     return on_storage(memory, at::kByte, {static_cast<std::int64_t>(memory.nbytes())}, {1}, 0);
   }
+  void copy_changed() {
+    copies_.clear();
+    for (const Tensor& tensor : changed_) {
+      copies_.push_back(is_in_table(tensor) ? Tensor() : bytes_of(tensor).clone());
+    }
+  }
   Tensor add(std::uint64_t id, Tensor tensor, Rule rule) {
     made_.push_back({id, tensor, std::move(rule)});
     return tensor;
@@ -256,6 +286,7 @@ class Maker {
   std::vector<Tensor> changed_;
   std::vector<Tensor> copies_;
   std::vector<Varying> varying_;
+  std::vector<Zeros> zeros_;
 };
 
 }  // namespace bench

@@ -3,6 +3,7 @@
 import torch
 
 from .values import fill
+from .zeros import Zeros
 
 _device = torch.device("cpu")
 
@@ -54,7 +55,7 @@ class Maker:
     """Makes tensors and fills them by their rules."""
 
     def __init__(self, seed):
-        self.seed, self.made, self.changed, self.copies, self.varying = seed, [], [], [], []
+        self.seed, self.made, self.changed, self.copies, self.varying, self.with_zeros = seed, [], [], [], [], []
 
     def tensor(self, id, dtype, sizes, rule=None, strides=None, offset=0, place=None, size_bytes=0):
         strides = strides or contiguous_strides(sizes)
@@ -83,6 +84,10 @@ class Maker:
     def varies(self, tensors):
         self.varying = tensors
 
+    def zeros(self, tensors):
+        """Of what changes: the share of a tensor's elements that were zero in the original."""
+        self.with_zeros = [Zeros(tensor, share) for tensor, share in tensors]
+
     def fill_all(self, variant=0, only=None):
         # All of a storage: parts of it that have a rule of their own begin at other addresses.
         wanted = [m for m in self.made if only is None
@@ -97,8 +102,11 @@ class Maker:
     def bytes_of(self, tensor):
         return on_storage(tensor, torch.uint8, [tensor.untyped_storage().nbytes()], [1], 0)
 
-    def remember(self):
+    def copy_changed(self):
         self.copies = [self.bytes_of(t).clone() for t in self.changed]
+
+    def remember(self):
+        self.copy_changed()
         self.variants = []
         for tensor in self.varying:
             contents = []
@@ -111,6 +119,20 @@ class Maker:
     def restore(self):
         for tensor, copy in zip(self.changed, self.copies):
             self.bytes_of(tensor).copy_(copy)
+
+    def clear_zeros(self):
+        """Before some iterations, which show where the step writes."""
+        for zeros in self.with_zeros:
+            zeros.clear()
+
+    def settle_zeros(self):
+        """Behind them: the first content, with zeros where nothing was written."""
+        for zeros in self.with_zeros:
+            zeros.find()
+        self.restore()
+        for zeros in self.with_zeros:
+            zeros.apply()
+        self.copy_changed()
 
     def vary(self, iteration):
         for tensor, contents in zip(self.varying, self.variants):

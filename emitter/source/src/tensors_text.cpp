@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "rule_text.h"
@@ -240,6 +241,26 @@ class TensorsWriter {
     };
     add("changes", changes);
     add("varies", varies);
+    add("zeros", zeros_of(changed));
+  }
+
+  /// Tensors with the share of their elements that were zero: of what changes, each storage once.
+  [[nodiscard]] std::vector<std::string> zeros_of(const std::vector<bool>& changed) const {
+    std::vector<std::string> zeros;
+    std::set<StorageId> seen;
+    for (const SlotId slot : used_) {
+      const Slot& layout = program().slots[slot];
+      const et_schema::Storage& storage = program().storages[layout.storage];
+      const bool has_zeros = storage.zeros > 0 && changed[layout.storage] &&
+                             !flow_.is_given(slot) && et_schema::is_floating(layout.dtype) &&
+                             is_contiguous(layout) &&
+                             et_schema::extent_bytes(layout) == storage.bytes;
+      if (has_zeros && seen.insert(layout.storage).second) {
+        zeros.push_back(is_python() ? fmt::format("({}, {})", member(slot), storage.zeros)
+                                    : fmt::format("{{{}, {}}}", member(slot), storage.zeros));
+      }
+    }
+    return zeros;
   }
 
   const DataFlow& flow_;

@@ -73,6 +73,24 @@ TEST(Project, OlderTracesAreCalledByTheirSchema) {
       << step;
 }
 
+TEST(Project, StatesHaveTheShareOfZerosThatTheOriginalHad) {
+  Bench bench = bench_with_kernel();
+  Program& program = bench.programs.front();
+  program.schemas = {"aten::relu_(Tensor(a!) self) -> Tensor(a!)"};
+  program.instructions.resize(1);
+  program.instructions.front().results = program.instructions.front().args;
+  program.storages.front().zeros = 0.75;
+  const auto text = [&](Language language, const std::string& file) {
+    return emit_project(bench, language, "demo").files.at(file);
+  };
+  const std::string cpp = text(Language::kCpp, "step_rank0.cpp");
+  EXPECT_NE(cpp.find("make.zeros({{t.input, 0.75}});"), std::string::npos) << cpp;
+  const std::string python = text(Language::kPython, "step_rank0.py");
+  EXPECT_NE(python.find("make.zeros([(t.input, 0.75)])"), std::string::npos) << python;
+  program.storages.front().bytes = 32;  // more than the tensor: its zeros are not known
+  EXPECT_EQ(text(Language::kCpp, "step_rank0.cpp").find("make.zeros"), std::string::npos);
+}
+
 TEST(Project, RanksOfOneTextShareAFile) {
   Bench bench = bench_with_kernel();
   bench.programs.push_back(bench.programs.front());

@@ -3,6 +3,7 @@ understudy_test(replayer_values_test ALONE
   SOURCES
     values/emitted_tables_test.cpp
     values/emitted_values_test.cpp
+    values/emitted_zeros_test.cpp
     values/values_reuse_test.cpp
     values/values_sparse_test.cpp
     values/values_test.cpp

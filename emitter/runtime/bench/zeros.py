@@ -1,0 +1,32 @@
+"""Zeros that the original had in an optimizer's states: in rows of tables that no batch had met yet."""
+
+import torch
+
+
+def rows_of(tensor):
+    """Rows along the last dimension: what a lookup's gradient touches whole."""
+    return tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor.reshape(-1, tensor.size(-1))
+
+
+class Zeros:
+    """A tensor of which the original had a share in zeros. They are put where steps write none: clear(), some
+    steps, find(), then apply() to the first content."""
+
+    def __init__(self, tensor, share):
+        self.tensor, self.share, self.written = tensor, share, None
+
+    def clear(self):
+        self.tensor.zero_()
+
+    def find(self):
+        self.written = rows_of(self.tensor.ne(0)).any(1)
+        wanted = int((1 - self.share) * self.written.numel() + 0.5)
+        # Some of the rows that no step has written, too, evenly spread: the same ones in both moments of a parameter.
+        others = self.written.logical_not().nonzero().flatten()
+        most = min(wanted - int(self.written.sum()), others.numel())
+        if most > 0:
+            spread = torch.arange(most, device=others.device) * others.numel() // most
+            self.written[others[spread]] = True
+
+    def apply(self):
+        rows_of(self.tensor).masked_fill_(self.written.logical_not().unsqueeze(1), 0)
