@@ -176,8 +176,8 @@ std::string busy_text(const Comparison& comparison) {
     return "";
   }
   return fmt::format(
-      "\nTHE MACHINE WAS BUSY: {:.0f} involuntary context switches a second; no change can be "
-      "shown\n",
+      "\nTHE MACHINE WAS BUSY: {:.0f} involuntary context switches a second and thread; no change "
+      "can be shown\n",
       *comparison.switches_per_s);
 }
 

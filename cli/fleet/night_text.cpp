@@ -74,7 +74,9 @@ std::string night_text(const std::string& summary) {
   text += section(night, "broken", "Broken");
   text += section(night, "slower", "Slower");
   text += section(night, "faster", "Faster");
-  text += section(night, "unjudged", "Not judged: the machine was busy with other work");
+  text +=
+      section(night, "unjudged",
+              "Not judged: others were at work on the machine, or its own speed changed as much");
   text += section(night, "change_points", "Turned, as the series show by now");
   text += section(night, "drifted", "Drifted: the job does other work than before");
   text += section(night, "changed", "Changed");

@@ -179,6 +179,8 @@ pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
     item.platform = work.platform;
     item.state = work.outcome;
     item.text = work.detail;
+    item.attempts = static_cast<std::uint64_t>(work.attempts);
+    item.duration_s = work.seconds;
     page.items.push_back(std::move(item));
   }
   return page;

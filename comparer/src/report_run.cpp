@@ -77,7 +77,7 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   run.environment = report.environment;
 
   const et_schema::RankReport& total = report.total;
-  run.switches_per_s = et_schema::involuntary_switches_per_s(report);
+  run.switches_per_s = et_schema::interruptions_per_s(report);
   run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
   run.rows.push_back(
       {RowKind::kIteration, "", "", 0, finite(total.iteration_ms.samples, run.samples_left_out)});

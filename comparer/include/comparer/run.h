@@ -44,7 +44,7 @@ struct Run {
   std::string interrupted_by;          ///< of a report that is not complete: the signal
   et_schema::Environment environment;  ///< of a report
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
-  /// Involuntary context switches a second and rank: others ran on our cores.
+  /// et_schema::interruptions_per_s(): others ran on our cores.
   std::optional<double> switches_per_s;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,10 @@ struct Host {
     return busy_ms && wall_ms > 0 ? std::optional(std::max(0.0, (*busy_ms - own_ms) / wall_ms))
                                   : std::nullopt;
   }
+  /// By more than the daemons of an idle host use.
+  [[nodiscard]] bool others_worked() const {
+    return foreign_cpus().value_or(0) > std::max(kLeastForeignCpus, kForeignShare * cpus);
+  }
 };
 
 /// By name; without those that a rank does not know.
@@ -54,6 +59,22 @@ std::map<std::string, Host> hosts_of(const Report& report) {
   }
   std::erase_if(hosts, [&](const auto& host) { return unknown.contains(host.first); });
   return hosts;
+}
+
+bool all_ranks_have_a_load(const Report& report) {
+  return !report.ranks.empty() && std::ranges::all_of(report.ranks, [](const RankReport& rank) {
+    return rank.host_load.has_value();
+  });
+}
+
+/// What switches were counted over, of which the median knows nothing where some iterations took
+/// long.
+std::optional<double> mean_iteration_ms(const IterationStats& stats) {
+  if (stats.samples.empty()) {
+    return stats.median;
+  }
+  return std::accumulate(stats.samples.begin(), stats.samples.end(), 0.0) /
+         static_cast<double>(stats.samples.size());
 }
 
 std::string named(const std::string& host) {
@@ -86,17 +107,16 @@ class Warnings {
   }
 
   void find_others() {
-    const double switches = involuntary_switches_per_s(report_).value_or(0);
+    const double switches = interruptions_per_s(report_).value_or(0);
     if (switches > kIdleSwitchesPerS) {
-      add("iteration_ms",
-          fmt::format("our threads were interrupted {:.0f} times a second: others want our CPUs",
-                      switches));
+      add("iteration_ms", fmt::format("each of our threads was interrupted {:.0f} times a second: "
+                                      "others want our CPUs",
+                                      switches));
     }
     for (const auto& [name, host] : hosts_) {
-      const double foreign = host.foreign_cpus().value_or(0);
-      if (foreign > std::max(kLeastForeignCpus, kForeignShare * host.cpus)) {
-        add("iteration_ms", fmt::format("others used {:.1f} of the {:.0f} CPUs of {}", foreign,
-                                        host.cpus, named(name)));
+      if (host.others_worked()) {
+        add("iteration_ms", fmt::format("others used {:.1f} of the {:.0f} CPUs of {}",
+                                        *host.foreign_cpus(), host.cpus, named(name)));
       }
     }
   }
@@ -134,14 +154,22 @@ class Warnings {
 
 }  // namespace
 
-std::optional<double> involuntary_switches_per_s(const Report& report) {
+std::optional<double> interruptions_per_s(const Report& report) {
   const std::optional<double>& switches = report.total.counters.involuntary_switches;
-  const std::optional<double>& median_ms = report.total.iteration_ms.median;
-  if (!switches || !median_ms || !(*median_ms > 0)) {
+  const std::optional<double> mean_ms = mean_iteration_ms(report.total.iteration_ms);
+  if (!switches || !mean_ms || !(*mean_ms > 0)) {
     return std::nullopt;
   }
+  const std::map<std::string, Host> hosts = hosts_of(report);
+  const auto was_alone = [](const auto& host) {
+    return host.second.foreign_cpus() && !host.second.others_worked();
+  };
+  if (all_ranks_have_a_load(report) && std::ranges::all_of(hosts, was_alone)) {
+    return 0;
+  }
   constexpr double kMsPerS = 1e3;
-  return *switches / report.world_size / *median_ms * kMsPerS;
+  const int threads = report.world_size * std::max(1, report.environment.threads);
+  return *switches / threads / *mean_ms * kMsPerS;
 }
 
 std::optional<double> foreign_cpus(const Report& report) {

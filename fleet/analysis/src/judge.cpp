@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comparer/compare.h"
+#include "et_schema/model/measurement.h"
 
 namespace understudy::fleet {
 namespace {
@@ -97,15 +98,49 @@ Json detail_of(const Comparison& comparison, const std::vector<const Row*>& part
   return {{"rows", std::move(rows)}, {"environment", std::move(differences)}};
 }
 
+bool was_quiet(const et_schema::Report& report) {
+  return et_schema::interruptions_per_s(report).value_or(0) <= et_schema::kIdleSwitchesPerS;
+}
+
+/// Those of quiet nights, where there are any: one busy night must not veto all that follow.
+std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& before) {
+  const bool has_quiet = std::ranges::any_of(before, was_quiet);
+  std::vector<comparer::Run> runs;
+  for (const et_schema::Report& report : before) {
+    if (!has_quiet || was_quiet(report)) {
+      runs.push_back(comparer::run_of(report, "before"));
+    }
+  }
+  return runs;
+}
+
+/// Whether the machine's own speed, by its probe, changed so much in the same direction that no
+/// more than `least` of a change is left.
+bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_probe,
+                     double least) {
+  if (!speed_probe) {
+    return false;
+  }
+  const double change = std::log(ratio);
+  const double left = change - std::log(speed_probe->value);
+  return std::abs(left) <= std::log1p(least) || left * change < 0;
+}
+
+/// "; the machine itself 1.20 times", where that matters.
+std::string machine_text(const std::optional<comparer::Ratio>& speed_probe) {
+  const bool has_moved =
+      speed_probe && std::abs(std::log(speed_probe->value)) > std::log1p(kLeastChange);
+  return has_moved
+             ? fmt::format("; the machine itself {:.2f} times (speed probe)", speed_probe->value)
+             : "";
+}
+
 }  // namespace
 
 Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::Report& tonight,
                 double least) {
-  std::vector<comparer::Run> runs;
-  for (const et_schema::Report& report : before) {
-    runs.push_back(comparer::run_of(report, "before"));
-  }
-  const Comparison comparison = comparer::compare(runs, {comparer::run_of(tonight, "tonight")});
+  const Comparison comparison =
+      comparer::compare(baseline_of(before), {comparer::run_of(tonight, "tonight")});
   const auto iteration = std::ranges::find(comparison.rows, RowKind::kIteration, &Row::kind);
   Judgement judgement;
   if (iteration == comparison.rows.end() || !iteration->ratio) {
@@ -117,19 +152,27 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   if (is_large && comparison.was_busy && iteration->verdict != Verdict::kSame) {
     judgement.change = Change::kUnjudged;
     judgement.text = fmt::format(
-        "{:.2f} times as long as before, but others interrupted our threads {:.0f} times a second; "
-        "replay on an idle machine",
+        "{:.2f} times as long as before, but others interrupted each of our threads {:.0f} times a "
+        "second; replay on an idle machine",
         judgement.ratio, comparison.switches_per_s.value_or(0));
     return judgement;
   }
   if (!is_large || (!is_slower && iteration->verdict != Verdict::kFaster)) {
     return judgement;
   }
+  if (is_the_machines(judgement.ratio, comparison.speed_probe, least)) {
+    judgement.change = Change::kUnjudged;
+    judgement.text = fmt::format(
+        "{:.2f} times as long as before, but the machine itself took {:.2f} times as long for its "
+        "speed probe",
+        judgement.ratio, comparison.speed_probe->value);
+    return judgement;
+  }
   judgement.change = is_slower ? Change::kSlower : Change::kFaster;
   const std::vector<const Row*> parts = parts_of(comparison, iteration->verdict);
   const Json detail = detail_of(comparison, parts);
-  judgement.text =
-      fmt::format("{:.2f} times as long as before: {}", judgement.ratio, parts_text(parts));
+  judgement.text = fmt::format("{:.2f} times as long as before: {}{}", judgement.ratio,
+                               parts_text(parts), machine_text(comparison.speed_probe));
   std::vector<std::string> fields;
   for (const Json& field : detail["environment"]) {
     fields.push_back(fmt::format("{} {} → {}", field["field"].get<std::string>(),

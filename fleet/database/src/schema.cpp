@@ -103,6 +103,11 @@ void step_to_version_1(Connection& connection) {
   }
 }
 
+/// How long who finished a piece of work had it in hand.
+void step_to_version_2(Connection& connection) {
+  connection.execute("ALTER TABLE work ADD COLUMN seconds DOUBLE PRECISION");
+}
+
 [[noreturn]] void refuse_empty(const std::string& url) {
   throw et_schema::usage_error("no fleet is there",
                                {.file = is_postgres_url(url) ? "" : url,
@@ -122,7 +127,7 @@ bool is_of_this_version(Connection& connection) {
 }
 
 using Step = void (*)(Connection&);
-constexpr std::array<Step, kSchemaVersion> kSteps = {step_to_version_1};
+constexpr std::array<Step, kSchemaVersion> kSteps = {step_to_version_1, step_to_version_2};
 
 }  // namespace
 

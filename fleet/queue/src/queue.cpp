@@ -51,6 +51,9 @@ std::optional<WorkItem> WorkQueue::claim(Connection& connection, std::int64_t ni
       item = claim_orphan(connection, where, parameters);
     }
   });
+  if (item) {
+    item->since = clock_();
+  }
   return item;
 }
 
@@ -110,12 +113,13 @@ bool WorkQueue::has_run_out(std::int64_t id, const std::string& owner, std::int6
 
 bool WorkQueue::finish(Connection& connection, const WorkItem& item, const std::string& outcome,
                        const std::string& detail, const std::function<void()>& consequences) {
+  const double seconds = std::chrono::duration<double>(clock_() - item.since).count();
   bool is_ours = false;
   in_transaction(connection, [&] {
     is_ours = connection.execute(
-                  "UPDATE work SET state = 'done', outcome = $3, detail = $4 WHERE id = $1 AND "
-                  "owner = $2 AND state = 'running'",
-                  {item.id, owner_, outcome, detail}) > 0;
+                  "UPDATE work SET state = 'done', outcome = $3, detail = $4, seconds = $5 WHERE "
+                  "id = $1 AND owner = $2 AND state = 'running'",
+                  {item.id, owner_, outcome, detail, seconds}) > 0;
     if (is_ours) {
       consequences();
     }
@@ -148,10 +152,11 @@ void give_up_work(Connection& connection, std::int64_t night, const std::string&
 std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night) {
   std::vector<FinishedWork> finished;
   for (const Row& row : connection.query(
-           "SELECT kind, subject, platform, outcome, detail FROM work WHERE night = $1 AND "
-           "state = 'done' ORDER BY id",
+           "SELECT kind, subject, platform, outcome, detail, attempts, seconds FROM work WHERE "
+           "night = $1 AND state = 'done' ORDER BY id",
            {night})) {
-    finished.push_back({row.text(0), row.integer(1), row.text(2), row.text(3), row.text(4)});
+    finished.push_back({row.text(0), row.integer(1), row.text(2), row.text(3), row.text(4),
+                        row.integer(5), row.real(6)});
   }
   return finished;
 }

@@ -98,10 +98,35 @@ TEST(MeasurementWarnings, OthersOnTheCpus) {
   rank.counters.involuntary_switches = 4;
   const Report report = merge({rank}, {}, threads(1));
   EXPECT_EQ(report.total.measurement.foreign_cpus, 1.5);
-  EXPECT_EQ(report.warnings,
-            (Warnings{{"iteration_ms",
-                       "our threads were interrupted 400 times a second: others want our CPUs"},
-                      {"iteration_ms", "others used 1.5 of the 8 CPUs of a"}}));
+  EXPECT_EQ(
+      report.warnings,
+      (Warnings{{"iteration_ms",
+                 "each of our threads was interrupted 400 times a second: others want our CPUs"},
+                {"iteration_ms", "others used 1.5 of the 8 CPUs of a"}}));
+}
+
+TEST(MeasurementWarnings, OurOwnThreadsAreNoOthers) {
+  RankReport rank = steady_rank();
+  rank.counters.involuntary_switches = 4;  // our threads take turns: nobody else used a CPU
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 0);
+  EXPECT_EQ(merge({rank}, {}, threads(1)).warnings, Warnings());
+  rank.host_load->busy_ms = 2500;
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 400);
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(8))), 50);
+  rank.host_load.reset();  // what others did is not known
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 400);
+  rank.counters.involuntary_switches.reset();
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), std::nullopt);
+}
+
+TEST(MeasurementWarnings, AFewLongIterationsAreInTheTimeThatInterruptionsAreCountedOver) {
+  RankReport rank = steady_rank();
+  rank.host_load->busy_ms = 2500;
+  rank.counters.involuntary_switches = 1;
+  std::vector<double> samples(29, 10.0);
+  samples.push_back(10 + 30 * 90);  // 100 ms in the mean
+  rank.iteration_ms = iteration_stats(samples);
+  EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 10);
 }
 
 TEST(MeasurementWarnings, OurOtherRanksAreNoOthers) {

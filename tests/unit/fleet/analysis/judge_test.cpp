@@ -46,9 +46,40 @@ TEST(Judge, OnABusyMachineAChangeIsNobodys) {
   const Judgement judgement = judge({report_of(10)}, report_of(13, 400));
   EXPECT_EQ(judgement.change, Change::kUnjudged);
   EXPECT_EQ(judgement.text,
-            "1.30 times as long as before, but others interrupted our threads 400 times a second; "
-            "replay on an idle machine");
+            "1.30 times as long as before, but others interrupted each of our threads 400 times a "
+            "second; replay on an idle machine");
   EXPECT_EQ(judge({report_of(10)}, report_of(10, 400)).change, Change::kNone);
+}
+
+TEST(Judge, ABusyNightBeforeVetoesNothingWhereOthersWereQuiet) {
+  const std::vector<et_schema::Report> before = {report_of(15, 400), report_of(10)};
+  const Judgement slower = judge(before, report_of(13));
+  EXPECT_EQ(slower.change, Change::kSlower);
+  EXPECT_NEAR(slower.ratio, 1.3, 0.01);
+  EXPECT_EQ(judge(before, report_of(10)).change, Change::kNone);
+  EXPECT_EQ(judge({report_of(10, 400)}, report_of(13)).change, Change::kUnjudged);
+}
+
+/// The same on a machine that takes `probe_ms` for a fixed piece of work.
+et_schema::Report with_probe(et_schema::Report report, double probe_ms) {
+  for (std::size_t i = 0; i < report.total.iteration_ms.samples.size(); ++i) {
+    report.total.speed_probe_samples_ms.push_back(probe_ms * (1 + 1e-4 * static_cast<double>(i)));
+  }
+  return report;
+}
+
+TEST(Judge, AMachineThatIsAsMuchSlowerIsNobodysSlowdown) {
+  const std::vector<et_schema::Report> before = {with_probe(report_of(10), 1)};
+  const Judgement machine = judge(before, with_probe(report_of(14), 1.4));
+  EXPECT_EQ(machine.change, Change::kUnjudged);
+  EXPECT_EQ(machine.text,
+            "1.40 times as long as before, but the machine itself took 1.40 times as long for its "
+            "speed probe");
+  EXPECT_EQ(judge(before, with_probe(report_of(14), 1.8)).change, Change::kUnjudged);
+  const Judgement both = judge(before, with_probe(report_of(16.8), 1.2));
+  EXPECT_EQ(both.change, Change::kSlower);
+  EXPECT_TRUE(both.text.ends_with("; the machine itself 1.20 times (speed probe)")) << both.text;
+  EXPECT_EQ(judge(before, with_probe(report_of(14), 1)).change, Change::kSlower);
 }
 
 }  // namespace

@@ -99,10 +99,28 @@ TEST_P(Databases, NewerTablesAreRefused) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "the fleet was made by a newer version\n"
-              "  expected: tables of version 1 or older\n"
+              "  expected: tables of version 2 or older\n"
               "  got:      99\n"
               "  hint:     update Understudy on this machine");
   }
+}
+
+TEST_P(Databases, OlderTablesAreBroughtUp) {
+  const auto connection = open();
+  connection->execute(
+      "INSERT INTO night (opened_utc, state, jobs, unchanged, options) VALUES "
+      "('2026-01-01', 'open', 1, 0, '{}')");
+  connection->execute("ALTER TABLE work DROP COLUMN seconds");
+  connection->execute(
+      "INSERT INTO work (night, kind, subject, platform, state, beat, attempts) "
+      "SELECT id, 'generate', 1, '', 'done', 0, 1 FROM night");
+  connection->execute("UPDATE fleet_version SET version = 1");
+  migrate(*connection, Opening::kExisting);
+  const Rows rows = connection->query("SELECT subject, seconds FROM work");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().integer(0), 1);
+  EXPECT_TRUE(rows.front().is_null(1));
+  EXPECT_EQ(connection->query("SELECT version FROM fleet_version").front().integer(0), 2);
 }
 
 TEST_P(Databases, AnEmptyOneIsNoFleet) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -65,6 +66,23 @@ TEST_P(Queues, WorkIsAddedOnceAndTakenOnce) {
   EXPECT_FALSE(finish(a, *item));
   EXPECT_TRUE(is_all_done(*connection_, night_));
   EXPECT_FALSE(claim(a));
+}
+
+TEST_P(Queues, FinishedWorkTellsHowLongItTook) {
+  add(1);
+  add(2, kReplayWork, kHere);
+  WorkQueue queue(this_owner("a"), kLeaseSeconds, clock_);
+  const auto item = claim(queue);
+  ASSERT_TRUE(item);
+  now_ += std::chrono::milliseconds(2500);
+  EXPECT_TRUE(finish(queue, *item));
+  give_up_work(*connection_, night_, kHere, "skipped", "no time");
+  const std::vector<FinishedWork> work = finished_work(*connection_, night_);
+  ASSERT_EQ(work.size(), 2U);
+  EXPECT_DOUBLE_EQ(work[0].seconds, 2.5);
+  EXPECT_EQ(work[0].attempts, 1);
+  EXPECT_TRUE(std::isnan(work[1].seconds));  // nobody had it
+  EXPECT_EQ(work[1].attempts, 0);
 }
 
 TEST_P(Queues, BenchmarksComeBeforeReplaysOfThisPlatform) {

@@ -34,10 +34,10 @@ Tone tone_of(const Comparison& comparison) {
 std::vector<std::string> findings_of(const Comparison& comparison, const std::string& advice) {
   std::vector<std::string> findings;
   if (comparison.was_busy) {
-    findings.push_back(
-        fmt::format("The machine was busy: {:.0f} involuntary context switches a second; no change "
-                    "can be shown.",
-                    comparison.switches_per_s.value_or(0)));
+    findings.push_back(fmt::format(
+        "The machine was busy: {:.0f} involuntary context switches a second and thread; "
+        "no change can be shown.",
+        comparison.switches_per_s.value_or(0)));
   }
   if (!comparison.is_alike) {
     findings.emplace_back("The environments differ, and times with them.");

@@ -54,10 +54,13 @@ struct MedianInterval {
 };
 [[nodiscard]] std::optional<MedianInterval> median_interval(std::vector<double> samples);
 
-/// Involuntary context switches a second that an idle machine has at most; more are others at work.
+/// Involuntary context switches a second that a thread has at most on an idle machine; more are
+/// others at work.
 inline constexpr double kIdleSwitchesPerS = 50;
-/// Those of a rank, the mean over ranks. Null where they were not counted.
-[[nodiscard]] std::optional<double> involuntary_switches_per_s(const Report& report);
+/// Those of a thread by others, the mean over threads and ranks. 0 where the CPU times of all hosts
+/// tell that nobody else was at work: then our own threads were in each other's way. Null where
+/// they were not counted.
+[[nodiscard]] std::optional<double> interruptions_per_s(const Report& report);
 
 /// What the measurement's own figures say against it.
 [[nodiscard]] std::vector<MeasurementWarning> measurement_warnings(const Report& report);

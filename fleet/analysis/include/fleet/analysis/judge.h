@@ -15,7 +15,9 @@ enum class Change : std::uint8_t {
   kNone,
   kSlower,
   kFaster,
-  kUnjudged  ///< large, but others worked on the machine meanwhile: nobody can say whose it is
+  /// Large, but others worked on the machine meanwhile, or its own speed changed as much: nobody
+  /// can say whose it is.
+  kUnjudged
 };
 
 /// What `compare` says of tonight's replay against those of the nights before.

@@ -8,7 +8,7 @@
 namespace understudy::fleet {
 
 /// Version of the tables. A migration takes a fleet from each version to the next.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 /// Makes the tables, or brings older ones up to this version. Safe beside others that do the same.
 /// Throws Error (usage) on tables of a newer version, or of something else; and, with `kExisting`,

@@ -29,6 +29,7 @@ struct WorkItem {
   std::int64_t subject = 0;
   std::string platform;  ///< of a replay
   std::int64_t attempts = 1;
+  std::chrono::steady_clock::time_point since = {};  ///< it is in hand
 };
 
 /// Adds a piece of work, once a night.
@@ -95,6 +96,8 @@ struct FinishedWork {
   std::string platform;
   std::string outcome;
   std::string detail;
+  std::int64_t attempts = 0;
+  double seconds = 0;  ///< in the hands of who finished it; NaN: nobody, or not known
 };
 [[nodiscard]] std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night);
 /// Of a whole night, on all platforms: nothing is left to be done.
