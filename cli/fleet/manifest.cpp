@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/yaml_documents.h"
 
@@ -19,8 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 7> kTraceEndings = {".json", ".json.gz", ".tar", ".tar.gz",
-                                                           ".tgz",  ".zip",     ".gz"};
+constexpr std::array<std::string_view, 6> kTraceEndings = {".json", ".gz",  ".et",
+                                                           ".tar",  ".tgz", ".zip"};
+
+constexpr const char* kWhatIsTaken =
+    "traces (PyTorch's, Chakra's, an archive of them), a folder of jobs, or a manifest (.yaml)";
 
 bool is_trace(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -217,7 +221,11 @@ std::vector<fleet::Job> read_manifest(const std::string& file) {
 std::vector<fleet::Job> jobs_at(const std::string& path, bool each) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    refuse(path, "traces, a folder of jobs, or a manifest (.yaml)", "no such file", "");
+    refuse(path, kWhatIsTaken, "no such file", "");
+  }
+  if (!fs::is_directory(path, error) &&
+      (!fs::is_regular_file(path, error) || !et_schema::may_be_input(path))) {
+    refuse(path, kWhatIsTaken, "a file of another kind", "");
   }
   if (!fs::is_directory(path, error) || (!each && holds_traces(path))) {
     return {job_at(path)};

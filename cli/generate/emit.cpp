@@ -101,6 +101,10 @@ void add_emit_options(CLI::App& app, EmitChoice& choice) {
       app.add_option_function<std::vector<std::string>>(
              "--emit",
              [&choice](const std::vector<std::string>& values) {
+               if (values.size() < 2) {
+                 throw CLI::ValidationError("--emit",
+                                            "a language and a folder, as --emit cpp project/");
+               }
                choice.language = values.at(0);
                choice.folder = values.at(1);
                if (choice.language != "cpp" && choice.language != "python") {
@@ -109,7 +113,7 @@ void add_emit_options(CLI::App& app, EmitChoice& choice) {
              },
              "Write a project of its own that runs the step: cpp (CMake, LibTorch, MPI "
              "where it communicates) or python, into this folder")
-          ->expected(2)
+          ->expected(1, 2)
           ->type_name("LANGUAGE FOLDER");
   app.add_flag("--allow-missing", choice.allow_missing,
                "With --emit: status 0 though operators cannot be shown in source")

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <map>
@@ -266,11 +267,21 @@ void refuse_page(const Arguments& arguments, const char* flag) {
 
 void refuse_details_of_report(const Arguments& arguments) {
   const InspectOptions& shown = arguments.shown;
-  if (shown.ops || shown.collectives || shown.tensors || shown.tree || arguments.memory) {
+  std::vector<std::string> given;
+  for (const auto& [is_given, flag] : {std::pair(shown.ops, "--ops"),
+                                       {shown.collectives, "--collectives"},
+                                       {shown.tensors, "--tensors"},
+                                       {shown.tree, "--tree"},
+                                       {arguments.memory, "--memory"}}) {
+    if (is_given) {
+      given.emplace_back(flag);
+    }
+  }
+  if (!given.empty()) {
     throw et_schema::usage_error("a report has no such details",
                                  {.file = arguments.paths[0],
                                   .expected = "--format alone",
-                                  .got = "--ops, --collectives, --tensors, --tree or --memory",
+                                  .got = fmt::format("{}", fmt::join(given, ", ")),
                                   .hint = "inspect the benchmark or its traces"});
   }
 }

@@ -123,10 +123,12 @@ std::string memory_text(const std::vector<RankMemory>& ranks) {
 
 std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
   if (rank && (*rank < 0 || *rank >= bench.world_size())) {
-    throw et_schema::usage_error("there is no such rank",
-                                 {.field = "--rank",
-                                  .expected = fmt::format("0 to {}", bench.world_size() - 1),
-                                  .got = fmt::format("{}", *rank)});
+    throw et_schema::usage_error(
+        "there is no such rank",
+        {.field = "--rank",
+         .expected = bench.world_size() == 1 ? "0, the only one"
+                                             : fmt::format("0 to {}", bench.world_size() - 1),
+         .got = fmt::format("{}", *rank)});
   }
   std::vector<RankMemory> ranks;
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {

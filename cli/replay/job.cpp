@@ -199,6 +199,7 @@ void ReplayJob::check_world_size() const {
         {.file = arguments_.input,
          .field = "--rank",
          .expected = bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
+                     : ranks == 1   ? "0, the only one"
                                     : fmt::format("0 to {}", ranks - 1),
          .got = std::to_string(*arguments_.rank)});
   }

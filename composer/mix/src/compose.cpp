@@ -156,7 +156,8 @@ class RankComposer {
     const Piece& piece = selected(asked, origin);
     if (piece.instructions.empty()) {
       refuse_plan(plan_.file, asked.line, "a piece that selects nothing",
-                  fmt::format("an instruction of {}", asked.source), "none",
+                  fmt::format("an instruction of {}", asked.source),
+                  fmt::format("none with {}", conditions_text(asked)),
                   "compose --list PLAN shows what pieces hold; inspect --ops lists operators");
     }
     placed_ += piece.instructions.size();

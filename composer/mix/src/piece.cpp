@@ -1,5 +1,8 @@
 #include "composer/mix/piece.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <regex>
 #include <set>
@@ -87,6 +90,26 @@ Piece select_piece(const Program& program, const PlanPiece& asked) {
   }
   find_ends(program, piece);
   return piece;
+}
+
+std::string conditions_text(const PlanPiece& asked) {
+  std::vector<std::string> parts;
+  if (asked.nodes) {
+    parts.push_back(fmt::format("nodes {}-{}", asked.nodes->first, asked.nodes->second));
+  }
+  if (!asked.operators.empty()) {
+    parts.push_back(fmt::format("operators '{}'", asked.operators));
+  }
+  if (!asked.op_class.empty()) {
+    parts.push_back("class " + asked.op_class);
+  }
+  if (!asked.shape.empty()) {
+    parts.push_back(fmt::format("shape [{}]", fmt::join(asked.shape, ", ")));
+  }
+  if (!asked.annotation.empty()) {
+    parts.push_back(fmt::format("annotation '{}'", asked.annotation));
+  }
+  return parts.empty() ? "any condition" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 bool communicates(const Program& program, const Piece& piece) {

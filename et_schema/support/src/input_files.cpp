@@ -64,17 +64,22 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
+bool is_json_or_chakra(const std::string& start) {
+  const std::size_t first = std::min(start.find_first_not_of(" \t\r\n\xef\xbb\xbf"), start.size());
+  return starts_as_chakra(start) || (first < start.size() && start[first] == '{');
+}
+
+bool is_named_json(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".json.gz");
+}
+
 /// JSON files, by name or content, Chakra's and gzipped ones; the rest of a folder is none of ours.
 bool is_candidate(const std::string& path) {
-  if (path.ends_with(".json") || path.ends_with(".json.gz")) {
+  if (is_named_json(path)) {
     return true;
   }
   const std::string start = read_start(path);
-  if (find_packing(start) == Packing::kGzip || starts_as_chakra(start)) {
-    return true;
-  }
-  const std::size_t first = std::min(start.find_first_not_of(" \t\r\n\xef\xbb\xbf"), start.size());
-  return first < start.size() && start[first] == '{';
+  return find_packing(start) == Packing::kGzip || is_json_or_chakra(start);
 }
 
 void read_folder(const std::string& path, UnpackBudget& budget,
@@ -134,6 +139,14 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
   budget.add(name, bytes.size(), bytes.size(), {});
   refuse_deep_start(name, bytes.substr(0, kSniffBytes));
   consume({.name = name, .data = std::string(bytes)});
+}
+
+bool may_be_input(const std::string& path) {
+  if (is_named_json(path)) {
+    return true;
+  }
+  const std::string start = read_start(path);
+  return find_packing(start) != Packing::kPlain || is_json_or_chakra(start);
 }
 
 }  // namespace understudy::et_schema

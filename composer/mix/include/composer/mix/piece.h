@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "composer/plan/plan.h"
@@ -19,6 +20,9 @@ struct Piece {
 /// The instructions that a plan's piece selects; none may fit. Instructions of the generator's own
 /// (aliases) go with those before them.
 [[nodiscard]] Piece select_piece(const et_schema::Program& program, const PlanPiece& asked);
+
+/// What a piece asks of its instructions, as in "operators '^aten::mm$', class matmul".
+[[nodiscard]] std::string conditions_text(const PlanPiece& asked);
 
 /// Whether a communication is among a piece's instructions.
 [[nodiscard]] bool communicates(const et_schema::Program& program, const Piece& piece);

@@ -44,4 +44,8 @@ void read_input_files(const std::string& path, const ReadLimits& limits,
 void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
                       const std::function<void(InputFile&&)>& consume);
 
+/// Whether a regular file may hold something for these, by its name and its first bytes. Throws
+/// Error (bad input): cannot be read.
+[[nodiscard]] bool may_be_input(const std::string& path);
+
 }  // namespace understudy::et_schema
