@@ -30,14 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using et_schema::RankReport;
-using et_schema::SlotId;
 using Milliseconds = std::chrono::duration<double, std::milli>;
-
-/// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
-/// externals get their first content back after as many iterations as were seen to stay healthy: at
-/// most so many, looked for during at most so long.
-constexpr std::size_t kMostBetweenRestores = 16;
-constexpr double kProbeSeconds = 1;
 
 /// Tells the heap what each operator allocated in the original.
 class HeapHook : public NoHook {
@@ -171,71 +164,6 @@ void Measurement::report_use(et_schema::MeasurementUse& use, std::size_t timing_
   use.restore_reason = restore_reason_;
 }
 
-void Measurement::find_zeros() {
-  if (!stop_->any_rank(externals_.begin_zeros())) {
-    return;
-  }
-  for (std::size_t i = 0; i < Externals::kVariants; ++i) {
-    externals_.vary(i);
-    guarded([&] { machine_.run(bound_); });
-  }
-  externals_.settle_zeros();
-}
-
-void Measurement::find_restore_interval() {
-  const Clock::time_point begin = Clock::now();
-  bool searching = options_.asked.restores;
-  restore_every_ = options_.asked.restores ? 1 : 0;
-  restore_reason_ = options_.asked.restores ? fmt::format(
-                                                  "no NaN, Inf or subnormal number within {} "
-                                                  "iterations; more are not checked",
-                                                  kMostBetweenRestores)
-                                            : "--no-restore";
-  for (std::size_t n = 1; searching && n <= kMostBetweenRestores; ++n) {
-    tell(Phase::kValues, n - 1, kMostBetweenRestores);
-    std::vector<std::uint8_t> health(health_.size());
-    std::vector<et_schema::ValueFinding> findings;
-    const bool accepted = stays_acceptable(n, health, findings);
-    refuses_ = !accepted;
-    const bool healthy = accepted && !stop_->any_rank(is_unhealthy(health));
-    const double spent_s = Milliseconds(Clock::now() - begin).count() / kMsPerSecond;
-    const bool is_late = stop_->any_rank(spent_s > kProbeSeconds);
-    restore_every_ = healthy ? n : restore_every_;
-    searching = healthy && !is_late;
-    const char* plural = n == 1 ? "" : "s";
-    if (!healthy) {
-      restore_reason_ =
-          accepted ? fmt::format("NaN, Inf or subnormal numbers after {} iteration{}", n, plural)
-                   : fmt::format("an operator refuses its tensors in iteration {}", n);
-    } else if (is_late && n < kMostBetweenRestores) {
-      restore_reason_ = fmt::format(
-          "no NaN, Inf or subnormal number within {} iteration{}; the {:.0f} s check covered no "
-          "more",
-          n, plural, kProbeSeconds);
-    }
-  }
-  externals_.restore();
-  since_restore_ = 0;
-}
-
-/// One iteration without a restore. False if an operator refuses what the iterations before made of
-/// its tensors (a matrix that is no longer positive definite). Of several ranks one that stops has
-/// to end the job, since others wait for it.
-bool Measurement::stays_acceptable(std::size_t n, std::vector<std::uint8_t>& health,
-                                   std::vector<et_schema::ValueFinding>& findings) {
-  try {
-    scan_once(health, findings);
-  } catch (const et_schema::Error&) {
-    const Step* failed = machine_.failed_step();
-    if (n == 1 || job_.world_size() > 1 || failed == nullptr) {
-      throw;
-    }
-    machine_.clear(bound_, *failed);
-    return false;
-  }
-  return true;
-}
-
 /// One iteration in which the heap sees which blocks hold what; ranks without one go along.
 void Measurement::learn_heap() {
   if (!stop_->any_rank(heap_.has_value())) {
@@ -273,8 +201,7 @@ void Measurement::advance() {
   externals_.vary(iterations_++);
 }
 
-template <typename Iteration>
-void Measurement::guarded(Iteration&& iteration) {
+void Measurement::guarded(const std::function<void()>& iteration) {
   try {
     iteration();
   } catch (const et_schema::Error&) {
@@ -433,38 +360,6 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
       scan_values(report, samples.size());
     }
   }
-}
-
-/// One iteration in which every result is looked at as soon as it is there.
-void Measurement::scan_once(std::vector<std::uint8_t>& health,
-                            std::vector<et_schema::ValueFinding>& findings) {
-  ScanHook hook(program_, health, findings);
-  guarded([&] { machine_.run(bound_, hook); });
-  for (const SlotId slot : bound_.written) {
-    if (!externals_.is_mapped(slot)) {
-      hook.look(slot, machine_.slots()[slot]);
-    }
-  }
-}
-
-bool Measurement::is_unhealthy(const std::vector<std::uint8_t>& health) {
-  return std::any_of(health.begin(), health.end(),
-                     [](std::uint8_t flags) { return (flags & ScanHook::kUnhealthy) != 0; });
-}
-
-void Measurement::scan_values(RankReport& report, std::size_t iterations) {
-  advance();
-  const std::size_t known = report.value_findings.size();
-  scan_once(health_, report.value_findings);
-  for (std::size_t i = known; i < report.value_findings.size(); ++i) {
-    report.value_findings[i].iteration = iterations;
-  }
-  const auto count = [&](std::uint8_t flag) {
-    return static_cast<std::uint64_t>(std::count_if(
-        health_.begin(), health_.end(), [&](std::uint8_t flags) { return (flags & flag) != 0; }));
-  };
-  report.values = {count(ScanHook::kNan), count(ScanHook::kInf), count(ScanHook::kSubnormal),
-                   count(ScanHook::kRecordedInf)};
 }
 
 double Measurement::profile_once(ProfileHook& hook, bool bare) {

@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,8 +56,7 @@ class Measurement {
 
  private:
   /// Runs `iteration`; what an operator throws becomes an Error that names it.
-  template <typename Iteration>
-  void guarded(Iteration&& iteration);
+  void guarded(const std::function<void()>& iteration);
   /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
   template <typename Run>
   double timed(Run&& run);
