@@ -1,7 +1,6 @@
 #include "composer/mix/compose.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -19,6 +18,7 @@
 #include "profile.h"
 #include "timeline.h"
 #include "values.h"
+#include "wires.h"
 
 namespace understudy::composer {
 namespace {
@@ -26,16 +26,9 @@ namespace {
 using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::Program;
-using et_schema::Slot;
 using et_schema::SlotId;
-using et_schema::StorageId;
 
 constexpr std::size_t kMostInstructions = 10'000'000;
-
-std::string describe(const Program& program, SlotId slot) {
-  const et_schema::Slot& layout = program.slots[slot];
-  return fmt::format("{}[{}]", to_string(layout.dtype), fmt::join(layout.sizes, ", "));
-}
 
 const PlanPiece& piece_of(const Plan& plan, const std::string& name) {
   return *std::ranges::find(plan.pieces, name, &PlanPiece::name);
@@ -168,7 +161,7 @@ class RankComposer {
     }
     refuse_overlap(asked, origin, piece);
     Binding binding;
-    binding.wired = wires_of(item, origin, piece);
+    binding.wired = wires_of({plan_, rank_, program_, all_, last_, newest_}, item, origin, piece);
     binding.shared =
         item.own_tensors ? nullptr : &shared_[{asked.source, chosen, asked.annotation}];
     binding.group = [&, &ranks = ranks](et_schema::GroupId group) {
@@ -212,79 +205,6 @@ class RankComposer {
                                 origin.instructions[*both].name));
       }
     }
-  }
-
-  /// By input: the tensor here that it takes.
-  std::map<SlotId, SlotId> wires_of(const PlanItem& item, const Program& origin,
-                                    const Piece& piece) {
-    std::map<SlotId, SlotId> wired;
-    if (item.chained && newest_) {
-      chain(origin, piece, all_[*newest_], wired);
-    }
-    for (const PlanWire& wire : plan_.wires) {
-      if (wire.to == item.as) {
-        add_wire(wire, origin, piece, wired);
-      }
-    }
-    return wired;
-  }
-
-  /// Each input that an instruction made in the origin takes the last output that fits and is free.
-  void chain(const Program& origin, const Piece& piece, const Occurrence& before,
-             std::map<SlotId, SlotId>& wired) const {
-    std::set<SlotId> taken;
-    std::set<StorageId> wired_storages;
-    const std::map<StorageId, Span> views = spans_of_views(origin, piece);
-    for (const SlotId input : piece.inputs) {
-      const Slot& layout = origin.slots[input];
-      if (layout.external || !holds_views(layout, views) ||
-          wired_storages.contains(layout.storage)) {
-        continue;
-      }
-      const auto output =
-          std::find_if(before.outputs.rbegin(), before.outputs.rend(), [&](SlotId candidate) {
-            return fits(program_.slots[candidate], origin.slots[input]) &&
-                   !taken.contains(candidate);
-          });
-      if (output != before.outputs.rend()) {
-        wired[input] = *output;
-        taken.insert(*output);
-        wired_storages.insert(layout.storage);
-      }
-    }
-  }
-
-  void add_wire(const PlanWire& wire, const Program& origin, const Piece& piece,
-                std::map<SlotId, SlotId>& wired) const {
-    const auto from = last_.find(wire.from);
-    if (from == last_.end()) {
-      refuse_plan(plan_.file, wire.line, "a wire between ranks",
-                  fmt::format("an occurrence of rank {}", rank_), wire.from,
-                  "tensors go from rank to rank by communication alone");
-    }
-    const std::vector<SlotId>& outputs = all_[from->second].outputs;
-    if (wire.output >= outputs.size() || wire.input >= piece.inputs.size()) {
-      refuse_plan(plan_.file, wire.line, "a wire's end that the piece does not have",
-                  fmt::format("outputs below {} of {}, inputs below {} of {}", outputs.size(),
-                              wire.from, piece.inputs.size(), wire.to),
-                  fmt::format("{}.{} to {}.{}", wire.from, wire.output, wire.to, wire.input),
-                  "compose --list PLAN shows them");
-    }
-    const SlotId output = outputs[wire.output];
-    const SlotId input = piece.inputs[wire.input];
-    if (!fits(program_.slots[output], origin.slots[input])) {
-      refuse_plan(plan_.file, wire.line, "a wire whose ends do not fit",
-                  describe(origin, input) + " with the same strides", describe(program_, output));
-    }
-    if (!holds_views(origin.slots[input], spans_of_views(origin, piece))) {
-      refuse_plan(
-          plan_.file, wire.line, "a wire to a part of a tensor",
-          "views of it that reach no further than " + describe(origin, input),
-          fmt::format("{}.{} shows a part of the memory that the piece uses", wire.to, wire.input),
-          "wire the tensor that it is a view of, or leave the wire out: it is then made "
-          "before the step");
-    }
-    wired[input] = output;
   }
 
   void note_origin(const Occurrence& occurrence, const PlanPiece& asked, const Bench& bench,
@@ -340,7 +260,7 @@ class RankComposer {
                       "a tensor would be read before it is written",
                       "wires between occurrences that run one behind the other",
                       fmt::format("node {} ({}) reads {}", instruction.node_id, instruction.name,
-                                  describe(program_, slot)));
+                                  describe_slot(program_, slot)));
         }
         exists[slot] = true;
       });
@@ -445,11 +365,11 @@ std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load) {
     const Piece piece = select_piece(program, asked);
     PieceEnds ends{asked.name, asked.source, piece.instructions.size(), {}, {}};
     for (const SlotId slot : piece.inputs) {
-      ends.inputs.push_back(describe(program, slot) +
+      ends.inputs.push_back(describe_slot(program, slot) +
                             (program.slots[slot].external ? ", of before the step" : ""));
     }
     for (const SlotId slot : piece.outputs) {
-      ends.outputs.push_back(describe(program, slot));
+      ends.outputs.push_back(describe_slot(program, slot));
     }
     all.push_back(std::move(ends));
   }
