@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "common/output.h"
@@ -31,6 +33,10 @@ struct AddArguments {
   double weight = 1;
   std::vector<std::string> tags;
   std::string flags;
+  // What is not given stays as it was, of a job that is there.
+  bool has_weight = false;
+  bool has_tags = false;
+  bool has_flags = false;
   bool each = false;
   bool quiet = false;
 };
@@ -39,22 +45,25 @@ AddArguments read_add_arguments(int argc, char** argv) {
   AddArguments arguments;
   const auto app = make_app({.name = "fleet add",
                              .description = "Adds training jobs by their traces. A job that is "
-                                            "there is brought up to date.",
+                                            "there is brought up to date; what is not given "
+                                            "stays as it was.",
                              .examples = kExamples,
                              .failure = "nothing was added"});
   add_database_option(*app, arguments.url);
   app->add_option("PATH", arguments.path, "Traces of a job, a folder of jobs, or a manifest")
       ->required();
   app->add_option("--name", arguments.name, "Name of the job (default: of its folder or file)");
-  app->add_option("--weight", arguments.weight, "Its share of the fleet, in any unit")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->capture_default_str();
+  app->add_option("--weight", arguments.weight, "Its share of the fleet, in any unit (default: 1)")
+      ->check(CLI::NonNegativeNumber.description(""));
   app->add_option("--tag", arguments.tags, "NAME=VALUE, may be given several times")
       ->type_name("TAG");
   app->add_option("--flags", arguments.flags, "Flags for generate, separated by blanks");
   app->add_flag("--each", arguments.each, "PATH is a folder of which every trace is a job");
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
+  arguments.has_weight = app->count("--weight") > 0;
+  arguments.has_tags = app->count("--tag") > 0;
+  arguments.has_flags = app->count("--flags") > 0;
   return arguments;
 }
 
@@ -71,8 +80,27 @@ std::map<std::string, std::string> read_tags(const std::vector<std::string>& tex
   return tags;
 }
 
+/// A manifest says itself what its jobs have: a flag beside it would do nothing.
+void refuse_beside_manifest(const AddArguments& arguments) {
+  const std::array<std::pair<const char*, bool>, 5> flags = {{{"--name", !arguments.name.empty()},
+                                                              {"--weight", arguments.has_weight},
+                                                              {"--tag", arguments.has_tags},
+                                                              {"--flags", arguments.has_flags},
+                                                              {"--each", arguments.each}}};
+  for (const auto& [flag, is_given] : flags) {
+    if (is_given) {
+      throw et_schema::usage_error("a manifest says itself what its jobs have",
+                                   {.file = arguments.path,
+                                    .field = flag,
+                                    .expected = "a manifest alone",
+                                    .hint = "write it into the manifest"});
+    }
+  }
+}
+
 std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   if (is_manifest(arguments.path)) {
+    refuse_beside_manifest(arguments);
     return read_manifest(arguments.path);
   }
   std::vector<fleet::Job> jobs = jobs_at(arguments.path, arguments.each);
@@ -91,6 +119,18 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   return jobs;
 }
 
+/// Of a job that is there what was not given. A manifest says all of its jobs.
+void keep_what_is_not_given(const AddArguments& arguments, const std::vector<fleet::Job>& known,
+                            fleet::Job& job) {
+  const auto before = std::ranges::find(known, job.name, &fleet::Job::name);
+  if (is_manifest(arguments.path) || before == known.end()) {
+    return;
+  }
+  job.weight = arguments.has_weight ? job.weight : before->weight;
+  job.tags = arguments.has_tags ? job.tags : before->tags;
+  job.flags = arguments.has_flags ? job.flags : before->flags;
+}
+
 }  // namespace
 
 int fleet_add(int argc, char** argv) {
@@ -100,7 +140,9 @@ int fleet_add(int argc, char** argv) {
   std::array<std::size_t, 3> counts{};
   fleet::in_transaction(*connection, [&] {
     counts = {};
+    const std::vector<fleet::Job> known = fleet::all_jobs(*connection);
     for (fleet::Job job : jobs) {
+      keep_what_is_not_given(arguments, known, job);
       job.added_utc = fleet::now_utc();
       ++counts.at(static_cast<std::size_t>(fleet::add_job(*connection, job)));
     }
