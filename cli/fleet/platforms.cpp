@@ -1,6 +1,7 @@
 #include "fleet/analysis/platforms.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +73,8 @@ Json json_of(const fleet::PlatformComparison& comparison, std::size_t jobs) {
          {"predicted", row.predicted},
          {"weight_covered", row.weight_covered},
          {"ratio", interval(row.ratio)},
-         {"first_probability", row.first_probability},
+         {"first_probability",
+          std::isfinite(row.first_probability) ? Json(row.first_probability) : Json()},
          {"faster_than_next_probability",
           i < comparison.faster_than_next.size() && std::isfinite(comparison.faster_than_next[i])
               ? Json(comparison.faster_than_next[i])
@@ -85,6 +87,7 @@ Json json_of(const fleet::PlatformComparison& comparison, std::size_t jobs) {
           {"baseline", comparison.baseline},
           {"jobs", jobs},
           {"common", comparison.common},
+          {"without_common", comparison.without_common},
           {"platforms", std::move(platforms)}};
 }
 
@@ -103,7 +106,8 @@ std::string drivers_text(const fleet::PlatformSummary& row) {
 
 std::string text_of(const fleet::PlatformComparison& comparison, std::size_t jobs) {
   std::string text = fmt::format(
-      "{} jobs' benchmarks, {} measured on every platform; times against {}, below 1 is faster\n",
+      "{} jobs' benchmarks, {} with a time on every platform; times against {}, below 1 is "
+      "faster\n",
       jobs, comparison.common, comparison.baseline);
   TextTable table({{"platform"},
                    {"ratio", Alignment::kRight},
@@ -122,11 +126,17 @@ std::string text_of(const fleet::PlatformComparison& comparison, std::size_t job
                row.predicted > 0 ? fmt::format("{} ({} predicted)", row.benchmarks, row.predicted)
                                  : std::to_string(row.benchmarks),
                fmt::format("{:.0f} %", kPercent * row.weight_covered),
-               fmt::format("{:.0f} %", kPercent * row.first_probability),
+               std::isfinite(row.first_probability)
+                   ? fmt::format("{:.0f} %", kPercent * row.first_probability)
+                   : "",
                has_next ? fmt::format("{:.0f} %", kPercent * comparison.faster_than_next[i]) : "",
                drivers_text(row)});
   }
   text += table.to_text();
+  if (!comparison.without_common.empty()) {
+    text += fmt::format("Not compared, without a benchmark that {} has: {}\n", comparison.baseline,
+                        fmt::join(comparison.without_common, ", "));
+  }
   for (const fleet::PlatformSummary& row : comparison.platforms) {
     if (row.platform == comparison.baseline) {
       continue;

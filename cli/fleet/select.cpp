@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "common/figures.h"
@@ -104,14 +107,65 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   return arguments;
 }
 
+/// A platform that nobody replays on, or that lacks some of the jobs, would choose nothing: said,
+/// and not passed over.
+void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::string& field,
+                     const std::string& platform) {
+  std::set<std::string> names;
+  for (const fleet::PlatformRow& row : rows) {
+    for (const auto& [name, time] : row.times) {
+      names.insert(name);
+    }
+  }
+  if (!names.contains(platform)) {
+    throw et_schema::usage_error(
+        "the platform has no results of the jobs' benchmarks",
+        {.field = field,
+         .expected =
+             names.empty() ? "a platform with results" : fmt::format("{}", fmt::join(names, ", ")),
+         .got = platform,
+         .hint = "fleet nightly on that platform, or another one"});
+  }
+}
+
+void check_choice(const std::vector<fleet::Candidate>& all, const SelectArguments& arguments) {
+  const std::vector<std::string>& choose_on = arguments.options.choose_on;
+  if (choose_on.size() == 1) {
+    throw et_schema::usage_error("a ratio takes two platforms",
+                                 {.field = "--choose-on",
+                                  .expected = "two platforms or more; ratios are to the first",
+                                  .got = choose_on.front() + " alone",
+                                  .hint = "--choose-on BASELINE --choose-on PLATFORM"});
+  }
+  for (const std::string& platform : choose_on) {
+    const auto lacks = [&](const fleet::Candidate& row) {
+      return !row.platform_ms.contains(platform);
+    };
+    const auto count = std::ranges::count_if(all, lacks);
+    if (count > 0) {
+      throw et_schema::usage_error(
+          "some jobs have no result on a platform that is to choose",
+          {.field = "--choose-on",
+           .expected = fmt::format("results of all {} jobs on {}", all.size(), platform),
+           .got = fmt::format("none of {}{}", std::ranges::find_if(all, lacks)->job,
+                              count == 1 ? "" : fmt::format(" and {} more", count - 1)),
+           .hint = fmt::format("--time-on {} leaves out jobs without a result there", platform)});
+    }
+  }
+}
+
 std::string share(double value) {
   return fmt::format("{:.2f} %", kPercent * value);
 }
 
-std::string text_of(const fleet::Selection& selection, std::size_t all) {
+std::string text_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out,
+                    const std::string& time_on) {
   std::string text = fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays\n",
                                  selection.jobs.size(), all, selection.method,
                                  std::ceil(selection.cost_s / kSecondsPerMinute));
+  if (left_out > 0) {
+    text += fmt::format("{} more without a result on {} left out\n", left_out, time_on);
+  }
   TextTable jobs({{"job"}, {"weight", Alignment::kRight}, {"95 % interval"}});
   for (const fleet::SelectedJob& job : selection.jobs) {
     jobs.add({job.job, fmt::format("{:.4f}", job.weight),
@@ -142,7 +196,7 @@ std::string text_of(const fleet::Selection& selection, std::size_t all) {
   return text + checks.to_text();
 }
 
-Json json_of(const fleet::Selection& selection, std::size_t all) {
+Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out) {
   Json jobs = Json::array();
   for (const fleet::SelectedJob& job : selection.jobs) {
     jobs.push_back({{"job", job.job},
@@ -165,6 +219,7 @@ Json json_of(const fleet::Selection& selection, std::size_t all) {
   return {{"format", "understudy-fleet-subset"},
           {"version", 1},
           {"of_jobs", all},
+          {"left_out", left_out},
           {"method", selection.method},
           {"mix_distance", selection.mix_distance},
           {"other_mix_distance", selection.other_mix_distance},
@@ -203,7 +258,16 @@ int fleet_select(int argc, char** argv) {
     refuse_output(arguments.output, {arguments.url}, "--output");
   }
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  const std::vector<fleet::PlatformRow> rows = platform_rows(*connection);
+  if (!arguments.time_on.empty()) {
+    check_platforms(rows, "--time-on", arguments.time_on);
+  }
+  for (const std::string& platform : arguments.options.choose_on) {
+    check_platforms(rows, "--choose-on", platform);
+  }
   const std::vector<fleet::Candidate> all = candidates(*connection, arguments.time_on);
+  const std::size_t left_out = rows.size() - all.size();
+  check_choice(all, arguments);
   const fleet::Selection selection = fleet::select_jobs(all, arguments.options);
   if (!arguments.output.empty()) {
     et_schema::write_file_atomically(arguments.output, yaml_of(selection, all.size()));
@@ -211,16 +275,16 @@ int fleet_select(int argc, char** argv) {
   switch (arguments.format) {
     case Format::kText:
       if (!arguments.quiet) {
-        print_output(text_of(selection, all.size()));
+        print_output(text_of(selection, all.size(), left_out, arguments.time_on));
       }
       break;
     case Format::kJson:
-      print_output(
-          json_of(selection, all.size()).dump(1, ' ', false, Json::error_handler_t::replace) +
-          "\n");
+      print_output(json_of(selection, all.size(), left_out)
+                       .dump(1, ' ', false, Json::error_handler_t::replace) +
+                   "\n");
       break;
     case Format::kCsv:
-      print_output(json_to_csv(json_of(selection, all.size())));
+      print_output(json_to_csv(json_of(selection, all.size(), left_out)));
       break;
   }
   if (!selection.met_max_error) {

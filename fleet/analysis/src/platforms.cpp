@@ -185,6 +185,9 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
   const std::vector<PlatformRow> common = common_rows(rows, names);
   comparison.common = common.size();
   if (common.empty()) {
+    for (PlatformSummary& summary : comparison.platforms) {
+      summary.first_probability = std::nan("");
+    }
     return;
   }
   Random random(kSeed);
@@ -233,6 +236,8 @@ PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
     PlatformSummary summary = summary_of(rows, name, baseline);
     if (summary.benchmarks > 0) {
       comparison.platforms.push_back(std::move(summary));
+    } else {
+      comparison.without_common.push_back(name);
     }
   }
   std::ranges::stable_sort(comparison.platforms, {},

@@ -52,7 +52,8 @@ struct PlatformSummary {
   RatioInterval ratio;         ///< weighted; absent benchmarks left out
   std::vector<BenchmarkRatio> rows;
   std::vector<ClassPart> classes;  ///< by falling magnitude
-  double first_probability = 0;    ///< of being the fastest of all, over benchmarks that all have
+  /// Of being the fastest of all, over benchmarks that all have; NaN where they have none.
+  double first_probability = 0;
 };
 
 struct PlatformComparison {
@@ -61,6 +62,8 @@ struct PlatformComparison {
   std::vector<PlatformSummary> platforms;  ///< the fastest first, the baseline among them
   /// P(platforms[i] is faster than platforms[i + 1]), over benchmarks that both have.
   std::vector<double> faster_than_next;
+  /// Platforms that share no benchmark with the baseline: nothing is said of them.
+  std::vector<std::string> without_common;
 };
 
 /// Platforms against one of them; docs/metrics.md, "Fleet", has the formulas. Throws Error (usage)
