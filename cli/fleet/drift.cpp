@@ -65,22 +65,12 @@ fleet::Fingerprint print_of(const fleet::Benchmark& benchmark) {
   return fleet::parse_fingerprint(benchmark.fingerprint, benchmark.benchmark_hash);
 }
 
-/// The benchmark that a job had before its first change, by the events; its own where it has none.
-std::string first_hash(fleet::Connection& connection, const fleet::Job& job,
-                       const std::string& now) {
-  for (const fleet::Event& event : fleet::events_of_job(connection, job.name)) {
-    if (event.kind == fleet::kChanged) {
-      return Json::parse(event.detail).value("before", now);
-    }
-  }
-  return now;
-}
-
 std::vector<DriftRow> rows_of(fleet::Connection& connection) {
   std::map<std::int64_t, fleet::Benchmark> current;
   for (fleet::Benchmark& benchmark : fleet::current_benchmarks(connection)) {
     current.emplace(benchmark.id, std::move(benchmark));
   }
+  const std::map<std::string, std::string> first_of = fleet::first_benchmarks(connection);
   std::vector<DriftRow> rows;
   for (const fleet::Job& job : fleet::all_jobs(connection)) {
     const auto now = current.find(job.benchmark);
@@ -88,7 +78,8 @@ std::vector<DriftRow> rows_of(fleet::Connection& connection) {
       continue;
     }
     const std::string hash = now->second.benchmark_hash;
-    const std::string first = first_hash(connection, job, hash);
+    const auto found = first_of.find(job.name);
+    const std::string first = found == first_of.end() ? hash : found->second;
     DriftRow row{job.name, first, hash, {}};
     if (first != hash) {
       if (const auto before = fleet::find_benchmark_by_hash(connection, first)) {

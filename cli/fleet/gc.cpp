@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "common/output.h"
@@ -14,6 +15,8 @@
 #include "fleet/database/transaction.h"
 #include "fleet/objects/object_store.h"
 #include "fleet/records/benchmarks.h"
+#include "fleet/records/events.h"
+#include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
 #include "fleet/tools.h"
@@ -38,9 +41,10 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   GcArguments arguments;
   const auto app = make_app(
       {.name = "fleet gc",
-       .description = "Frees what nothing refers to: benchmarks that no job has and no result is "
-                      "of, files that killed workers left. Results and their figures are never "
-                      "taken away.",
+       .description =
+           "Frees what nothing refers to: benchmarks that no job has or had first and "
+           "no result is of, files that killed workers left. Results and their figures are never "
+           "taken away.",
        .examples =
            "  fleet gc fleet.db --dry-run\n"
            "  fleet gc fleet.db --keep-nights 90     lets go of older nights' reports; their "
@@ -67,8 +71,15 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// Benchmarks that no job has and no result is of.
+/// Benchmarks that no job has or had first, and no result is of.
 std::vector<fleet::Benchmark> unused_benchmarks(fleet::Connection& connection) {
+  std::set<std::string> first;  // what `fleet drift` holds jobs against
+  const std::map<std::string, std::string> first_of = fleet::first_benchmarks(connection);
+  for (const fleet::Job& job : fleet::all_jobs(connection)) {
+    if (const auto found = first_of.find(job.name); found != first_of.end()) {
+      first.insert(found->second);
+    }
+  }
   std::set<std::int64_t> used;
   for (const fleet::Row& row : connection.query(
            "SELECT b.id FROM benchmark b WHERE EXISTS (SELECT 1 FROM job j WHERE j.benchmark = "
@@ -76,7 +87,9 @@ std::vector<fleet::Benchmark> unused_benchmarks(fleet::Connection& connection) {
     used.insert(row.integer(0));
   }
   std::vector<fleet::Benchmark> unused = fleet::all_benchmarks(connection);
-  std::erase_if(unused, [&](const fleet::Benchmark& row) { return used.contains(row.id); });
+  std::erase_if(unused, [&](const fleet::Benchmark& row) {
+    return used.contains(row.id) || first.contains(row.benchmark_hash);
+  });
   return unused;
 }
 
@@ -144,9 +157,9 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
       }
     }
   }
-  if (!arguments.dry_run) {
-    freed.bytes += store.remove_leftovers(arguments.age_s);
-  }
+  const fleet::Leftovers left = store.remove_leftovers(arguments.age_s, arguments.dry_run);
+  freed.objects += left.files;
+  freed.bytes += left.bytes;
   return freed;
 }
 

@@ -1,7 +1,9 @@
 #include "fleet/objects/object_store.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -46,6 +48,17 @@ void for_each_file(const fs::path& folder, Visit visit) {
       visit(*place);
     }
   }
+}
+
+double seconds_of(const timespec& time) {
+  constexpr double kNano = 1e-9;
+  return static_cast<double>(time.tv_sec) + kNano * static_cast<double>(time.tv_nsec);
+}
+
+double seconds_of_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return seconds_of(now);
 }
 
 }  // namespace
@@ -126,23 +139,27 @@ void ObjectStore::remove(const std::string& hash) const {
   }
 }
 
-std::uint64_t ObjectStore::remove_leftovers(double age_s) const {
-  const auto oldest =
-      fs::file_time_type::clock::now() - std::chrono::duration_cast<fs::file_time_type::duration>(
-                                             std::chrono::duration<double>(age_s));
-  std::uint64_t bytes = 0;
+Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
+  const double now = seconds_of_now();
+  Leftovers left;
   for (const char* part : {kObjects, kWork}) {
     for_each_file(folder_ / part, [&](const fs::directory_entry& entry) {
       const bool is_object = is_digest(entry.path().parent_path().filename().string() +
                                        entry.path().filename().string());
+      // Of the entry itself: a worker's link to an object that was written long ago is young.
+      struct stat status {};
+      if (is_object || ::lstat(entry.path().c_str(), &status) != 0 ||
+          now - seconds_of(status.st_mtim) < age_s) {
+        return;
+      }
       std::error_code gone;
-      if (!is_object && entry.last_write_time(gone) < oldest && !gone) {
-        const std::uint64_t size = entry.file_size(gone);
-        bytes += fs::remove(entry.path(), gone) && !gone ? size : 0;
+      if (only_counts || (fs::remove(entry.path(), gone) && !gone)) {
+        ++left.files;
+        left.bytes += S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
       }
     });
   }
-  return bytes;
+  return left;
 }
 
 fs::path ObjectStore::work_folder(const std::string& name) const {

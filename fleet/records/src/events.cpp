@@ -1,5 +1,7 @@
 #include "fleet/records/events.h"
 
+#include <nlohmann/json.hpp>
+
 namespace understudy::fleet {
 namespace {
 
@@ -36,6 +38,18 @@ std::vector<Event> events_of_job(Connection& connection, const std::string& job)
   }
   return events_of(connection.query(
       std::string(kEventColumns) + "WHERE job = $1 ORDER BY night, kind, platform", {job}));
+}
+
+std::map<std::string, std::string> first_benchmarks(Connection& connection) {
+  std::map<std::string, std::string> hashes;
+  for (const Row& row : connection.query(
+           "SELECT job, detail FROM event WHERE kind = $1 ORDER BY night, id", {kChanged})) {
+    const nlohmann::json detail = nlohmann::json::parse(row.text(1));
+    if (const auto before = detail.find("before"); before != detail.end()) {
+      hashes.try_emplace(row.text(0), before->get<std::string>());
+    }
+  }
+  return hashes;
 }
 
 std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,

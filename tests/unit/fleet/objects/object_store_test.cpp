@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "et_schema/support/error.h"
@@ -57,10 +59,26 @@ TEST_F(Objects, LeftoversGoWhenTheyAreOld) {
   const std::string hash = store_.put("content");
   const fs::path left = store_.path_of(hash).parent_path() / ".cdef.part-1";
   std::ofstream(left) << "half";
-  EXPECT_EQ(store_.remove_leftovers(3600), 0U);
+  EXPECT_EQ(store_.remove_leftovers(3600).files, 0U);
   EXPECT_TRUE(fs::exists(left));
-  EXPECT_EQ(store_.remove_leftovers(-1), 4U);
+  EXPECT_EQ(store_.remove_leftovers(-1, true).bytes, 4U);
+  EXPECT_TRUE(fs::exists(left));
+  EXPECT_EQ(store_.remove_leftovers(-1).bytes, 4U);
   EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(store_.fault_of(hash), "");
+}
+
+TEST_F(Objects, AWorkersLinkIsAsYoungAsItself) {
+  const std::string hash = store_.put("content");
+  const fs::path link = store_.work_folder("1") / "bench.et";
+  fs::create_symlink(fs::absolute(store_.path_of(hash)), link);
+  fs::last_write_time(store_.path_of(hash),
+                      fs::file_time_type::clock::now() - std::chrono::hours(48));
+  EXPECT_EQ(store_.remove_leftovers(3600).files, 0U);
+  EXPECT_TRUE(fs::is_symlink(link));
+  const Leftovers left = store_.remove_leftovers(-1);
+  EXPECT_EQ(left.files, 1U);
+  EXPECT_EQ(left.bytes, 0U);  // the object stays
   EXPECT_EQ(store_.fault_of(hash), "");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,12 @@ namespace understudy::fleet {
 struct StoredObject {
   std::string hash;
   std::filesystem::path path;
+  std::uint64_t bytes = 0;
+};
+
+/// What writers left that did not end.
+struct Leftovers {
+  std::size_t files = 0;
   std::uint64_t bytes = 0;
 };
 
@@ -39,8 +46,8 @@ class ObjectStore {
   /// Throws Error (failed) where the disk does not let it.
   void remove(const std::string& hash) const;
   /// Files that writers left which did not end, and that nothing touched for `age_s`. Takes them
-  /// away and says how many bytes they had.
-  std::uint64_t remove_leftovers(double age_s) const;
+  /// away, unless it is only to say what they are.
+  Leftovers remove_leftovers(double age_s, bool only_counts = false) const;
 
   /// A folder of this store for one process to work in, made empty.
   [[nodiscard]] std::filesystem::path work_folder(const std::string& name) const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ void put_event(Connection& connection, const Event& event);
 [[nodiscard]] std::vector<Event> events_of_night(Connection& connection, std::int64_t night);
 /// Newest last. An empty text takes all.
 [[nodiscard]] std::vector<Event> events_of_job(Connection& connection, const std::string& job);
+/// By job the benchmark_hash that it had before it changed first, as far as it ever did.
+[[nodiscard]] std::map<std::string, std::string> first_benchmarks(Connection& connection);
 /// The last night in which the series changed; 0 if it never did.
 [[nodiscard]] std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,
                                        const std::string& platform);
