@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace understudy::cli {
@@ -33,9 +34,11 @@ std::string section(const nlohmann::json& night, const char* key, const char* ti
   std::string text;
   for (const nlohmann::json& row : list_of(night, key)) {
     const std::string platform = row.value("platform", "");
+    const nlohmann::json told = row.value("told_in_night", nlohmann::json());
     text +=
-        fmt::format("  {}{}: {}\n", row.at("job").get<std::string>(),
-                    platform.empty() ? "" : " on " + platform, row.at("text").get<std::string>());
+        fmt::format("  {}{}: {}{}\n", row.at("job").get<std::string>(),
+                    platform.empty() ? "" : " on " + platform, row.at("text").get<std::string>(),
+                    told.is_number() ? fmt::format(" (told in night {})", told.get<int>()) : "");
   }
   return text.empty() ? "" : fmt::format("\n{}\n{}", title, text);
 }
@@ -51,8 +54,10 @@ std::string lines(const nlohmann::json& night, const char* key, const char* titl
 std::string still_broken(const nlohmann::json& night) {
   std::string text;
   for (const nlohmann::json& row : night.at("still_broken")) {
+    const std::string platform = row.value("platform", "");
     text +=
-        fmt::format("  {} since night {}: {}\n", row.at("job").get<std::string>(),
+        fmt::format("  {}{} since night {}: {}\n", row.at("job").get<std::string>(),
+                    platform.empty() ? "" : " on " + platform,
                     row.at("since_night").get<std::int64_t>(), row.at("text").get<std::string>());
   }
   return text.empty() ? "" : "\nStill broken\n" + text;
@@ -91,7 +96,13 @@ std::string night_text(const std::string& summary) {
 
 bool is_bad_night(const std::string& summary) {
   const nlohmann::json night = nlohmann::json::parse(summary);
-  return !night.at("broken").empty() || !night.at("slower").empty();
+  // A slowdown that only the series shows is news; one that its own night told is none.
+  const nlohmann::json points = list_of(night, "change_points");
+  return !night.at("broken").empty() || !night.at("slower").empty() ||
+         std::ranges::any_of(points, [](const nlohmann::json& point) {
+           return point.value("is_slower", false) &&
+                  point.value("told_in_night", nlohmann::json()).is_null();
+         });
 }
 
 }  // namespace understudy::cli

@@ -99,6 +99,19 @@ class Disturbed(unittest.TestCase):
         self.assertEqual(path.read_bytes(), whole)
         fleet.run("verify")
 
+    def test_a_job_that_broke_is_replayed_with_what_it_had(self):
+        if not self.can_replay():
+            self.skipTest("no replay was built")
+        fleet = self.fleet(2)
+        self.night(fleet)
+        victim = fleet.folder / "jobs" / fleet.names[0] / "et.json.gz"
+        whole = victim.read_bytes()
+        for damage in (lambda: victim.write_bytes(whole[:100]), victim.unlink):  # comes again; may pass
+            damage()
+            for _ in range(2):
+                night = json.loads(fleet.run("nightly", "--format", "json", "--iterations", "1", status=None))
+                self.assertEqual((night["made"], night["replayed"], night["skipped"]), (0, 2, []), night)
+
     @staticmethod
     def can_replay():
         return (Path(BIN) / "replay").exists()

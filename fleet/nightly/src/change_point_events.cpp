@@ -1,6 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,21 +63,75 @@ std::map<std::string, std::string> job_by_hash(Connection& connection) {
   return jobs;
 }
 
-/// Fields of two environments that differ, as far as they are told here.
-std::string software_change(Connection& connection, const Result& before, const Result& after) {
-  if (before.environment == after.environment) {
-    return "";
+/// Fields of two environments that differ: "threads 2 → 1, torch 2.10 → 2.11".
+std::string differences_of(const std::string& before, const std::string& after) {
+  constexpr std::size_t kMost = 8;
+  const nlohmann::json a = nlohmann::json::parse(before).flatten();
+  const nlohmann::json b = nlohmann::json::parse(after).flatten();
+  std::set<std::string> names;
+  for (const nlohmann::json* environment : {&a, &b}) {
+    for (const auto& field : environment->items()) {
+      names.insert(field.key());
+    }
   }
-  const auto a = find_environment(connection, before.environment);
-  const auto b = find_environment(connection, after.environment);
-  return a && b && a->software != b->software
-             ? fmt::format("; with it changed {} → {}", a->software, b->software)
-             : "; with it changed the environment";
+  const auto text_in = [](const nlohmann::json& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() || found->is_null() || found->empty() ? std::string("none")
+           : found->is_string() ? found->get<std::string>()
+                                : found->dump();
+  };
+  std::vector<std::string> texts;
+  std::size_t more = 0;
+  for (const std::string& name : names) {
+    const std::string was = text_in(a, name);
+    const std::string is = text_in(b, name);
+    if (was != is && texts.size() < kMost) {
+      texts.push_back(fmt::format("{} {} → {}", name.substr(name.rfind('/') + 1), was, is));
+    } else {
+      more += was != is ? 1U : 0U;
+    }
+  }
+  if (more > 0) {
+    texts.push_back(fmt::format("{} more", more));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-void add_events(Connection& connection, const NightSeries& series, const std::string& job,
-                const std::vector<ChangePoint>& points) {
+std::string environment_change(Connection& connection, const Result& before, const Result& after) {
+  const auto a = find_environment(connection, before.environment);
+  const auto b = find_environment(connection, after.environment);
+  if (before.environment == after.environment || !a || !b) {
+    return "";
+  }
+  const std::string fields = differences_of(a->json, b->json);
+  return fields.empty() ? "" : "; with it changed " + fields;
+}
+
+/// Whether the point was told, one or two nights beside where it is now: with each night Otava
+/// places it anew.
+bool is_known(const std::vector<Event>& events, const NightSeries& series,
+              const ChangePoint& point) {
+  constexpr std::ptrdiff_t kNear = 2;
+  return std::ranges::any_of(events, [&](const Event& event) {
+    if (event.kind != kChangePoint || event.benchmark_hash != series.name.benchmark_hash ||
+        event.platform != series.name.platform) {
+      return false;
+    }
+    const auto place = std::ranges::find(series.results, event.night, &Result::night);
+    const nlohmann::json detail = nlohmann::json::parse(event.detail);
+    const bool was_slower = detail.value("after_ms", 0.0) > detail.value("before_ms", 0.0);
+    return place != series.results.end() && was_slower == (point.after > point.before) &&
+           std::abs(place - series.results.begin() - static_cast<std::ptrdiff_t>(point.index)) <=
+               kNear;
+  });
+}
+
+void add_events(Connection& connection, const std::vector<Event>& events, const NightSeries& series,
+                const std::string& job, const std::vector<ChangePoint>& points) {
   for (const ChangePoint& point : points) {
+    if (is_known(events, series, point)) {
+      continue;
+    }
     const Result& first = series.results[point.index];
     const Result& before = series.results[point.index - 1];
     put_event(connection,
@@ -82,7 +142,7 @@ void add_events(Connection& connection, const NightSeries& series, const std::st
                .platform = series.name.platform,
                .text = fmt::format("{:.2f} times as long since {}: {:.3f} → {:.3f} ms{}",
                                    point.after / point.before, first.date_utc, point.before,
-                                   point.after, software_change(connection, before, first)),
+                                   point.after, environment_change(connection, before, first)),
                .detail = fmt::format(R"({{"before_ms":{:.6g},"after_ms":{:.6g},"p":{:.3g}}})",
                                      point.before, point.after, point.p_value)});
   }
@@ -107,9 +167,10 @@ std::string add_change_point_events(Connection& connection, std::int64_t night,
     const auto found = change_points(figures, options.otava);
     const std::map<std::string, std::string> jobs = job_by_hash(connection);
     in_transaction(connection, [&] {
+      const std::vector<Event> events = events_of_job(connection, "");
       for (std::size_t i = 0; i < all.size(); ++i) {
         const auto job = jobs.find(all[i].name.benchmark_hash);
-        add_events(connection, all[i], job == jobs.end() ? "" : job->second, found[i]);
+        add_events(connection, events, all[i], job == jobs.end() ? "" : job->second, found[i]);
       }
     });
   } catch (const et_schema::Error& error) {

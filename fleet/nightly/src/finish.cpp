@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -97,15 +98,49 @@ Json texts_of(const std::vector<FinishedWork>& work, const std::string& outcome)
   return list;
 }
 
-/// Jobs that broke in an earlier night and are so still.
-Json still_broken(Connection& connection, std::int64_t night) {
+/// The night in which a benchmark's replay on a platform began to fail.
+std::int64_t failing_since(Connection& connection, const FinishedWork& work) {
+  const Rows rows = connection.query(
+      "SELECT MAX(night) FROM work WHERE kind = $1 AND subject = $2 AND platform = $3 AND "
+      "outcome = $4",
+      {work.kind, work.subject, work.platform, kWasBroken});
+  return rows.front().is_null(0) ? 0 : rows.front().integer(0);
+}
+
+/// Jobs that broke in an earlier night and are so still: their traces, or their replay.
+Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
+                  std::int64_t night) {
   Json list = Json::array();
   for (const Job& job : all_jobs(connection)) {
     if (!job.broken.empty() && job.broken_night < night) {
-      list.push_back({{"job", job.name}, {"since_night", job.broken_night}, {"text", job.broken}});
+      list.push_back({{"job", job.name},
+                      {"platform", ""},
+                      {"since_night", job.broken_night},
+                      {"text", job.broken}});
     }
   }
+  for (const FinishedWork& row : work) {
+    if (row.kind != kReplayWork || row.outcome != kStayedBroken) {
+      continue;
+    }
+    const std::vector<Job> jobs = jobs_of_benchmark(connection, row.subject);
+    list.push_back({{"job", jobs.empty() ? "" : jobs.front().name},
+                    {"platform", row.platform},
+                    {"since_night", failing_since(connection, row)},
+                    {"text", row.detail}});
+  }
   return list;
+}
+
+/// The night that told the same change by itself; 0: none did.
+std::int64_t told_in_night(const std::vector<Event>& events, const Event& point, bool is_slower) {
+  constexpr std::int64_t kNear = 2;  // nights that Otava may be beside the first slow one
+  const auto told = std::ranges::find_if(events, [&](const Event& event) {
+    return event.kind == (is_slower ? kSlower : kFaster) &&
+           event.benchmark_hash == point.benchmark_hash && event.platform == point.platform &&
+           std::abs(event.night - point.night) <= kNear;
+  });
+  return told == events.end() ? 0 : told->night;
 }
 
 /// Change points that this night showed first: they lie behind the results of nights before.
@@ -117,13 +152,21 @@ Json new_change_points(Connection& connection, const std::vector<Event>& known_b
              other.platform == event.platform;
     });
   };
-  for (const Event& event : events_of_job(connection, "")) {
-    if (event.kind == kChangePoint && !is_known(event)) {
-      list.push_back({{"job", event.job},
-                      {"platform", event.platform},
-                      {"night", event.night},
-                      {"text", event.text}});
+  const std::vector<Event> events = events_of_job(connection, "");
+  for (const Event& event : events) {
+    if (event.kind != kChangePoint || is_known(event)) {
+      continue;
     }
+    const Json detail = Json::parse(event.detail);
+    const bool is_slower = detail.value("after_ms", 0.0) > detail.value("before_ms", 0.0);
+    const std::int64_t told = told_in_night(events, event, is_slower);
+    list.push_back({{"job", event.job},
+                    {"platform", event.platform},
+                    {"night", event.night},
+                    {"text", event.text},
+                    {"is_slower", is_slower},
+                    {"told_in_night", told == 0 ? Json() : Json(told)},
+                    {"detail", detail}});
   }
   return list;
 }
@@ -152,7 +195,7 @@ Json summary_of(Connection& connection, const Night& night, Json points,
           {"changed", events_json(events, kChanged)},
           {"drifted", events_json(events, kDrifted)},
           {"broken", events_json(events, kBroken)},
-          {"still_broken", still_broken(connection, night.id)},
+          {"still_broken", still_broken(connection, work, night.id)},
           {"slower", events_json(events, kSlower)},
           {"faster", events_json(events, kFaster)},
           {"unjudged", events_json(events, kUnjudged)},

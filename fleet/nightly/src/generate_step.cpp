@@ -84,9 +84,11 @@ class GenerateStep {
     if (job_.broken_key != key_ || job_.broken.empty()) {
       return false;
     }
-    static_cast<void>(context_.queue.finish(
-        context_.connection, item_, kStayedBroken, job_.broken,
-        [&] { set_broken(context_.connection, job_, job_.broken, key_, item_.night, stat_); }));
+    static_cast<void>(
+        context_.queue.finish(context_.connection, item_, kStayedBroken, job_.broken, [&] {
+          set_broken(context_.connection, job_, job_.broken, key_, item_.night, stat_);
+          add_replays_of_broken(context_, item_, job_);
+        }));
     return true;
   }
 
@@ -106,6 +108,7 @@ class GenerateStep {
       context_.connection.execute("UPDATE job SET input_hash = $2 WHERE id = $1", {job_.id, hash_});
       set_broken(context_.connection, job_, why, comes_again ? key_ : "", item_.night,
                  comes_again ? stat_ : "");
+      add_replays_of_broken(context_, item_, job_);
       if (is_new) {
         put_event(context_.connection, {.night = item_.night,
                                         .kind = kBroken,
@@ -146,11 +149,7 @@ class GenerateStep {
       if (before && !is_as_before) {
         add_change_events(*before, benchmark);
       }
-      for (const NightPlatform& row : platforms_of_night(context_.connection, item_.night)) {
-        if (!parse_replay_options(row.options).generate_only) {
-          add_work(context_.connection, item_.night, kReplayWork, known, row.platform);
-        }
-      }
+      add_replays(context_.connection, item_.night, known);
     }));
   }
 
@@ -179,6 +178,23 @@ class GenerateStep {
 };
 
 }  // namespace
+
+void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark) {
+  for (const NightPlatform& row : platforms_of_night(connection, night)) {
+    if (!parse_replay_options(row.options).generate_only) {
+      add_work(connection, night, kReplayWork, benchmark, row.platform);
+    }
+  }
+}
+
+void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job& job) {
+  const std::optional<Benchmark> kept =
+      job.benchmark == 0 ? std::nullopt : find_benchmark(context.connection, job.benchmark);
+  std::error_code error;
+  if (kept && std::filesystem::is_regular_file(context.store.path_of(kept->object), error)) {
+    add_replays(context.connection, item.night, kept->id);
+  }
+}
 
 void generate_step(StepContext& context, const WorkItem& item) {
   const std::optional<Job> job = find_job(context.connection, item.subject);

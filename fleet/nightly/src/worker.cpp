@@ -67,6 +67,7 @@ void finish_broken(StepContext& context, const WorkItem& item, const std::string
     if (item.kind == kGenerateWork) {
       if (const std::optional<Job> job = find_job(context.connection, item.subject)) {
         set_broken(context.connection, *job, why, "", item.night, "");
+        add_replays_of_broken(context, item, *job);
       }
     }
     if (is_new) {

@@ -1,5 +1,6 @@
 understudy_golden(fleet
-  help_report report report_no_fleet report_no_folder report_still_broken report_subsets
+  add_again drift_after_gc manifest_beside_flags platforms_apart select_choose_on_one select_choose_on_some
+  select_no_platform select_no_time_on help_report report report_no_fleet report_no_folder report_still_broken report_subsets
   bad_budget bad_tag broken changed damaged drift_between drift_between_unknown folder_of_jobs help
   help_add help_drift help_gc help_history help_import help_init help_jobs help_nightly help_platforms
   help_remove help_select help_verify help_worker history_unknown_job import_no_job import_other_format lost_content
@@ -8,5 +9,5 @@ understudy_golden(fleet
   no_jobs no_store not_a_fleet platforms platforms_json platforms_no_baseline remove select select_max_error
   select_nothing store_moved two_jobs unknown_command version)
 if(TARGET understudy_cli_replay)
-  understudy_golden(fleet empty)
+  understudy_golden(fleet empty replay_still_broken)
 endif()

@@ -8,6 +8,7 @@
 #include "fleet/nightly/options.h"
 #include "fleet/objects/object_store.h"
 #include "fleet/queue/queue.h"
+#include "fleet/records/jobs.h"
 
 namespace understudy::fleet {
 
@@ -33,6 +34,11 @@ inline constexpr const char* kWasNotRun = "not run";   ///< no worker of its pla
 void generate_step(StepContext& context, const WorkItem& item);
 /// Replays a benchmark and judges the result.
 void replay_step(StepContext& context, const WorkItem& item);
+
+/// On each platform of the night, unless it only makes benchmarks.
+void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark);
+/// A job that broke keeps its benchmark, and that is replayed as long as the store has it.
+void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job& job);
 
 /// Takes work of these kinds until nothing is left that this platform can do; waits for others that
 /// may yet give some back. `part` tells workers of one process apart.
