@@ -38,19 +38,6 @@ std::size_t weight_of(const std::string& kind) {
   return static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
 }
 
-std::vector<pages::FleetEvent> events_of_night(const SiteData& data, std::int64_t night) {
-  std::vector<fleet::Event> events;
-  std::ranges::copy_if(data.events, std::back_inserter(events),
-                       [&](const fleet::Event& event) { return event.night == night; });
-  std::ranges::stable_sort(events, {},
-                           [](const fleet::Event& event) { return weight_of(event.kind); });
-  std::vector<pages::FleetEvent> list;
-  for (const fleet::Event& event : events) {
-    list.push_back(event_of(data, event, false));
-  }
-  return list;
-}
-
 const fleet::Result* newest_of(const SiteData& data, const std::string& hash) {
   const fleet::Result* newest = nullptr;
   for (const fleet::Result& result : data.newest) {
@@ -77,6 +64,20 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
                                : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Of the last night in which something happened to the job the weightiest.
+const fleet::Event* last_event_of(const SiteData& data, const fleet::Job& job) {
+  const fleet::Event* last = nullptr;
+  for (const fleet::Event& event : data.events) {
+    const bool is_of_job = event.job == job.name;
+    if (is_of_job &&
+        (last == nullptr || event.night > last->night ||
+         (event.night == last->night && weight_of(event.kind) < weight_of(last->kind)))) {
+      last = &event;
+    }
+  }
+  return last;
+}
+
 pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
                         const fleet::Job& job) {
   pages::FleetJob row;
@@ -86,10 +87,9 @@ pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
   row.weight = job.weight;
   row.tags = tags_of(job);
   row.note = job.broken;
-  for (const fleet::Event& event : data.events) {  // the last one stays
-    if (event.job == job.name && row.note.empty()) {
-      row.note = fmt::format("night {}: {}", event.night, event.text);
-    }
+  if (const fleet::Event* const last = last_event_of(data, job);
+      last != nullptr && row.note.empty()) {
+    row.note = fmt::format("night {}: {}", last->night, last->text);
   }
   const fleet::Benchmark* const benchmark = benchmark_of(data, job);
   const fleet::Result* const result =
@@ -110,7 +110,10 @@ std::vector<pages::FleetPlatform> platform_rows_of(const SiteData& data) {
   for (const fleet::Result& result : data.newest) {
     pages::FleetPlatform& row = rows[result.platform];
     row.name = result.platform;
-    row.href = pages::page_name("platform", result.platform);
+    const bool has_page =
+        std::ranges::find(data.platforms.platforms, result.platform,
+                          &fleet::PlatformSummary::platform) != data.platforms.platforms.end();
+    row.href = has_page ? pages::page_name("platform", result.platform) : "";
     ++row.benchmarks;
     row.predicted += result.source == fleet::kPredicted ? 1U : 0U;
     row.newest = std::max(row.newest, result.date_utc);
@@ -162,6 +165,37 @@ double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   return seconds_of(to_utc) - seconds_of(from_utc);
 }
 
+/// Series that a night found to have turned in nights before it: only its summary says so.
+std::vector<fleet::Event> turned_of(const fleet::Night& night) {
+  std::vector<fleet::Event> turned;
+  if (night.summary.empty()) {
+    return turned;
+  }
+  const nlohmann::json summary = nlohmann::json::parse(night.summary);
+  for (const nlohmann::json& row : summary.value("change_points", nlohmann::json::array())) {
+    turned.push_back({.night = night.id,
+                      .kind = fleet::kChangePoint,
+                      .job = row.value("job", ""),
+                      .benchmark_hash = "",
+                      .platform = row.value("platform", ""),
+                      .text = row.value("text", "")});
+  }
+  return turned;
+}
+
+/// Jobs that broke in a night before this one.
+std::set<std::string> still_broken_of(const fleet::Night& night) {
+  std::set<std::string> jobs;
+  if (night.summary.empty()) {
+    return jobs;
+  }
+  const nlohmann::json summary = nlohmann::json::parse(night.summary);
+  for (const nlohmann::json& row : summary.value("still_broken", nlohmann::json::array())) {
+    jobs.insert(row.value("job", ""));
+  }
+  return jobs;
+}
+
 }  // namespace
 
 SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options) {
@@ -174,6 +208,10 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
   data.nights = fleet::last_nights(connection, options.nights);
   data.events = fleet::events_of_job(connection, "");
   data.newest = fleet::newest_results(connection);
+  if (!data.nights.empty()) {
+    data.turned = turned_of(data.nights.front());
+    data.still_broken = still_broken_of(data.nights.front());
+  }
   const std::vector<fleet::PlatformRow> rows = platform_rows(connection);
   const std::string baseline = baseline_of(options, rows);
   if (!baseline.empty()) {
@@ -210,7 +248,13 @@ std::string state_of(const SiteData& data, const fleet::Job& job) {
       state = event.kind;
     }
   }
-  return state;
+  if (data.still_broken.contains(job.name)) {
+    return fleet::kBroken;
+  }
+  const bool has_turned =
+      std::ranges::find(data.turned, job.name, &fleet::Event::job) != data.turned.end();
+  return has_turned && weight_of(fleet::kChangePoint) < weight_of(state) ? fleet::kChangePoint
+                                                                         : state;
 }
 
 std::string tags_of(const fleet::Job& job) {
@@ -239,6 +283,21 @@ pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event, bool
   return row;
 }
 
+std::vector<pages::FleetEvent> events_of_night(const SiteData& data, const fleet::Night& night) {
+  std::vector<fleet::Event> events;
+  std::ranges::copy_if(data.events, std::back_inserter(events),
+                       [&](const fleet::Event& event) { return event.night == night.id; });
+  const std::vector<fleet::Event> turned = turned_of(night);
+  events.insert(events.end(), turned.begin(), turned.end());
+  std::ranges::stable_sort(events, {},
+                           [](const fleet::Event& event) { return weight_of(event.kind); });
+  std::vector<pages::FleetEvent> list;
+  for (const fleet::Event& event : events) {
+    list.push_back(event_of(data, event, false));
+  }
+  return list;
+}
+
 pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
   pages::FleetNight row;
   row.name = fmt::format("{}", night.id);
@@ -262,9 +321,12 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
     row.unchanged += summary.at("unchanged").value("by_content", std::uint64_t{0});
     row.generated = summary.value("made", std::uint64_t{0});
     row.replayed = summary.value("replayed", std::uint64_t{0});
-    if (const auto still = summary.find("still_broken"); still != summary.end()) {
-      row.still_broken = still->size();
-    }
+    const auto told = [&](const char* key) {
+      return summary.value(key, nlohmann::json::array()).size();
+    };
+    row.still_broken = told("still_broken");
+    row.turned = told("change_points");
+    row.unjudged = told("unjudged");
   }
   return row;
 }
@@ -278,14 +340,13 @@ pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data)
     page.nights.push_back(night_of(data, night));
   }
   if (!data.nights.empty()) {
-    page.events = events_of_night(data, data.nights.front().id);
+    page.events = events_of_night(data, data.nights.front());
   }
   for (const fleet::Job& job : data.jobs) {
     page.jobs.push_back(job_row(connection, data, job));
   }
-  std::ranges::stable_sort(page.jobs, {}, [](const pages::FleetJob& job) {
-    return job.state == "ok" ? fleet::kFaster + std::string("z") : job.state;
-  });
+  std::ranges::stable_sort(page.jobs, {},
+                           [](const pages::FleetJob& job) { return weight_of(job.state); });
   page.platforms = platform_rows_of(data);
   page.platforms_href = data.platforms.platforms.empty() ? "" : "platforms.html";
   page.subsets = subsets_of(connection);
@@ -301,6 +362,7 @@ pages::PlatformsData platforms_data(const SiteData& data) {
   page.tool_version = et_schema::kToolVersion;
   page.date = data.nights.empty() ? "" : data.nights.front().opened_utc;
   page.common = data.platforms.common;
+  page.without_common = data.platforms.without_common;
   for (std::size_t i = 0; i < data.platforms.platforms.size(); ++i) {
     const fleet::PlatformSummary& summary = data.platforms.platforms[i];
     pages::PlatformResult row;

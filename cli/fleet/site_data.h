@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ struct SiteData {
   std::vector<fleet::Event> events;                     ///< newest last
   std::vector<fleet::Result> newest;
   fleet::PlatformComparison platforms;  ///< empty where nothing was replayed
+  // Of the newest night's summary:
+  std::vector<fleet::Event> turned;    ///< series that turned in a night before
+  std::set<std::string> still_broken;  ///< jobs
 };
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
 
@@ -36,6 +40,9 @@ struct SiteData {
 
 [[nodiscard]] pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event,
                                          bool has_night);
+/// What happened in a night, the weightiest first; and what it found to have turned before it.
+[[nodiscard]] std::vector<pages::FleetEvent> events_of_night(const SiteData& data,
+                                                             const fleet::Night& night);
 [[nodiscard]] pages::FleetNight night_of(const SiteData& data, const fleet::Night& night);
 [[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
 /// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it.

@@ -59,6 +59,10 @@ class SmallFleet:
         with sqlite3.connect(self.url, timeout=60) as connection:
             return connection.execute(sql, parameters).fetchall()
 
+    def write(self, sql, *parameters):
+        with sqlite3.connect(self.url, timeout=60) as connection:
+            connection.execute(sql, parameters)
+
     def closed_nights(self):
         return self.rows("SELECT COUNT(*) FROM night WHERE state = 'closed'")[0][0]
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -33,17 +34,31 @@ TEST(FleetPage, SaysWhatTheNewestNightFound) {
   Page page = fleet_page(data);
   EXPECT_EQ(page.tone, Tone::kBad);
   EXPECT_EQ(page.verdict,
-            "Night 12, 2026-01-31: 39 of 40 jobs replayed; 1 job is broken, 2 jobs are slower.");
+            "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 job is broken, 2 jobs are slower.");
   data.nights.front().broken = 0;
   data.nights.front().slower = 0;
   page = fleet_page(data);
   EXPECT_EQ(page.tone, Tone::kGood);
   EXPECT_EQ(page.verdict,
-            "Night 12, 2026-01-31: 39 of 40 jobs replayed; nothing got slower, broke or drifted.");
+            "Night 12, 2026-01-31: 40 jobs, 39 replays; nothing got slower, broke or drifted.");
   data.nights.clear();
   page = fleet_page(data);
   EXPECT_EQ(page.tone, Tone::kNeutral);
   EXPECT_EQ(page.verdict, "40 jobs; no night has run yet.");
+}
+
+TEST(FleetPage, NamesSeriesThatTurnedAndWhatWasNotJudged) {
+  FleetData data = sample_fleet({}, 40);
+  FleetNight& night = data.nights.front();
+  night.broken = 0;
+  night.slower = 0;
+  night.turned = 1;
+  night.unjudged = 3;
+  const Page page = fleet_page(data);
+  EXPECT_EQ(page.tone, Tone::kAttention);
+  EXPECT_EQ(page.verdict,
+            "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 series turned in a night before, 3 jobs "
+            "are not judged: the machine was not as before.");
 }
 
 TEST(FleetPage, DataHasEveryJob) {
@@ -88,6 +103,24 @@ TEST(PlatformsPage, RanksAndMarksPredictions) {
             "3 benchmarks that every platform has.");
   EXPECT_EQ(page.findings,
             (std::vector<std::string>{"h100: 1 of 3 benchmarks are predicted, not replayed."}));
+  PlatformsData apart = sample_platforms({});
+  apart.common = 0;
+  apart.without_common = {"mi300"};
+  EXPECT_EQ(platforms_page(apart).verdict,
+            "Which platform is the fastest cannot be said: no benchmark has a time on every one. "
+            "Each is held against a100 by what both have.");
+  EXPECT_EQ(platforms_page(apart).findings.back(),
+            "Not compared, without a benchmark that a100 has: mi300.");
+  PlatformsData baseline_first = sample_platforms({});
+  std::ranges::reverse(baseline_first.platforms);
+  EXPECT_EQ(platforms_page(baseline_first).verdict,
+            "a100 is the fastest, probability 1 %, over 3 benchmarks that every platform has. The "
+            "next, h100: 0.610 times its time (0.590 … 0.630).");
+  baseline_first.platforms.resize(1);
+  EXPECT_EQ(platforms_page(baseline_first).verdict,
+            "Only a100 has results: there is nothing to hold it against.");
+  EXPECT_EQ(platform_page(baseline_first, 0).verdict,
+            "The platform that others are held against, with 3 benchmarks.");
   PlatformsData none;
   none.baseline = "a100";
   EXPECT_EQ(platforms_page(none).verdict, "No platform has a result.");

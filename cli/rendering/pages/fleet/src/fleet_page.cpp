@@ -30,12 +30,18 @@ std::string verdict_of(const FleetData& data) {
   add(night.slower, "slower");
   add(night.drifted, "no longer what the benchmark stood for");
   add(night.faster, "faster");
+  if (night.turned > 0) {
+    parts.push_back(fmt::format("{} series turned in a night before", with_commas(night.turned)));
+  }
+  add(night.unjudged, "not judged: the machine was not as before");
   const std::string when = fmt::format("Night {}, {}", night.name, night.date);
   if (night.state == "open") {
     parts.emplace_back("it is still going on");
   }
-  return fmt::format("{}: {} of {} jobs replayed; {}.", when, with_commas(night.replayed),
-                     with_commas(night.jobs),
+  // A job can be replayed on several platforms, and several jobs can have one benchmark.
+  return fmt::format("{}: {} job{}, {} replay{}; {}.", when, with_commas(night.jobs),
+                     night.jobs == 1 ? "" : "s", with_commas(night.replayed),
+                     night.replayed == 1 ? "" : "s",
                      parts.empty() ? "nothing got slower, broke or drifted"
                                    : fmt::format("{}", fmt::join(parts, ", ")));
 }
@@ -48,7 +54,8 @@ Tone tone_of(const FleetData& data) {
   if (night.broken + night.slower > 0) {
     return Tone::kBad;
   }
-  return night.drifted + night.still_broken > 0 ? Tone::kAttention : Tone::kGood;
+  return night.drifted + night.still_broken + night.turned + night.unjudged > 0 ? Tone::kAttention
+                                                                                : Tone::kGood;
 }
 
 Json json_of_job(const FleetJob& job) {
@@ -104,6 +111,8 @@ Section nights_section(const FleetData& data) {
                           {"slower", CellKind::kCount, "slower"},
                           {"faster", CellKind::kCount, "faster"},
                           {"drifted", CellKind::kCount, "drifted"},
+                          {"turned", CellKind::kCount, "turned", "series, in a night before"},
+                          {"not judged", CellKind::kCount, "unjudged", "the machine was not as before"},
                           {"seconds", CellKind::kFigure, "duration_s"}},
               .at = "/nights",
               .shown = 20};
@@ -116,7 +125,7 @@ Section nights_section(const FleetData& data) {
     table.rows.push_back({link_cell(night.name, night.href), text_cell(night.date),
                           text_cell(night.state), night.jobs, night.unchanged, night.generated,
                           night.replayed, night.broken, night.slower, night.faster, night.drifted,
-                          number_cell(night.duration_s)});
+                          night.turned, night.unjudged, number_cell(night.duration_s)});
   }
   for (std::size_t i = data.nights.size(); i-- > 0;) {
     const FleetNight& night = data.nights[i];

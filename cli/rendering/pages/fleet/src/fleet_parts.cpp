@@ -24,12 +24,21 @@ Json json_of(const FleetEvent& event) {
 }
 
 Json json_of(const FleetNight& night) {
-  return {{"name", night.name},           {"date", night.date},
-          {"state", night.state},         {"jobs", night.jobs},
-          {"unchanged", night.unchanged}, {"generated", night.generated},
-          {"replayed", night.replayed},   {"broken", night.broken},
-          {"slower", night.slower},       {"faster", night.faster},
-          {"drifted", night.drifted},     {"duration_s", json_of(night.duration_s)}};
+  return {{"name", night.name},
+          {"date", night.date},
+          {"state", night.state},
+          {"jobs", night.jobs},
+          {"unchanged", night.unchanged},
+          {"generated", night.generated},
+          {"replayed", night.replayed},
+          {"broken", night.broken},
+          {"still_broken", night.still_broken},
+          {"slower", night.slower},
+          {"faster", night.faster},
+          {"drifted", night.drifted},
+          {"turned", night.turned},
+          {"unjudged", night.unjudged},
+          {"duration_s", json_of(night.duration_s)}};
 }
 
 std::string data_text(const char* page, Json members) {

@@ -22,9 +22,12 @@ std::string verdict_of(const NightData& data, std::uint64_t failed) {
   };
   add(failed, "failed");
   add(night.broken, "broken");
+  add(night.still_broken, "still broken");
   add(night.slower, "slower");
   add(night.drifted, "drifted");
   add(night.faster, "faster");
+  add(night.turned, "turned in a night before");
+  add(night.unjudged, "not judged");
   return fmt::format("Night {} is {}: of {} jobs {} unchanged, {} made anew, {} replayed; {}.",
                      night.name, end, with_commas(night.jobs), with_commas(night.unchanged),
                      with_commas(night.generated), with_commas(night.replayed),
@@ -84,6 +87,8 @@ Section about_section(const NightData& data) {
 Page night_page(const NightData& data) {
   const auto failed = static_cast<std::uint64_t>(std::ranges::count_if(
       data.items, [](const NightItem& item) { return item.state == "failed"; }));
+  const std::uint64_t attention =
+      data.night.drifted + data.night.still_broken + data.night.turned + data.night.unjudged;
   Page page;
   page.title = "Night " + data.night.name;
   page.subtitle = data.night.date;
@@ -91,7 +96,7 @@ Page night_page(const NightData& data) {
     page.above = {{"Fleet " + data.fleet_name, data.fleet_href}};
   }
   page.tone = failed + data.night.broken + data.night.slower > 0 ? Tone::kBad
-              : data.night.drifted > 0                           ? Tone::kAttention
+              : attention > 0                                    ? Tone::kAttention
               : data.closed.empty()                              ? Tone::kNeutral
                                                                  : Tone::kGood;
   page.verdict = verdict_of(data, failed);

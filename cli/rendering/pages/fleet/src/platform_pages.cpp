@@ -146,6 +146,33 @@ Section rows_section(const PlatformsData& data, const PlatformResult& platform) 
   return {"benchmarks", "Benchmarks", intervals(plot) + table_markup(table)};
 }
 
+std::string ranking_text(const PlatformsData& data) {
+  if (data.platforms.empty()) {
+    return "No platform has a result.";
+  }
+  const PlatformResult& first = data.platforms.front();
+  if (data.platforms.size() == 1) {
+    return fmt::format("Only {} has results: there is nothing to hold it against.", first.platform);
+  }
+  if (data.common == 0) {
+    return fmt::format(
+        "Which platform is the fastest cannot be said: no benchmark has a time on every one. Each "
+        "is held against {} by what both have.",
+        data.baseline);
+  }
+  const std::string over = fmt::format(
+      "probability {}, over {} benchmark{} that every platform has.",
+      percent(first.first_probability), cli::with_commas(data.common), data.common == 1 ? "" : "s");
+  if (first.platform == data.baseline) {
+    const PlatformResult& next = data.platforms[1];
+    return fmt::format(
+        "{} is the fastest, {} The next, {}: {:.3f} times its time ({:.3f} … {:.3f}).",
+        first.platform, over, next.platform, next.value, next.low, next.high);
+  }
+  return fmt::format("{} is the fastest: {:.3f} times {}'s time ({:.3f} … {:.3f}), {}",
+                     first.platform, first.value, data.baseline, first.low, first.high, over);
+}
+
 }  // namespace
 
 Page platforms_page(const PlatformsData& data) {
@@ -153,17 +180,7 @@ Page platforms_page(const PlatformsData& data) {
   page.title = "Platforms against " + data.baseline;
   page.subtitle = data.date;
   set_frame(page, data);
-  if (data.platforms.empty()) {
-    page.verdict = "No platform has a result.";
-  } else {
-    const PlatformResult& first = data.platforms.front();
-    page.verdict = fmt::format(
-        "{} is the fastest: {:.3f} times {}'s time ({:.3f} … {:.3f}), probability {}, over {} "
-        "that every platform has.",
-        first.platform, first.value, data.baseline, first.low, first.high,
-        percent(first.first_probability),
-        fmt::format("{} benchmark{}", cli::with_commas(data.common), data.common == 1 ? "" : "s"));
-  }
+  page.verdict = ranking_text(data);
   for (const PlatformResult& platform : data.platforms) {
     if (platform.predicted > 0) {
       page.findings.push_back(fmt::format("{}: {} of {} benchmarks are predicted, not replayed.",
@@ -171,14 +188,19 @@ Page platforms_page(const PlatformsData& data) {
                                           platform.benchmarks));
     }
   }
+  if (!data.without_common.empty()) {
+    page.findings.push_back(fmt::format("Not compared, without a benchmark that {} has: {}.",
+                                        data.baseline, fmt::join(data.without_common, ", ")));
+  }
   page.sections = {ranking_section(data)};
   Json platforms = Json::array();
   for (const PlatformResult& platform : data.platforms) {
     platforms.push_back(json_of_platform(platform));
   }
-  page.data = data_text(
-      "platforms",
-      {{"baseline", data.baseline}, {"common", data.common}, {"platforms", std::move(platforms)}});
+  page.data = data_text("platforms", {{"baseline", data.baseline},
+                                      {"common", data.common},
+                                      {"without_common", data.without_common},
+                                      {"platforms", std::move(platforms)}});
   page.data_name = "platforms.json";
   return page;
 }
@@ -190,10 +212,13 @@ Page platform_page(const PlatformsData& data, std::size_t index) {
   page.subtitle = data.date;
   set_frame(page, data);
   page.tone = tone_of(platform.low, platform.high);
-  page.verdict = fmt::format("{:.3f} times {}'s time ({:.3f} … {:.3f}), weighted over {}.",
-                             platform.value, data.baseline, platform.low, platform.high,
-                             fmt::format("{} benchmark{}", cli::with_commas(platform.benchmarks),
-                                         platform.benchmarks == 1 ? "" : "s"));
+  const std::string benchmarks = fmt::format(
+      "{} benchmark{}", cli::with_commas(platform.benchmarks), platform.benchmarks == 1 ? "" : "s");
+  page.verdict =
+      platform.platform == data.baseline
+          ? fmt::format("The platform that others are held against, with {}.", benchmarks)
+          : fmt::format("{:.3f} times {}'s time ({:.3f} … {:.3f}), weighted over {}.",
+                        platform.value, data.baseline, platform.low, platform.high, benchmarks);
   if (platform.predicted > 0) {
     page.findings.push_back(
         fmt::format("{} of them are predicted, not replayed.", platform.predicted));

@@ -75,6 +75,8 @@ struct FleetNight {
   std::uint64_t slower = 0;
   std::uint64_t faster = 0;
   std::uint64_t drifted = 0;
+  std::uint64_t turned = 0;    ///< series that it found to have turned in a night before
+  std::uint64_t unjudged = 0;  ///< changes while the machine was not as before
   double duration_s = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -203,6 +205,7 @@ struct PlatformsData {
   std::string tool_version = {};
   std::uint64_t common = 0;  ///< benchmarks that every platform has
   std::vector<PlatformResult> platforms = {};
+  std::vector<std::string> without_common = {};  ///< platforms that have none of the baseline's
 };
 [[nodiscard]] Page platforms_page(const PlatformsData& data);
 /// One of them, all of its benchmarks. `index`: place in data.platforms.
