@@ -37,39 +37,106 @@ pages::SeriesResult result_of(fleet::Connection& connection, const SiteData& dat
   return row;
 }
 
-/// Where the series turned, by the events that nights have written.
-std::vector<pages::ChangePointMark> changes_of(const SiteData& data, const std::string& hash,
-                                               const std::string& platform,
-                                               const std::vector<fleet::Result>& results) {
-  std::vector<pages::ChangePointMark> changes;
-  for (const fleet::Event& event : data.events) {
-    if (event.kind != fleet::kChangePoint || event.benchmark_hash != hash ||
-        event.platform != platform) {
-      continue;
-    }
-    const auto first = std::ranges::find(results, event.night, &fleet::Result::night);
-    if (first == results.end()) {
-      continue;  // older than what is shown
-    }
-    const nlohmann::json detail = nlohmann::json::parse(event.detail);
-    pages::ChangePointMark mark;
-    mark.index = static_cast<std::size_t>(first - results.begin());
-    mark.before_ms = detail.value("before_ms", 0.0);
-    mark.after_ms = detail.value("after_ms", 0.0);
-    // What the night's comparison named is in its own event.
-    for (const fleet::Event& other : data.events) {
-      if ((other.kind == fleet::kSlower || other.kind == fleet::kFaster) &&
-          other.night == event.night && other.benchmark_hash == hash &&
-          other.platform == platform) {
-        mark.text = other.text;
+/// The figures of `results` from `begin` on, before `end`.
+double median_ms(const std::vector<fleet::Result>& results, std::size_t begin, std::size_t end) {
+  std::vector<double> figures;
+  for (std::size_t i = begin; i < end; ++i) {
+    figures.push_back(results[i].median_ms);
+  }
+  std::ranges::sort(figures);
+  return et_schema::percentile(figures, 0.5).value_or(0);
+}
+
+std::vector<std::string> environment_in(const std::string& text) {
+  constexpr std::string_view kWith = "; with it changed ";
+  const std::size_t at = text.find(kWith);
+  return at == std::string::npos ? std::vector<std::string>()
+                                 : std::vector{text.substr(at + kWith.size())};
+}
+
+/// What changed a series, in the words of the night that told it or of the nights behind it.
+class Changes {
+ public:
+  Changes(const SiteData& data, const std::string& hash, const std::string& platform,
+          const std::vector<fleet::Result>& results)
+      : results_(results) {
+    for (const fleet::Event& event : data.events) {
+      if (event.benchmark_hash == hash && event.platform == platform) {
+        event.kind == fleet::kChangePoint ? add_point(event) : add_night(event);
       }
     }
-    if (const std::size_t at = event.text.find("; with it changed "); at != std::string::npos) {
-      mark.environment = {event.text.substr(at + std::string_view("; with it changed ").size())};
-    }
-    changes.push_back(std::move(mark));
   }
-  return changes;
+
+  std::vector<pages::ChangePointMark> marks() {
+    for (const pages::ChangePointMark& night : nights_) {
+      const auto point = std::ranges::find_if(
+          points_, [&](const pages::ChangePointMark& mark) { return are_one(mark, night); });
+      if (point == points_.end()) {
+        points_.push_back(night);
+      } else {
+        point->text = night.text;  // which classes and operators
+      }
+    }
+    std::ranges::stable_sort(points_, {}, &pages::ChangePointMark::index);
+    return points_;
+  }
+
+ private:
+  void add_point(const fleet::Event& event) {
+    const auto first = std::ranges::find(results_, event.night, &fleet::Result::night);
+    if (first == results_.end()) {
+      return;  // older than what is shown
+    }
+    const nlohmann::json detail = nlohmann::json::parse(event.detail);
+    points_.push_back({.index = static_cast<std::size_t>(first - results_.begin()),
+                       .before_ms = detail.value("before_ms", 0.0),
+                       .after_ms = detail.value("after_ms", 0.0),
+                       .environment = environment_in(event.text)});
+  }
+
+  /// A night that was slower or faster than those before it.
+  void add_night(const fleet::Event& event) {
+    constexpr std::size_t kBefore = 5;  // nights that it was held against
+    const auto first = std::ranges::find(results_, event.night, &fleet::Result::night);
+    const bool is_change = event.kind == fleet::kSlower || event.kind == fleet::kFaster;
+    if (!is_change || first == results_.end() || first == results_.begin()) {
+      return;
+    }
+    const auto index = static_cast<std::size_t>(first - results_.begin());
+    nights_.push_back({.index = index,
+                       .before_ms = median_ms(results_, index - std::min(index, kBefore), index),
+                       .after_ms = first->median_ms,
+                       .text = event.text,
+                       .environment = environment_in(event.text)});
+  }
+
+  /// Otava may place a change a night or two beside the first that showed it.
+  static bool are_one(const pages::ChangePointMark& a, const pages::ChangePointMark& b) {
+    constexpr std::size_t kNear = 2;
+    return (a.after_ms > a.before_ms) == (b.after_ms > b.before_ms) &&
+           std::max(a.index, b.index) - std::min(a.index, b.index) <= kNear;
+  }
+
+  const std::vector<fleet::Result>& results_;
+  std::vector<pages::ChangePointMark> points_;
+  std::vector<pages::ChangePointMark> nights_;
+};
+
+/// Whose work it was, of a job that is gone or of a benchmark that no job has any more.
+std::string name_of_former(fleet::Connection& connection, const SiteData& data,
+                           const fleet::FinishedWork& work) {
+  if (work.kind == fleet::kGenerateWork) {
+    return "a job that was removed";
+  }
+  const auto benchmark = fleet::find_benchmark(connection, work.subject);
+  for (const fleet::Event& event : data.events) {
+    if (benchmark && event.kind == fleet::kChanged &&
+        (event.benchmark_hash == benchmark->benchmark_hash ||
+         nlohmann::json::parse(event.detail).value("before", "") == benchmark->benchmark_hash)) {
+      return event.job + ", as it was";
+    }
+  }
+  return "a benchmark that no job has";
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const fleet::Fingerprint& print) {
@@ -128,7 +195,7 @@ pages::BenchmarkData benchmark_data(fleet::Connection& connection, const SiteDat
     if (!results.empty() && !results.back().report.empty() && !data.options.store.empty()) {
       series.results.back().report_href = replay_file(results.back());
     }
-    series.changes = changes_of(data, benchmark->benchmark_hash, name.platform, results);
+    series.changes = Changes(data, benchmark->benchmark_hash, name.platform, results).marks();
     page.platforms.push_back(std::move(series));
   }
   // Where nobody ran it, a prediction stands in.
@@ -157,11 +224,7 @@ pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
   for (const fleet::NightPlatform& platform : fleet::platforms_of_night(connection, night.id)) {
     page.platforms.push_back(platform.platform);
   }
-  for (const fleet::Event& event : data.events) {
-    if (event.night == night.id) {
-      page.events.push_back(event_of(data, event, false));
-    }
-  }
+  page.events = events_of_night(data, night);
   std::map<std::int64_t, const fleet::Job*> by_id;
   std::map<std::int64_t, const fleet::Job*> by_benchmark;
   for (const fleet::Job& job : data.jobs) {
@@ -173,8 +236,7 @@ pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
     const auto found = jobs.find(work.subject);
     pages::NightItem item;
     item.kind = work.kind;
-    item.job =
-        found == jobs.end() ? fmt::format("{} {}", work.kind, work.subject) : found->second->name;
+    item.job = found == jobs.end() ? name_of_former(connection, data, work) : found->second->name;
     item.job_href = found == jobs.end() ? "" : job_file(found->second->name);
     item.platform = work.platform;
     item.state = work.outcome;
