@@ -66,16 +66,23 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
 
 /// Of the last night in which something happened to the job the weightiest.
 const fleet::Event* last_event_of(const SiteData& data, const fleet::Job& job) {
+  const std::string hash = hash_of(data, job);
   const fleet::Event* last = nullptr;
   for (const fleet::Event& event : data.events) {
-    const bool is_of_job = event.job == job.name;
-    if (is_of_job &&
+    if (is_of_job(event, job.name, hash) &&
         (last == nullptr || event.night > last->night ||
          (event.night == last->night && weight_of(event.kind) < weight_of(last->kind)))) {
       last = &event;
     }
   }
   return last;
+}
+
+/// Up to the end of a word; the whole stands on the job's own page.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 160;
+  const std::size_t end = text.rfind(' ', kMost);
+  return text.size() <= kMost || end == std::string::npos ? text : text.substr(0, end) + " …";
 }
 
 pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
@@ -86,10 +93,10 @@ pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
   row.state = state_of(data, job);
   row.weight = job.weight;
   row.tags = tags_of(job);
-  row.note = job.broken;
+  row.note = shortened(job.broken);
   if (const fleet::Event* const last = last_event_of(data, job);
       last != nullptr && row.note.empty()) {
-    row.note = fmt::format("night {}: {}", last->night, last->text);
+    row.note = fmt::format("night {}: {}", last->night, shortened(last->text));
   }
   const fleet::Benchmark* const benchmark = benchmark_of(data, job);
   const fleet::Result* const result =
@@ -236,15 +243,27 @@ const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job
   return found == data.benchmarks.end() ? nullptr : &found->second;
 }
 
+bool is_of_job(const fleet::Event& event, const std::string& job,
+               const std::string& benchmark_hash) {
+  return event.job == job || (!event.platform.empty() && !benchmark_hash.empty() &&
+                              event.benchmark_hash == benchmark_hash);
+}
+
+std::string hash_of(const SiteData& data, const fleet::Job& job) {
+  const fleet::Benchmark* const benchmark = benchmark_of(data, job);
+  return benchmark == nullptr ? "" : benchmark->benchmark_hash;
+}
+
 std::string state_of(const SiteData& data, const fleet::Job& job) {
   if (!job.broken.empty()) {
     return "broken";
   }
+  const std::string hash = hash_of(data, job);
   std::string state = job.benchmark == 0 ? "new" : "ok";
   for (const fleet::Event& event : data.events) {
     const bool is_of_newest = !data.nights.empty() && event.night == data.nights.front().id;
     const bool is_weightier = state == "ok" || weight_of(event.kind) < weight_of(state);
-    if (is_of_newest && event.job == job.name && is_weightier) {
+    if (is_of_newest && is_weightier && is_of_job(event, job.name, hash)) {
       state = event.kind;
     }
   }

@@ -44,6 +44,10 @@ struct SiteData {
 [[nodiscard]] std::vector<pages::FleetEvent> events_of_night(const SiteData& data,
                                                              const fleet::Night& night);
 [[nodiscard]] pages::FleetNight night_of(const SiteData& data, const fleet::Night& night);
+/// Of the job itself, or of a replay of the benchmark that it has in common with another.
+[[nodiscard]] bool is_of_job(const fleet::Event& event, const std::string& job,
+                             const std::string& benchmark_hash);
+[[nodiscard]] std::string hash_of(const SiteData& data, const fleet::Job& job);
 [[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
 /// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it.
 [[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);

@@ -165,8 +165,9 @@ pages::BenchmarkData benchmark_data(fleet::Connection& connection, const SiteDat
   page.tags = tags_of(job);
   page.flags = fmt::format("{}", fmt::join(job.flags, " "));
   page.tool_version = et_schema::kToolVersion;
+  const std::string hash = hash_of(data, job);
   for (std::size_t i = data.events.size(); i-- > 0;) {
-    if (data.events[i].job == job.name) {
+    if (is_of_job(data.events[i], job.name, hash)) {
       page.events.push_back(event_of(data, data.events[i], true));
     }
   }

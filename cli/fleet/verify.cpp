@@ -44,6 +44,9 @@ class Verifier {
     }
     for (const std::string& report : fleet::report_objects(connection_)) {
       check(report, "report");
+      if (!faults_.empty() && faults_.back().object == report) {
+        faults_.back().of = report_of(report);
+      }
     }
     for (const fleet::StoredObject& object : store_.list()) {
       if (!seen_.contains(object.hash)) {
@@ -66,6 +69,21 @@ class Verifier {
     if (const std::string fault = store_.fault_of(object); !fault.empty()) {
       faults_.push_back({object, store_.path_of(object).string(), fault, of});
     }
+  }
+
+  /// Whose report it is, which the store alone does not know.
+  std::string report_of(const std::string& object) {
+    const fleet::Rows rows = connection_.query(
+        "SELECT benchmark_hash, platform, night FROM result WHERE report = $1 ORDER BY id LIMIT 1",
+        {object});
+    if (rows.empty()) {
+      return "report";
+    }
+    const std::vector<fleet::Job> jobs =
+        fleet::jobs_of_benchmark_hash(connection_, rows.front().text(0));
+    return fmt::format("report of {} on {}, night {}",
+                       jobs.empty() ? "benchmark " + rows.front().text(0) : jobs.front().name,
+                       rows.front().text(1), rows.front().integer(2));
   }
 
   /// The file is what its name says; is it also the benchmark that the database says?
@@ -116,6 +134,11 @@ std::string text_of(const Verifier& verifier, const std::vector<Fault>& faults) 
       faults.empty() ? "all whole" : fmt::format("{} are NOT", faults.size()));
   for (const Fault& fault : faults) {
     text += fmt::format("  {}: {} ({})\n", fault.path, fault.what, fault.of);
+  }
+  if (!faults.empty()) {
+    text +=
+        "A night that replays makes its jobs' benchmarks anew. Of a lost report the figures stay; "
+        "`fleet gc --keep-nights N` lets go of those before the last N nights.\n";
   }
   return text;
 }

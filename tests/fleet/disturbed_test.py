@@ -112,6 +112,21 @@ class Disturbed(unittest.TestCase):
                 night = json.loads(fleet.run("nightly", "--format", "json", "--iterations", "1", status=None))
                 self.assertEqual((night["made"], night["replayed"], night["skipped"]), (0, 2, []), night)
 
+    def test_a_benchmark_that_two_jobs_have_is_replayed_once(self):
+        if not self.can_replay():
+            self.skipTest("no replay was built")
+        fleet = self.fleet(2)
+        fleet.run("add", str(fleet.folder / "jobs" / fleet.names[0]), "--name", "twin", "--flags=--exclude ^nothing$")
+        for made in (3, 0):
+            night = json.loads(fleet.run("nightly", "--format", "json", "--iterations", "1", status=None))  # it may be slower
+            self.assertEqual((night["made"], night["replayed"], night["broken"]), (made, 2, []))
+        self.assertEqual(fleet.rows("SELECT COUNT(*) FROM work WHERE kind = 'replay'"), [(4,)])
+        report, platform = fleet.rows("SELECT report, platform FROM result WHERE benchmark_hash = (SELECT benchmark_hash FROM benchmark b "
+                                      "JOIN job j ON j.benchmark = b.id WHERE j.name = 'twin') AND night = 2")[0]
+        (fleet.store / "objects" / report[:2] / report[2:]).unlink()
+        faults = json.loads(fleet.run("verify", "--format", "json", "--quiet", status=1))["faults"]
+        self.assertEqual([(fault["what"], fault["of"]) for fault in faults], [("missing", f"report of {fleet.names[0]} on {platform}, night 2")])
+
     @staticmethod
     def can_replay():
         return (Path(BIN) / "replay").exists()

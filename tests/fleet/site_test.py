@@ -96,6 +96,16 @@ class Site(unittest.TestCase):
         points = self.night(4, status=0)["change_points"]
         self.assertEqual([(point["job"], point["told_in_night"]) for point in points], [("job001", 5)])
 
+    def test_jobs_of_one_benchmark_have_its_news(self):
+        self.fleet.run("add", str(self.fleet.folder / "jobs" / "job001"), "--name", "twin", "--flags=--exclude ^nothing$")
+        self.fleet.run("nightly", "--generate-only", "-q")
+        self.put_event(4, "slower", "job001", "1.40 times as long as before; " + "and " * 99)
+        _, data = self.page("index.html")
+        self.assertEqual([(job["name"], job["state"]) for job in data["jobs"][:3]], [("job001", "slower"), ("twin", "slower"), ("job000", "ok")])
+        self.assertEqual(data["jobs"][1]["note"], "night 4: 1.40 times as long as before; " + "and " * 32 + "…")
+        _, data = self.page("job-twin-*.html")
+        self.assertEqual([event["job"] for event in data["events"]], ["job001"])
+
     def test_a_slower_night_is_no_series_without_change(self):
         self.put_results("job001", [10, 10, 14])
         self.put_event(3, "slower", "job001", "1.40 times as long as before: matmul 1.9 times", '{"ratio":1.4}')

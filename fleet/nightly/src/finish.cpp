@@ -13,6 +13,7 @@
 #include "fleet/database/transaction.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
+#include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
@@ -123,7 +124,10 @@ Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
     if (row.kind != kReplayWork || row.outcome != kStayedBroken) {
       continue;
     }
-    const std::vector<Job> jobs = jobs_of_benchmark(connection, row.subject);
+    const auto benchmark = find_benchmark(connection, row.subject);
+    const std::vector<Job> jobs =
+        benchmark ? jobs_of_benchmark_hash(connection, benchmark->benchmark_hash)
+                  : std::vector<Job>();
     list.push_back({{"job", jobs.empty() ? "" : jobs.front().name},
                     {"platform", row.platform},
                     {"since_night", failing_since(connection, row)},

@@ -179,10 +179,22 @@ class GenerateStep {
 
 }  // namespace
 
+void add_replay(Connection& connection, std::int64_t night, std::int64_t benchmark,
+                const std::string& platform) {
+  const Rows others = connection.query(
+      "SELECT 1 FROM work w JOIN benchmark other ON other.id = w.subject JOIN benchmark own ON "
+      "own.benchmark_hash = other.benchmark_hash WHERE w.night = $1 AND w.kind = $2 AND "
+      "w.platform = $3 AND own.id = $4 AND other.id <> $4 LIMIT 1",
+      {night, kReplayWork, platform, benchmark});
+  if (others.empty()) {
+    add_work(connection, night, kReplayWork, benchmark, platform);
+  }
+}
+
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark) {
   for (const NightPlatform& row : platforms_of_night(connection, night)) {
     if (!parse_replay_options(row.options).generate_only) {
-      add_work(connection, night, kReplayWork, benchmark, row.platform);
+      add_replay(connection, night, benchmark, row.platform);
     }
   }
 }

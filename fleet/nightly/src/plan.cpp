@@ -10,6 +10,7 @@
 #include "et_schema/support/error.h"
 #include "fleet/database/transaction.h"
 #include "fleet/nightly/inputs.h"
+#include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/jobs.h"
@@ -117,7 +118,7 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
     const std::vector<Benchmark> current = current_benchmarks(connection);
     for (const Benchmark& benchmark : current) {
       if (open || due.replay.contains(benchmark.id)) {
-        add_work(connection, id, kReplayWork, benchmark.id, options.platform);
+        add_replay(connection, id, benchmark.id, options.platform);
       }
     }
   });

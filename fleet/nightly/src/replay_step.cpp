@@ -83,11 +83,13 @@ double or_nan(const std::optional<double>& value) {
 
 class ReplayStep {
  public:
-  ReplayStep(StepContext& context, const WorkItem& item, Benchmark benchmark, std::string job)
+  ReplayStep(StepContext& context, const WorkItem& item, Benchmark benchmark,
+             const std::vector<Job>& jobs)
       : context_(context),
         item_(item),
         benchmark_(std::move(benchmark)),
-        job_(std::move(job)),
+        job_(jobs.front().name),
+        others_(others_of(jobs)),
         options_(options_of_platform()) {}
 
   void run() {
@@ -125,6 +127,14 @@ class ReplayStep {
   }
 
  private:
+  static std::string others_of(const std::vector<Job>& jobs) {
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < jobs.size(); ++i) {
+      names.push_back(jobs[i].name);
+    }
+    return names.empty() ? "" : fmt::format("; it stands for {}, too", fmt::join(names, ", "));
+  }
+
   ReplayOptions options_of_platform() {
     for (const NightPlatform& row : platforms_of_night(context_.connection, item_.night)) {
       if (row.platform == item_.platform) {
@@ -249,7 +259,7 @@ class ReplayStep {
     Result result = result_of(replay);
     const et_schema::Environment& environment = replay.report.environment;
     static_cast<void>(context_.queue.finish(
-        context_.connection, item_, kWasReplayed, fmt::format("{:.3f}", result.median_ms), [&] {
+        context_.connection, item_, kWasReplayed, fmt::format("{:.3f} ms", result.median_ms), [&] {
           result.environment = put_environment(context_.connection, software_of(environment),
                                                environment_json(environment));
           put_result(context_.connection, result);
@@ -259,7 +269,7 @@ class ReplayStep {
                                             .job = job_,
                                             .benchmark_hash = benchmark_.benchmark_hash,
                                             .platform = item_.platform,
-                                            .text = judgement.text,
+                                            .text = judgement.text + others_,
                                             .detail = judgement.detail});
           }
         }));
@@ -269,6 +279,7 @@ class ReplayStep {
   const WorkItem& item_;
   Benchmark benchmark_;
   std::string job_;
+  std::string others_;  ///< for the end of a sentence
   ReplayOptions options_;
 };
 
@@ -276,13 +287,15 @@ class ReplayStep {
 
 void replay_step(StepContext& context, const WorkItem& item) {
   const std::optional<Benchmark> benchmark = find_benchmark(context.connection, item.subject);
-  const std::vector<Job> jobs = jobs_of_benchmark(context.connection, item.subject);
-  if (!benchmark || jobs.empty()) {
+  const std::vector<Job> jobs =
+      benchmark ? jobs_of_benchmark_hash(context.connection, benchmark->benchmark_hash)
+                : std::vector<Job>();
+  if (jobs.empty()) {
     static_cast<void>(context.queue.finish(context.connection, item, kWasSkipped,
                                            "no job has this benchmark any more", [] {}));
     return;
   }
-  ReplayStep(context, item, *benchmark, jobs.front().name).run();
+  ReplayStep(context, item, *benchmark, jobs).run();
 }
 
 }  // namespace understudy::fleet

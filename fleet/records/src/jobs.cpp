@@ -90,6 +90,12 @@ std::vector<Job> jobs_of_benchmark(Connection& connection, std::int64_t benchmar
   return jobs_where(connection, "WHERE benchmark = $1", {benchmark});
 }
 
+std::vector<Job> jobs_of_benchmark_hash(Connection& connection, const std::string& hash) {
+  return jobs_where(connection,
+                    "WHERE benchmark IN (SELECT id FROM benchmark WHERE benchmark_hash = $1)",
+                    {hash});
+}
+
 void set_benchmark(Connection& connection, const Job& job, std::int64_t benchmark,
                    const std::string& input_stat, const std::string& input_hash) {
   connection.execute(

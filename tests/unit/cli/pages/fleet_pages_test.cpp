@@ -84,6 +84,10 @@ TEST(BenchmarkPage, WithoutAChangeIsGood) {
   EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
   EXPECT_EQ(benchmark_page(data).verdict,
             "40.95 ms an iteration on a100 in night 30; no change in 30 results.");
+  data.state = "unjudged";
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kAttention);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "40.95 ms an iteration on a100 in night 30; not judged against the nights before.");
   data.platforms[0].results = {data.platforms[0].results[3]};  // a prediction
   EXPECT_EQ(benchmark_page(data).tone, Tone::kNeutral);
   EXPECT_EQ(benchmark_page(data).verdict,

@@ -225,6 +225,9 @@ Verdict verdict_of(const BenchmarkData& data) {
       return {is_slower ? Tone::kBad : Tone::kGood, text + "."};
     }
   }
+  if (data.state == "unjudged") {
+    return {Tone::kAttention, text + "; not judged against the nights before."};
+  }
   return {Tone::kGood, fmt::format("{}; no change in {} results.", text,
                                    cli::with_commas(newest->results.size()))};
 }

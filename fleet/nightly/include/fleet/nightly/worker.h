@@ -35,6 +35,10 @@ void generate_step(StepContext& context, const WorkItem& item);
 /// Replays a benchmark and judges the result.
 void replay_step(StepContext& context, const WorkItem& item);
 
+/// On a platform, unless another benchmark of the same hash is replayed there: a night has one
+/// result of each.
+void add_replay(Connection& connection, std::int64_t night, std::int64_t benchmark,
+                const std::string& platform);
 /// On each platform of the night, unless it only makes benchmarks.
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark);
 /// A job that broke keeps its benchmark, and that is replayed as long as the store has it.

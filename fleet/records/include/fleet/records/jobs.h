@@ -37,6 +37,9 @@ bool remove_job(Connection& connection, const std::string& name);
 [[nodiscard]] std::vector<Job> all_jobs(Connection& connection);
 [[nodiscard]] std::optional<Job> find_job(Connection& connection, std::int64_t id);
 [[nodiscard]] std::vector<Job> jobs_of_benchmark(Connection& connection, std::int64_t benchmark);
+/// Traces or flags that differ can make the same benchmark.
+[[nodiscard]] std::vector<Job> jobs_of_benchmark_hash(Connection& connection,
+                                                      const std::string& hash);
 
 /// Its traces were read and a benchmark of them is there.
 void set_benchmark(Connection& connection, const Job& job, std::int64_t benchmark,
