@@ -61,7 +61,11 @@ std::string changes_of(const Json& summary) {
   std::string text;
   for (const char* key :
        {"broken", "slower", "faster", "changed", "drifted", "change_points", "unjudged"}) {
-    if (const std::size_t count = summary.value(key, Json::array()).size(); count > 0) {
+    std::size_t count = summary.value(key, Json::array()).size();
+    if (std::string_view(key) == "changed") {  // what drifted changed, too: it is told as that
+      count -= std::min(count, summary.value("drifted", Json::array()).size());
+    }
+    if (count > 0) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word_of(key));
     }
   }

@@ -13,10 +13,25 @@ nlohmann::json list_of(const nlohmann::json& night, const char* key) {
   return night.value(key, nlohmann::json::array());
 }
 
+/// What drifted changed, too: it is told once, as what it is more.
+nlohmann::json list_once(const nlohmann::json& night, const std::string& key) {
+  nlohmann::json rows = nlohmann::json::array();
+  const nlohmann::json drifted = list_of(night, "drifted");
+  for (const nlohmann::json& row : list_of(night, key.c_str())) {
+    const auto is_same = [&](const nlohmann::json& other) {
+      return other.at("job") == row.at("job");
+    };
+    if (key != "changed" || std::ranges::none_of(drifted, is_same)) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 std::string verdict_of(const nlohmann::json& night) {
   std::string verdict;
   const auto add = [&](const char* key, const char* word) {
-    if (const std::size_t count = list_of(night, key).size(); count > 0) {
+    if (const std::size_t count = list_once(night, key).size(); count > 0) {
       verdict += fmt::format("{}{} {}", verdict.empty() ? "" : ", ", count, word);
     }
   };
@@ -32,7 +47,7 @@ std::string verdict_of(const nlohmann::json& night) {
 
 std::string section(const nlohmann::json& night, const char* key, const char* title) {
   std::string text;
-  for (const nlohmann::json& row : list_of(night, key)) {
+  for (const nlohmann::json& row : list_once(night, key)) {
     const std::string platform = row.value("platform", "");
     const nlohmann::json told = row.value("told_in_night", nlohmann::json());
     text +=
@@ -83,7 +98,7 @@ std::string night_text(const std::string& summary) {
       section(night, "unjudged",
               "Not judged: others were at work on the machine, or its own speed changed as much");
   text += section(night, "change_points", "Turned, as the series show by now");
-  text += section(night, "drifted", "Drifted: the job does other work than before");
+  text += section(night, "drifted", "Drifted: the job changed, and does other work than before");
   text += section(night, "changed", "Changed");
   text += still_broken(night);
   text += lines(night, "skipped", "Not replayed on this node");

@@ -148,7 +148,9 @@ std::string text_of(const fleet::PlatformComparison& comparison, std::size_t job
                              [](const fleet::BenchmarkRatio& one) { return one.ratio.value; });
     for (const fleet::BenchmarkRatio& one : sorted) {
       rows.add({one.job, fmt::format("{:.3f}", one.ratio.value),
-                fmt::format("{:.3f} to {:.3f}", one.ratio.low, one.ratio.high),
+                std::isfinite(one.ratio.low)
+                    ? fmt::format("{:.3f} to {:.3f}", one.ratio.low, one.ratio.high)
+                    : "not known",
                 one.is_predicted ? "predicted" : ""});
     }
     text += rows.to_text();

@@ -16,11 +16,14 @@ constexpr double kLow = 0.025;
 constexpr double kHigh = 0.975;
 constexpr double kNormal95 = 1.959964;
 
-/// Standard error of a median's logarithm, by its 95 % interval.
+bool has_interval(const PlatformTime& time) {
+  return std::isfinite(time.low_ms) && std::isfinite(time.high_ms) && time.low_ms > 0 &&
+         time.high_ms >= time.low_ms;
+}
+
+/// Standard error of a median's logarithm, by its 95 % interval; 0 where that is not known.
 double log_error(const PlatformTime& time) {
-  const bool is_known = std::isfinite(time.low_ms) && std::isfinite(time.high_ms) &&
-                        time.low_ms > 0 && time.high_ms >= time.low_ms;
-  return is_known ? std::log(time.high_ms / time.low_ms) / (2 * kNormal95) : 0;
+  return has_interval(time) ? std::log(time.high_ms / time.low_ms) / (2 * kNormal95) : 0;
 }
 
 const PlatformTime* time_on(const PlatformRow& row, const std::string& platform) {
@@ -153,7 +156,8 @@ PlatformSummary summary_of(const std::vector<PlatformRow>& rows, const std::stri
     const bool is_predicted = pair.here->is_predicted || pair.there->is_predicted;
     summary.predicted += is_predicted ? 1U : 0U;
     summary.weight_covered += pair.row->weight / weight;
-    const double half = std::exp(kNormal95 * pair.log_spread());
+    const bool is_known = has_interval(*pair.here) && has_interval(*pair.there);
+    const double half = is_known ? std::exp(kNormal95 * pair.log_spread()) : std::nan("");
     summary.rows.push_back({pair.row->job,
                             pair.row->weight,
                             {pair.ratio(), pair.ratio() / half, pair.ratio() * half},

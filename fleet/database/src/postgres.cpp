@@ -109,8 +109,9 @@ class Postgres : public Connection {
     open();
   }
   void back_up(const std::string& path) override {
-    throw et_schema::usage_error("a server's database is not copied from here",
-                                 {.field = path, .hint = "run pg_dump on its address"});
+    throw et_schema::usage_error(
+        "a server's database is not copied from here",
+        {.field = "--backup", .got = path, .hint = "run pg_dump on its address"});
   }
 
  private:

@@ -34,6 +34,20 @@ TEST(Platforms, RatiosAreWeighted) {
   EXPECT_EQ(comparison.common, 2U);
 }
 
+TEST(Platforms, AnIntervalThatNobodyKnowsIsNone) {
+  PlatformTime short_one = time_of(10);
+  short_one.low_ms = short_one.high_ms = std::nan("");
+  const std::vector<PlatformRow> rows = {
+      {"a", "h1", 1, {{"old", time_of(5)}, {"new", short_one}}},
+      {"b", "h2", 1, {{"old", time_of(5)}, {"new", time_of(5)}}}};
+  const PlatformSummary& last = compare_platforms(rows, "old").platforms.back();
+  ASSERT_EQ(last.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(last.rows[0].ratio.value, 2);
+  EXPECT_TRUE(std::isnan(last.rows[0].ratio.low));
+  EXPECT_TRUE(std::isnan(last.rows[0].ratio.high));
+  EXPECT_TRUE(std::isfinite(last.rows[1].ratio.low));
+}
+
 TEST(Platforms, ClassesAddUpToTheRatio) {
   std::vector<PlatformRow> rows = {{"a", "h", 1, {{"old", time_of(10)}, {"new", time_of(10)}}}};
   rows[0].times["new"].median_ms = 8;

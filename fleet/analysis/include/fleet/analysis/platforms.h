@@ -27,7 +27,7 @@ struct PlatformRow {
 
 struct RatioInterval {
   double value = 1;
-  double low = 1;
+  double low = 1;  ///< NaN: not known, of replays too short for an interval
   double high = 1;
 };
 
