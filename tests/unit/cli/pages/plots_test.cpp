@@ -74,6 +74,17 @@ TEST(IntervalsPlot, OfAWideIntervalEndInArrows) {
   EXPECT_EQ(count_of(intervals(wide).html(), "class=\"whisker"), 6);  // two arrows of two strokes
 }
 
+TEST(IntervalsPlot, NotesHaveRoomInThePicture) {
+  const std::string note = "75.652 UNSURE (few samples)";
+  const std::string html =
+      intervals({"Ratios.", "", 1.0, {{"a", 1.1, 1.08, 1.12, Tone::kNeutral, note}}}).html();
+  const std::size_t text = html.find(">" + note + "<");
+  ASSERT_NE(text, std::string::npos) << html;
+  const double x = std::stod(html.substr(html.rfind("x=\"", text) + 3));
+  constexpr double kLetter = 7;  // of 13 px
+  EXPECT_LE(x + kLetter * static_cast<double>(note.size()), 900) << html;
+}
+
 TEST(IntervalsPlot, LeaveOutWhatIsNotFinite) {
   EXPECT_TRUE(intervals({"Ratios.", "", 1.0, {{"a", NAN, 0, 1}}}).empty());
 }

@@ -103,10 +103,11 @@ std::vector<double> iteration_samples(const std::vector<Run>& runs) {
 
 Section step_section(const Comparison& comparison, const std::vector<Run>& a,
                      const std::vector<Run>& b) {
-  const Markup times =
-      histogram({"Iteration times of all runs of each side.",
-                 "ms",
-                 {{"A", iteration_samples(a), {}, {}}, {"B", iteration_samples(b), {}, {}}}});
+  const Markup times = histogram(
+      {"Iteration times of all runs of each side; lines are medians. The sides are held against "
+       "each other by their fastest iterations.",
+       "ms",
+       {{"A", iteration_samples(a), {}, {}}, {"B", iteration_samples(b), {}, {}}}});
   return {"step", "Iteration time", times + step_table(comparison)};
 }
 

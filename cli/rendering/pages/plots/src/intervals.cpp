@@ -11,11 +11,12 @@ namespace understudy::pages {
 namespace {
 
 constexpr double kLeft = 230;
-constexpr double kRight = kWidth - 190;
+constexpr double kNoteLetter = 7.5;  // a letter's width, at most about
+constexpr std::size_t kNameLength = 32;
+constexpr double kRight = kWidth - 12 - kNoteLetter * kNameLength;
 constexpr double kTop = 4;
 constexpr double kRow = 24;
 constexpr double kFoot = 24;
-constexpr std::size_t kNameLength = 32;
 
 bool is_drawn(const IntervalRow& row) {
   return std::isfinite(row.value) && std::isfinite(row.low) && std::isfinite(row.high);
