@@ -114,6 +114,14 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
                                   .expected = result.benchmark_hash + ", of " + arguments.job,
                                   .got = hash->as_text()});
   }
+  if (!fleet::find_benchmark_by_hash(connection, result.benchmark_hash)) {
+    throw et_schema::usage_error("no job has the benchmark that was predicted",
+                                 {.file = file,
+                                  .field = "benchmark_hash",
+                                  .expected = "one that `fleet jobs` lists",
+                                  .got = result.benchmark_hash,
+                                  .hint = "predict the benchmark that the job has in the store"});
+  }
   return result;
 }
 
