@@ -71,6 +71,7 @@ Json json_of(const fleet::PlatformComparison& comparison, std::size_t jobs) {
         {{"platform", row.platform},
          {"benchmarks", row.benchmarks},
          {"predicted", row.predicted},
+         {"without_interval", row.without_interval},
          {"weight_covered", row.weight_covered},
          {"ratio", interval(row.ratio)},
          {"first_probability",
@@ -133,6 +134,14 @@ std::string text_of(const fleet::PlatformComparison& comparison, std::size_t job
                drivers_text(row)});
   }
   text += table.to_text();
+  for (const fleet::PlatformSummary& row : comparison.platforms) {
+    if (row.without_interval > 0 && row.platform != comparison.baseline) {
+      text += fmt::format(
+          "{}: {} of {} benchmarks ran too few iterations for an interval: theirs is not in the "
+          "platform's\n",
+          row.platform, row.without_interval, row.benchmarks);
+    }
+  }
   if (!comparison.without_common.empty()) {
     text += fmt::format("Not compared, without a benchmark that {} has: {}\n", comparison.baseline,
                         fmt::join(comparison.without_common, ", "));

@@ -391,6 +391,8 @@ pages::PlatformsData platforms_data(const SiteData& data) {
     row.high = summary.ratio.high;
     row.benchmarks = summary.benchmarks;
     row.predicted = summary.predicted;
+    row.without_interval =
+        summary.platform == data.platforms.baseline ? 0 : summary.without_interval;
     row.weight_covered = summary.weight_covered;
     row.first_probability = summary.first_probability;
     row.faster_than_next = i < data.platforms.faster_than_next.size()

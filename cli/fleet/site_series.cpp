@@ -182,6 +182,7 @@ pages::BenchmarkData benchmark_data(fleet::Connection& connection, const SiteDat
   const fleet::Fingerprint print =
       fleet::parse_fingerprint(benchmark->fingerprint, benchmark->benchmark_hash);
   page.class_share = print.class_share;
+  page.is_timed = print.is_timed;
   page.facts = facts_of(print);
   std::map<std::int64_t, std::string> software;
   for (const fleet::SeriesName& name :

@@ -106,6 +106,12 @@ class Site(unittest.TestCase):
         _, data = self.page("job-twin-*.html")
         self.assertEqual([event["job"] for event in data["events"]], ["job001"])
 
+    def test_a_first_result_is_no_series_and_calls_are_no_time(self):
+        self.put_results("job001", [10])
+        verdict, _ = self.page("job-job001-*.html")
+        self.assertEqual(verdict, "10.00 ms an iteration on p in night 1; its first result.")
+        self.assertIn("Share of the calls by class: the traces have no times.", next((self.folder / "site").glob("job-job001-*.html")).read_text())
+
     def test_a_slower_night_is_no_series_without_change(self):
         self.put_results("job001", [10, 10, 14])
         self.put_event(3, "slower", "job001", "1.40 times as long as before: matmul 1.9 times", '{"ratio":1.4}')

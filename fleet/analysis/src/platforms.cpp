@@ -157,6 +157,7 @@ PlatformSummary summary_of(const std::vector<PlatformRow>& rows, const std::stri
     summary.predicted += is_predicted ? 1U : 0U;
     summary.weight_covered += pair.row->weight / weight;
     const bool is_known = has_interval(*pair.here) && has_interval(*pair.there);
+    summary.without_interval += is_known ? 0U : 1U;
     const double half = is_known ? std::exp(kNormal95 * pair.log_spread()) : std::nan("");
     summary.rows.push_back({pair.row->job,
                             pair.row->weight,

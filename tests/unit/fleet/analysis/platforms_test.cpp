@@ -46,6 +46,7 @@ TEST(Platforms, AnIntervalThatNobodyKnowsIsNone) {
   EXPECT_TRUE(std::isnan(last.rows[0].ratio.low));
   EXPECT_TRUE(std::isnan(last.rows[0].ratio.high));
   EXPECT_TRUE(std::isfinite(last.rows[1].ratio.low));
+  EXPECT_EQ(last.without_interval, 1U);
 }
 
 TEST(Platforms, ClassesAddUpToTheRatio) {

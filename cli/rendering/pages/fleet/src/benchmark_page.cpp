@@ -182,7 +182,10 @@ Section about_section(const BenchmarkData& data) {
   }
   return {"about", "The benchmark",
           facts_markup(facts) +
-              class_share_bars(data.class_share, "Share of the recorded time by class.")};
+              class_share_bars(data.class_share,
+                               data.is_timed
+                                   ? "Share of the recorded time by class."
+                                   : "Share of the calls by class: the traces have no times.")};
 }
 
 struct Verdict {
@@ -227,6 +230,9 @@ Verdict verdict_of(const BenchmarkData& data) {
   }
   if (data.state == "unjudged") {
     return {Tone::kAttention, text + "; not judged against the nights before."};
+  }
+  if (newest->results.size() == 1) {
+    return {Tone::kNeutral, text + "; its first result."};
   }
   return {Tone::kGood, fmt::format("{}; no change in {} results.", text,
                                    cli::with_commas(newest->results.size()))};

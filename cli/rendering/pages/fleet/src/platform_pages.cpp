@@ -182,6 +182,12 @@ Page platforms_page(const PlatformsData& data) {
   set_frame(page, data);
   page.verdict = ranking_text(data);
   for (const PlatformResult& platform : data.platforms) {
+    if (platform.without_interval > 0) {
+      page.findings.push_back(fmt::format(
+          "{}: {} of {} benchmarks ran too few iterations for an interval: theirs is not in the "
+          "platform's.",
+          platform.platform, platform.without_interval, platform.benchmarks));
+    }
     if (platform.predicted > 0) {
       page.findings.push_back(fmt::format("{}: {} of {} benchmarks are predicted, not replayed.",
                                           platform.platform, platform.predicted,

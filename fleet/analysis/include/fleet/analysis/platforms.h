@@ -48,8 +48,10 @@ struct PlatformSummary {
   std::string platform;
   std::size_t benchmarks = 0;  ///< with a time here and on the baseline
   std::size_t predicted = 0;   ///< of these
-  double weight_covered = 0;   ///< their share of the fleet's weight
-  RatioInterval ratio;         ///< weighted; absent benchmarks left out
+  /// Of these, with a time whose interval nobody knows: the noise of it is not in ours.
+  std::size_t without_interval = 0;
+  double weight_covered = 0;  ///< their share of the fleet's weight
+  RatioInterval ratio;        ///< weighted; absent benchmarks left out
   std::vector<BenchmarkRatio> rows;
   std::vector<ClassPart> classes;  ///< by falling magnitude
   /// Of being the fastest of all, over benchmarks that all have; NaN where they have none.

@@ -161,7 +161,8 @@ struct BenchmarkData {
   std::string tags = {};
   int world_size = 1;
   std::string tool_version = {};
-  std::map<std::string, double> class_share = {};               ///< of the recorded time
+  std::map<std::string, double> class_share = {};  ///< of the recorded time
+  bool is_timed = true;  ///< else no profile was linked: the shares are of calls
   std::vector<std::pair<std::string, std::string>> facts = {};  ///< more of the fingerprint
   std::vector<PlatformSeries> platforms = {};
   std::vector<FleetEvent> events = {};  ///< newest first
@@ -186,6 +187,7 @@ struct PlatformResult {
   double high = 1;
   std::uint64_t benchmarks = 0;
   std::uint64_t predicted = 0;
+  std::uint64_t without_interval = 0;  ///< of the benchmarks: ran too few iterations
   double weight_covered =
       std::numeric_limits<double>::quiet_NaN();  ///< share of the fleet's weight
   double first_probability =
