@@ -66,6 +66,7 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
 int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
+    refuse_shared_outputs({{arguments.fit.output, "--output"}, {arguments.rows, "--rows"}});
   }
   Progress progress;
   if (arguments.fit.quiet) {

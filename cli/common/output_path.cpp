@@ -30,6 +30,13 @@ bool same(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, ignored);
 }
 
+/// The place that a path leads to, whether something is there or not.
+fs::path place_of(const std::string& path) {
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(fs::absolute(path), error);
+  return error ? fs::path(path) : place;
+}
+
 }  // namespace
 
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
@@ -65,6 +72,23 @@ void refuse_output(const std::string& path, const std::vector<std::string>& inpu
     if (same(target, input) || within) {
       refuse(path, flag, "the output would overwrite an input", "another place",
              "a file of " + input, "choose another place");
+    }
+  }
+}
+
+void refuse_shared_outputs(const std::vector<NamedOutput>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const NamedOutput& output = outputs[i];
+    if (output.path.empty() ||
+        et_schema::output_place(output.path) == et_schema::OutputPlace::kInPlace) {
+      continue;  // /dev/null, a pipe: nothing is lost there
+    }
+    for (std::size_t before = 0; before < i; ++before) {
+      const NamedOutput& other = outputs[before];
+      if (!other.path.empty() && place_of(other.path) == place_of(output.path)) {
+        refuse(output.path, output.flag, "two outputs at one place", "a place of its own",
+               "that of " + other.flag, "choose another place");
+      }
     }
   }
 }

@@ -11,4 +11,13 @@ namespace understudy::cli {
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag);
 
+/// A file that is to be written, and the option that names it.
+struct NamedOutput {
+  std::string path;  ///< empty: none is written
+  std::string flag;
+};
+
+/// Throws Error (usage) if two outputs are one file, of which only the last would be left.
+void refuse_shared_outputs(const std::vector<NamedOutput>& outputs);
+
 }  // namespace understudy::cli

@@ -157,6 +157,9 @@ class Composing {
       print_output(text);
       return kStatusOk;
     }
+    if (!arguments_.plan.empty()) {
+      plan_ = read_plan();
+    }
     refuse_output(arguments_.output, inputs(), "--output");
     const et_schema::Bench bench = compose_bench();
     progress_.show("writing");
@@ -173,8 +176,17 @@ class Composing {
   }
 
  private:
+  /// All that is read: the plan, and what it and the options name.
   [[nodiscard]] std::vector<std::string> inputs() const {
     std::vector<std::string> paths;
+    if (plan_) {
+      for (const composer::PlanSource& source : plan_->sources) {
+        paths.push_back((std::filesystem::path(folder()) / source.path).string());
+      }
+    }
+    for (const std::string& part : arguments_.fit) {
+      paths.push_back(fit_part(part).path);
+    }
     for (const std::string& path : {arguments_.plan, arguments_.shapes_of}) {
       if (!path.empty()) {
         paths.push_back(path);
@@ -214,8 +226,8 @@ class Composing {
   }
 
   et_schema::Bench compose_bench() {
-    if (!arguments_.plan.empty()) {
-      return composer::compose(read_plan(), loader(folder()));
+    if (plan_) {
+      return composer::compose(*plan_, loader(folder()));
     }
     if (!arguments_.fit.empty()) {
       fit_ = composer::fit(fit_parts(arguments_.fit), arguments_.minutes, arguments_.tolerance,
@@ -230,6 +242,7 @@ class Composing {
 
   const Arguments& arguments_;
   Progress& progress_;
+  std::optional<composer::Plan> plan_;
   std::optional<composer::Fit> fit_;
 };
 

@@ -328,6 +328,16 @@ void print_made(const Arguments& arguments, const Generated& made) {
   }
 }
 
+/// All that is read.
+std::vector<std::string> inputs_of(const Arguments& arguments) {
+  std::vector<std::string> inputs = arguments.paths;
+  inputs.insert(inputs.end(), arguments.profiles.files.begin(), arguments.profiles.files.end());
+  if (!arguments.sign.key_path.empty()) {
+    inputs.push_back(arguments.sign.key_path);
+  }
+  return inputs;
+}
+
 int generate(const Arguments& arguments) {
   if (!arguments.sign.new_key_path.empty()) {
     write_new_key(arguments.sign, arguments.quiet);
@@ -335,15 +345,20 @@ int generate(const Arguments& arguments) {
   }
   const bool has_bench = !arguments.output.empty();
   const bool has_chakra = !arguments.chakra_folder.empty();
+  const std::vector<std::string> inputs = inputs_of(arguments);
   if (has_bench) {
-    refuse_output(arguments.output, arguments.paths, "--output");
+    refuse_output(arguments.output, inputs, "--output");
   }
   const std::string names_path =
       arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
   if (arguments.obfuscate) {
     refuse_obfuscation(arguments);
-    refuse_output(names_path, arguments.paths, "--names");
+    refuse_output(names_path, inputs, "--names");
   }
+  refuse_shared_outputs({{arguments.output, "--output"},
+                         {arguments.obfuscate ? names_path : "", "--names"},
+                         {arguments.chakra_folder, "--chakra"},
+                         {arguments.emit.folder, "--emit"}});
   if (has_chakra) {
     refuse_chakra_folder(arguments.chakra_folder, arguments.paths);
   }

@@ -34,12 +34,19 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 }
 
 int predict(const PredictArguments& arguments) {
+  std::vector<std::string> inputs = arguments.paths;
+  for (const std::string& path : {arguments.platform, arguments.card}) {
+    if (!path.empty()) {
+      inputs.push_back(path);
+    }
+  }
   for (const auto& [path, flag] :
        {std::pair(&arguments.report, "--report"), std::pair(&arguments.trace, "--trace")}) {
     if (!path->empty()) {
-      refuse_output(*path, arguments.paths, flag);
+      refuse_output(*path, inputs, flag);
     }
   }
+  refuse_shared_outputs({{arguments.report, "--report"}, {arguments.trace, "--trace"}});
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

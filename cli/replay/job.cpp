@@ -172,13 +172,7 @@ void ReplayJob::load() {
     const replayer::OpLibrary library = replayer::load_op_library(path);
     libraries_.push_back(fmt::format("{} operators", library.operators.size()));
   }
-  if (!arguments_.report_path.empty()) {
-    refuse_output(arguments_.report_path, {arguments_.input}, "--report");
-  }
-  if (!arguments_.operator_times_path.empty()) {
-    refuse_output(arguments_.operator_times_path, {arguments_.input, arguments_.report_path},
-                  "--operator-times");
-  }
+  refuse_outputs();
   progress_.show("reading");
   bench_ = load_bench(arguments_, progress_);
   check_world_size();
@@ -188,6 +182,30 @@ void ReplayJob::load() {
     options.world_size = bench_.recorded_world_size();
     backend_ = backends::make_single_backend(options);
   }
+}
+
+void ReplayJob::refuse_outputs() const {
+  std::vector<std::string> inputs = {arguments_.input};
+  if (!arguments_.signer_path.empty()) {
+    inputs.push_back(arguments_.signer_path);
+  }
+  std::vector<NamedOutput> outputs = {{arguments_.report_path, "--report"},
+                                      {arguments_.operator_times_path, "--operator-times"}};
+  const int ranks = backend_ == nullptr ? 1 : backend_->world_size();
+  for (int rank = 0; !arguments_.checksums_path.empty() && rank < ranks; ++rank) {
+    outputs.push_back({checksums_path(rank, ranks), "--checksums"});
+  }
+  for (const NamedOutput& output : outputs) {
+    if (!output.path.empty()) {
+      refuse_output(output.path, inputs, output.flag);
+    }
+  }
+  refuse_shared_outputs(outputs);
+}
+
+std::string ReplayJob::checksums_path(int rank, int ranks) const {
+  return ranks == 1 ? arguments_.checksums_path
+                    : fmt::format("{}.{}", arguments_.checksums_path, rank);
 }
 
 void ReplayJob::check_world_size() const {
@@ -378,9 +396,10 @@ void ReplayJob::print(const Report& report) const {
 
 void ReplayJob::write_checksums(const std::string& mine) {
   const std::vector<std::string> all = backend_->all_gather_text(mine);
-  for (std::size_t rank = 0; is_first() && rank < all.size(); ++rank) {
-    const std::string suffix = all.size() == 1 ? "" : fmt::format(".{}", rank);
-    et_schema::write_file_atomically(arguments_.checksums_path + suffix, all[rank]);
+  const auto ranks = static_cast<int>(all.size());
+  for (int rank = 0; is_first() && rank < ranks; ++rank) {
+    et_schema::write_file_atomically(checksums_path(rank, ranks),
+                                     all[static_cast<std::size_t>(rank)]);
   }
 }
 

@@ -33,6 +33,9 @@ class ReplayJob {
   /// Ranks that were told to run different things would wait for each other in vain.
   void check_alike();
   void load();
+  /// Before the work: what cannot be written, or would take the place of something else.
+  void refuse_outputs() const;
+  [[nodiscard]] std::string checksums_path(int rank, int ranks) const;
   void check_world_size() const;
   /// Some of a job's ranks replay one by one, or without communication.
   void check_partial() const;

@@ -36,11 +36,30 @@ std::string job_hint(const std::string& path) {
                            (fs::path(path) / *std::ranges::min_element(folders)).string());
 }
 
-Error no_traces(const std::string& path, const TraceSet& set) {
+/// A benchmark where traces were looked for: alone with a program that takes none, or one of
+/// several inputs, which no program takes.
+Error bench_among(const std::string& path, const std::vector<std::string>& paths) {
+  const auto other = std::ranges::find_if(paths, [&](const auto& given) { return given != path; });
+  const bool is_alone = other == paths.end();
+  return bad_input(
+      "no trace is there",
+      {.file = path,
+       .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
+       .got = is_alone ? "a benchmark (bench.et)"
+                       : fmt::format("a benchmark (bench.et), with {} beside it", *other),
+       .hint = is_alone ? "replay takes it; traces are what it was made from"
+                        : "give one benchmark alone, or traces without it"});
+}
+
+Error no_traces(const std::string& path, const std::vector<std::string>& paths,
+                const TraceSet& set) {
   std::error_code error;
   const bool is_bench =
       fs::is_regular_file(path, error) &&
       std::find(set.others.begin(), set.others.end(), path + "/manifest.json") != set.others.end();
+  if (is_bench) {
+    return bench_among(path, paths);
+  }
   std::string got = set.kineto.empty() ? "none" : fmt::format("Kineto files: {}", set.kineto[0]);
   if (set.kineto.size() > 1) {
     got += fmt::format(" and {} more", set.kineto.size() - 1);
@@ -49,8 +68,8 @@ Error no_traces(const std::string& path, const TraceSet& set) {
       "no trace is there",
       {.file = path,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
-       .got = is_bench ? "a benchmark (bench.et)" : got,
-       .hint = is_bench ? "replay takes it; traces are what it was made from" : job_hint(path)});
+       .got = got,
+       .hint = job_hint(path)});
 }
 
 /// A file of a trace, not yet of a rank.
@@ -189,7 +208,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
       }
     });
     if (files.size() == before) {
-      throw no_traces(path, set);
+      throw no_traces(path, paths, set);
     }
   }
   refuse_mixture(files);

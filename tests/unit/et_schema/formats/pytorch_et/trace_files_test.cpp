@@ -153,6 +153,21 @@ TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
           "  hint:     replay takes it; traces are what it was made from");
 }
 
+TEST(TraceFilesRefusal, BenchmarkBesideAnotherInput) {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
+  EXPECT_EQ(
+      read_error({path, "host x0"}),
+      "no trace is there\n"
+      "  file:     " +
+          path +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      a benchmark (bench.et), with host x0 beside it\n"
+          "  hint:     give one benchmark alone, or traces without it");
+}
+
 TEST(TraceFilesRefusal, MissingRank) {
   const TemporaryFolder folder;
   folder.write("rank-0.json", small_trace());
