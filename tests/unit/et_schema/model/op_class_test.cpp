@@ -58,10 +58,40 @@ TEST(OpClass, WhatDrawsIsRandom) {
 }
 
 TEST(OpClass, WhatMovesNoBytesIsAView) {
-  for (const char* name : {"aten::broadcast_tensors", "aten::numpy_T", "aten::resolve_conj",
-                           "aten::resolve_neg", "aten::view_as"}) {
+  for (const char* name :
+       {"aten::broadcast_tensors", "aten::numpy_T", "aten::resolve_conj", "aten::resolve_neg",
+        "aten::view_as", "aten::_conj", "aten::conj", "aten::diagonal", "aten::imag", "aten::real",
+        "aten::mH", "aten::mT", "aten::adjoint", "aten::matrix_H", "aten::movedim.int",
+        "aten::moveaxis", "aten::swapaxes", "aten::swapdims", "aten::unfold"}) {
     EXPECT_EQ(op_class(name), "view") << name;
   }
+}
+
+TEST(OpClass, WhatMovesBytesIsNoView) {
+  for (const char* name :
+       {"aten::slice_backward", "aten::select_backward", "aten::diagonal_backward",
+        "aten::unfold_backward", "aten::_chunk_cat", "aten::concat"}) {
+    EXPECT_EQ(op_class(name), "copy") << name;
+  }
+  EXPECT_EQ(op_class("aten::value_selecting_reduction_backward"), "index");
+  EXPECT_EQ(op_class("aten::index_select_backward"), "index");
+  EXPECT_EQ(op_class("aten::slow_conv_transpose2d"), "convolution");
+  EXPECT_EQ(op_class("aten::slow_conv3d_forward"), "convolution");
+  EXPECT_EQ(op_class("aten::conj_physical"), "elementwise");
+  EXPECT_EQ(op_class("aten::_conj_physical"), "elementwise");
+  EXPECT_EQ(op_class("aten::copysign.Tensor"), "elementwise");
+}
+
+TEST(OpClass, WhatMakesOneNumberOfManyReduces) {
+  for (const char* name :
+       {"aten::amax", "aten::amin", "aten::aminmax", "aten::prod.dim_int", "aten::nansum",
+        "aten::norm.ScalarOpt_dim", "aten::linalg_vector_norm", "aten::logsumexp"}) {
+    EXPECT_EQ(op_class(name), "reduction") << name;
+  }
+  EXPECT_EQ(op_class("aten::_foreach_norm.Scalar"), "optimizer");
+  EXPECT_EQ(op_class("aten::native_layer_norm"), "normalization");
+  EXPECT_EQ(op_class("aten::binary_cross_entropy_with_logits"), "loss");
+  EXPECT_EQ(op_class("aten::kl_div"), "loss");
 }
 
 }  // namespace
