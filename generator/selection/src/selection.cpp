@@ -23,6 +23,7 @@ using et_schema::Trace;
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
 constexpr const char* kUntold = "it takes a complex number, which the trace does not hold";
+constexpr const char* kChosen = "it chose by what a replay does not know, as who wants gradients";
 constexpr const char* kWrapped = "it works on wrappers, without memory";
 
 class Selector {
@@ -116,8 +117,9 @@ class Selector {
       opened = true;
     }
     for (NodeIndex node : selected_.operators) {
-      if (owns_children(node) && holds_its_own_schema(node)) {
-        open(node, kRedispatched);
+      const bool redispatches = owns_children(node) && holds_its_own_schema(node);
+      if (redispatches || (owns_children(node) && chose_plain_attention(node))) {
+        open(node, redispatches ? kRedispatched : kChosen);
         opened = true;
       }
     }
@@ -166,6 +168,22 @@ class Selector {
           flow_.is_operator[below] && trace_.nodes[below].op_schema == trace_.nodes[node].op_schema;
       return is_same ? Walk::kStop : Walk::kInto;
     });
+  }
+
+  /// Attention that took the plain way though nothing is dropped: for a mask that wants a gradient,
+  /// or since the program asked for it. A replay, where neither is, would take a fused kernel.
+  [[nodiscard]] bool chose_plain_attention(NodeIndex node) const {
+    constexpr std::size_t kDropout = 4;
+    const et_schema::Node& call = trace_.nodes[node];
+    return call.name == "aten::scaled_dot_product_attention" && call.inputs.size() > kDropout &&
+           !is_above_zero(call.inputs[kDropout]) &&
+           std::ranges::any_of(call.children, [&](NodeIndex below) {
+             return trace_.nodes[below].name == "aten::_scaled_dot_product_attention_math";
+           });
+  }
+
+  [[nodiscard]] static bool is_above_zero(const et_schema::Value& value) {
+    return value.is(et_schema::ValueKind::kDouble) && value.as_double() > 0;
   }
 
   void open(NodeIndex node, const char* reason) {

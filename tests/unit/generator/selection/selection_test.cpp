@@ -1,0 +1,75 @@
+// Which operators are replayed as they were called, and which by the operators below them.
+
+#include "generator/selection/selection.h"
+
+#include <gtest/gtest.h>
+
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Opened;
+using et_schema::Program;
+using Names = std::vector<std::string>;
+
+constexpr const char* kAttention =
+    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
+    "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
+    "enable_gqa=False) -> Tensor";
+constexpr const char* kPlain =
+    "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? "
+    "attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, "
+    "float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)";
+constexpr const char* kFlash =
+    "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
+    "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> "
+    "(Tensor output, Tensor logsumexp)";
+
+const TestValue kFalse = {"false", "[]", "Bool", "[]"};
+
+TestValue number(const std::string& text) {
+  return {text, "[]", "Double", "[]"};
+}
+
+/// An attention of which nothing but the result is used, by one of its two ways.
+Program attention(bool is_plain, const std::string& dropout) {
+  TraceBuilder builder;
+  const TestValue query = tensor(10, 11, {2, 4, 8, 16});
+  const TestValue key = tensor(12, 13, {2, 4, 8, 16});
+  const TestValue value = tensor(14, 15, {2, 4, 8, 16});
+  const TestValue mask = tensor(16, 17, {2, 4, 8, 8});
+  const TestValue result = tensor(20, 21, {2, 4, 8, 16});
+  const auto call =
+      builder.add(2, "aten::scaled_dot_product_attention", kAttention,
+                  {query, key, value, mask, number(dropout), kFalse, none(), kFalse}, {result});
+  if (is_plain) {
+    builder.add(call, "aten::_scaled_dot_product_attention_math", kPlain,
+                {query, key, value, mask, number(dropout), kFalse, none(), none(), kFalse},
+                {result, tensor(22, 23, {2, 4, 8, 8})});
+  } else {
+    builder.add(call, "aten::_scaled_dot_product_flash_attention_for_cpu", kFlash,
+                {query, key, value, number(dropout), kFalse, mask, none()},
+                {result, tensor(22, 23, {2, 4, 8})});
+  }
+  return builder.program();
+}
+
+TEST(Selection, AttentionThatTookThePlainWayTakesItAgain) {
+  const Program program = attention(true, "0.0");
+  EXPECT_EQ(names(program.instructions), Names{"aten::_scaled_dot_product_attention_math"});
+  const std::vector<Opened> opened = {
+      {"aten::scaled_dot_product_attention", 1,
+       "it chose by what a replay does not know, as who wants gradients"}};
+  EXPECT_EQ(program.selection.opened, opened);
+}
+
+TEST(Selection, AttentionThatAReplayTakesAlikeStaysWhole) {
+  for (const Program& program : {attention(false, "0.0"), attention(true, "0.1")}) {
+    EXPECT_EQ(names(program.instructions), Names{"aten::scaled_dot_product_attention"});
+    EXPECT_TRUE(program.selection.opened.empty());
+  }
+}
+
+}  // namespace
+}  // namespace understudy::generator::test
