@@ -8,7 +8,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emitter" / "runtime"))
 import bench  # noqa: E402
-from bench.observe import checksum  # noqa: E402
+from bench.observe import Recorder, checksum  # noqa: E402
 from bench.run import missing_operators  # noqa: E402
 from bench.tensors import Maker  # noqa: E402
 
@@ -54,6 +54,24 @@ class BenchRuntimeTest(unittest.TestCase):
     def test_zeros_without_memory_have_a_checksum(self):
         self.assertEqual(checksum(torch._efficientzerotensor((2, 3))),
                          checksum(torch.zeros(2, 3)))
+
+    def test_views_of_memory_that_nobody_has_written_have_no_checksum(self):
+        lines = []
+        ops = Recorder(torch.ops, lines).aten
+        rows = ops.empty.memory_format([2, 2])
+        for row in range(2):
+            ops.copy_.default(ops.select.int(rows, 0, row), torch.full((2,), float(row)))
+        ops.neg.default(rows)
+        ops.fill_.Scalar(rows, 3.0)
+        ops.select.int(rows, 0, 0)
+        written = [checksum(torch.full((2,), value)) for value in (0.0, 1.0)]
+        threes = torch.full((2, 2), 3.0)
+        self.assertEqual(lines, [
+            "aten::empty.memory_format fresh",
+            "aten::select.int fresh", f"aten::copy_ {written[0]}",
+            "aten::select.int fresh", f"aten::copy_ {written[1]}",
+            f"aten::neg {checksum(torch.tensor([[-0.0, -0.0], [-1.0, -1.0]]))}",
+            f"aten::fill_.Scalar {checksum(threes)}", f"aten::select.int {checksum(threes[0])}"])
 
     def test_views_that_conjugate_have_the_checksum_of_what_they_show(self):
         values = torch.tensor([1 + 2j, 3 - 4j])

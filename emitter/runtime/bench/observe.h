@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,56 @@ inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
   return name.find("empty") != std::string::npos || name.find("resize") != std::string::npos ||
          (result == 1 && name.substr(0, name.find('.')) == "aten::_ctc_loss");
 }
+
+/// Memory of which elements have not been written yet. Views of it hold anything, too.
+class FreshMemory {
+ public:
+  /// Whether a result holds elements that nobody wrote. Takes notice of what operators give: to be
+  /// asked of each result, in order of calls.
+  bool is_shown(const std::string& op, std::size_t result, const at::Tensor& tensor) {
+    const bool is_new = gives_fresh_memory(op, result);
+    if (!tensor.defined() || !tensor.has_storage()) {
+      return is_new;
+    }
+    const c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
+    if (is_new) {
+      unwritten_.insert_or_assign(storage, tensor.storage().getWeakStorageImpl());
+      return true;
+    }
+    const auto known = unwritten_.find(storage);
+    if (known == unwritten_.end()) {
+      return false;
+    }
+    if (!writes_all_it_shows(op)) {
+      return true;
+    }
+    if (tensor.nbytes() >= tensor.storage().nbytes()) {
+      unwritten_.erase(known);
+    }
+    return false;
+  }
+
+ private:
+  /// Whether an operator that gives memory which was there before has written all of its result: no
+  /// view, and none that writes where indices or a mask say.
+  static bool writes_all_it_shows(const std::string& op) {
+    const std::string base = op.substr(0, op.find('.'));
+    const bool gives_out = op.find("out", base.size()) != std::string::npos;
+    if (base.back() != '_' && !gives_out) {
+      return false;
+    }
+    for (const char* part : {"index", "scatter", "masked", "put_", "diagonal", "as_strided",
+                             "detach", "squeeze", "swapaxes", "swapdims", "::t_", "transpose"}) {
+      if (base.find(part) != std::string::npos) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// While it is known here, a storage's address is no other's.
+  std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
+};
 
 /// Shows each operator's results to a function while it lives; operators below operators are
 /// passed over.
@@ -103,11 +154,12 @@ class Observer {
 };
 
 /// One line an operator: its name and a checksum of each result.
-inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results) {
+inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results,
+                                 FreshMemory& fresh) {
   std::string line = name;
   for (std::size_t i = 0; i < results.size(); ++i) {
     line += ' ';
-    line += gives_fresh_memory(name, i) ? "fresh" : checksum(results[i]);
+    line += fresh.is_shown(name, i, results[i]) ? "fresh" : checksum(results[i]);
   }
   return line += '\n';
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from .random import GOLDEN, MASK, mix_one
 
@@ -26,25 +27,55 @@ def checksum(tensor):
     return f"{total:016x}"
 
 
+class FreshMemory:
+    """Memory of which elements have not been written yet. Views of it hold anything, too."""
+
+    # Parts of names: these write where indices or a mask say, or only look at memory otherwise.
+    PARTLY = ("index", "scatter", "masked", "put_", "diagonal", "as_strided", "detach", "squeeze",
+              "swapaxes", "swapdims", "::t_", "transpose")
+
+    def __init__(self):
+        self._unwritten = {}  # while it is known here, a storage's address is no other's
+
+    def is_shown(self, op, result, tensor):
+        """Whether a result holds elements that nobody wrote; to be asked of each, in order."""
+        base, _, overload = op.partition(".")
+        # Of a CTC loss the paths behind an example's own length.
+        is_new = "empty" in op or "resize" in op or (base == "aten::_ctc_loss" and result == 1)
+        if tensor is None or tensor.layout != torch.strided:
+            return is_new
+        storage = tensor.untyped_storage()
+        if is_new:
+            self._unwritten[storage._cdata] = StorageWeakRef(storage)
+            return True
+        if storage._cdata not in self._unwritten:
+            return False
+        writes = base.endswith("_") or "out" in overload
+        if not writes or any(part in base for part in self.PARTLY):
+            return True
+        if tensor.nbytes >= storage.nbytes():
+            del self._unwritten[storage._cdata]
+        return False
+
+
 class Recorder:
     """Stands in for torch.ops in a step, and notes what each call gives."""
 
-    def __init__(self, target, lines, path=()):
+    def __init__(self, target, lines, path=(), fresh=None):
         self._target, self._lines, self._path = target, lines, path
+        self._fresh = FreshMemory() if fresh is None else fresh
 
     def __getattr__(self, name):
-        return Recorder(getattr(self._target, name), self._lines, self._path + (name,))
+        return Recorder(getattr(self._target, name), self._lines, self._path + (name,), self._fresh)
 
     def __call__(self, *args, **kwargs):
         result = self._target(*args, **kwargs)
         space, name, overload = self._path
         full = f"{space}::{name}" + ("" if overload == "default" else f".{overload}")
-        # Elements that nobody writes: of fresh memory all, of a CTC loss the paths behind a length.
-        fresh = "empty" in full or "resize" in full
-        partly = 1 if full.split(".")[0] == "aten::_ctc_loss" else None
         flat = []
         for value in result if isinstance(result, (list, tuple)) else [result]:
             flat += list(value) if isinstance(value, (list, tuple)) else [value]
         flat = [v for v in flat if v is None or isinstance(v, torch.Tensor)] if result is not None else []
-        self._lines.append(" ".join([full] + ["fresh" if fresh or i == partly else checksum(v) for i, v in enumerate(flat)]))
+        noted = ["fresh" if self._fresh.is_shown(full, i, v) else checksum(v) for i, v in enumerate(flat)]
+        self._lines.append(" ".join([full] + noted))
         return result

@@ -242,8 +242,9 @@ class Runner {
     std::string lines;
     seed_generators(flags_.seed);
     {
-      const auto look = [&lines](const std::string& name, const std::vector<Tensor>& results) {
-        lines += checksum_line(name, results);
+      FreshMemory fresh;
+      const auto look = [&](const std::string& name, const std::vector<Tensor>& results) {
+        lines += checksum_line(name, results, fresh);
       };
       const Observer<decltype(look)> observer(look);
       step_->run();

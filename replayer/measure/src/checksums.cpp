@@ -53,6 +53,56 @@ std::string checksum(const at::Tensor& tensor) {
   return fmt::format("{:016x}", sum);
 }
 
+/// Memory of which elements have not been written yet. Views of it hold anything, too.
+class FreshMemory {
+ public:
+  /// Whether a result holds elements that nobody wrote. Takes notice of what operators give: to be
+  /// asked of each result, in order of calls.
+  [[nodiscard]] bool is_shown(const std::string& op, std::size_t result, const at::Tensor& tensor) {
+    const bool is_new = leaves_elements_unwritten(op, result);
+    if (!tensor.defined() || !tensor.has_storage()) {
+      return is_new;
+    }
+    const c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
+    if (is_new) {
+      unwritten_.insert_or_assign(storage, tensor.storage().getWeakStorageImpl());
+      return true;
+    }
+    const auto known = unwritten_.find(storage);
+    if (known == unwritten_.end()) {
+      return false;
+    }
+    if (!writes_all_it_shows(op)) {
+      return true;
+    }
+    if (tensor.nbytes() >= tensor.storage().nbytes()) {
+      unwritten_.erase(known);
+    }
+    return false;
+  }
+
+ private:
+  /// Whether an operator that gives memory which was there before has written all of its result: no
+  /// view, and none that writes where indices or a mask say.
+  static bool writes_all_it_shows(const std::string& op) {
+    const std::string base = op.substr(0, op.find('.'));
+    const bool gives_out = op.find("out", base.size()) != std::string::npos;
+    if (base.back() != '_' && !gives_out) {
+      return false;
+    }
+    for (const char* part : {"index", "scatter", "masked", "put_", "diagonal", "as_strided",
+                             "detach", "squeeze", "swapaxes", "swapdims", "::t_", "transpose"}) {
+      if (base.find(part) != std::string::npos) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// While it is known here, a storage's address is no other's.
+  std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
+};
+
 /// Notes the results of operators that a step calls; of those that an operator calls in turn, none.
 class Recorder {
  public:
@@ -102,7 +152,7 @@ class Recorder {
     }
     std::size_t result = 0;
     const auto add = [&](const at::Tensor& tensor) {  // fresh memory holds anything
-      lines_ += leaves_elements_unwritten(text, result++) ? " fresh" : " " + checksum(tensor);
+      lines_ += fresh_.is_shown(text, result++, tensor) ? " fresh" : " " + checksum(tensor);
     };
     lines_ += text;
     for (const c10::IValue& value : function.outputs()) {
@@ -118,6 +168,7 @@ class Recorder {
   }
 
   std::string lines_;
+  FreshMemory fresh_;
   bool in_operator_ = false;
   int depth_ = 0;
   at::CallbackHandle handle_ = 0;
