@@ -83,12 +83,21 @@ class Call {
       inputs.push_back(make(std::string(names[i]), types[i]));
     }
     TraceBuilder builder;
-    builder.add(2, std::string(without_overload(et_schema::operator_name(schema_))), schema_,
-                inputs, make_results());
+    builder.add(2, std::string(without_overload(et_schema::operator_name(schema_))),
+                escaped(schema_), inputs, make_results());
     return builder.program();
   }
 
  private:
+  /// As it stands in JSON: defaults that are texts have quotes.
+  static std::string escaped(const std::string& schema) {
+    std::string text;
+    for (const char c : schema) {
+      text += c == '"' ? "\\\"" : std::string(1, c);
+    }
+    return text;
+  }
+
   std::vector<TestValue> make_results() {
     const bool has_two = schema_.find("-> (Tensor, Tensor") != std::string::npos;
     std::vector<TestValue> results = {make_tensor("")};
