@@ -56,8 +56,9 @@ void evict_tensor(const at::Tensor& tensor) {
     return;
   }
   const std::size_t bytes = tensor.storage().nbytes();
-  if (bytes <= kMostEvictedBytes) {
-    evict(tensor.storage().data(), bytes);
+  const void* const memory = tensor.storage().data();
+  if (memory != nullptr && bytes <= kMostEvictedBytes) {  // zeros may have no memory
+    evict(memory, bytes);
   }
 }
 

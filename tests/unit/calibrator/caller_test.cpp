@@ -2,12 +2,14 @@
 
 #include "calibrator/measure/caller.h"
 
+#include <ATen/ops/_efficientzerotensor.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
 #include "calibrator/design/area.h"
+#include "call_timer.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -25,6 +27,12 @@ std::string refusal(Caller& caller, const Call& call) {
   const auto outcome = caller.time(call);
   const auto* const refused = std::get_if<Refusal>(&outcome);
   return refused == nullptr ? "timed" : refused->reason;
+}
+
+TEST(Caller, ZerosWithoutMemoryAreInNoCache) {
+  const at::Tensor zeros = at::_efficientzerotensor({8, 16});
+  ASSERT_EQ(zeros.storage().data(), nullptr);
+  evict_tensor(zeros);
 }
 
 TEST(Caller, ARowForEachNumberOfThreadsColdAndWarm) {
