@@ -74,7 +74,7 @@ class RankComposer {
     for (const PlanItem& item : plan_.run) {
       add_item(item, parts);
     }
-    const Timeline timeline = in_sequence(std::move(parts), all_);
+    const Timeline timeline = in_sequence(parts, all_);
     finish(timeline);
     return std::move(program_);
   }
@@ -98,7 +98,7 @@ class RankComposer {
         PlanItem placed = part;
         placed.ranks = part.ranks.empty() ? item.ranks : part.ranks;
         add_item(placed, one);
-        inner.push_back(in_sequence(std::move(one), all_));
+        inner.push_back(in_sequence(one, all_));
       }
       parts.push_back(item.kind == PlanItem::Kind::kInterleave
                           ? interleaved(inner, static_cast<std::size_t>(item.stride), all_)
@@ -252,8 +252,7 @@ class RankComposer {
     for (SlotId slot = 0; slot < exists.size(); ++slot) {
       exists[slot] = program_.slots[slot].external;
     }
-    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
-      const Instruction& instruction = program_.instructions[at];
+    for (const Instruction& instruction : program_.instructions) {
       et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
         if (!exists[slot] && !instruction.comm) {
           refuse_plan(plan_.file, plan_.wires.empty() ? 0 : plan_.wires.front().line,

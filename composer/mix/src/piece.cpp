@@ -13,7 +13,6 @@
 namespace understudy::composer {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;

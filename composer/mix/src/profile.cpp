@@ -5,7 +5,6 @@
 namespace understudy::composer {
 
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::RecordedProfile;
 
 std::optional<RecordedProfile> compose_profile(

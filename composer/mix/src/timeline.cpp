@@ -71,7 +71,7 @@ Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all) {
   return timeline;
 }
 
-Timeline in_sequence(std::vector<Timeline> parts, std::vector<Occurrence>& all) {
+Timeline in_sequence(const std::vector<Timeline>& parts, std::vector<Occurrence>& all) {
   Timeline timeline;
   for (const Timeline& part : parts) {
     shift(part, timeline.length_ns, all);

@@ -15,7 +15,8 @@ struct Timeline {
 };
 
 /// One behind the other.
-[[nodiscard]] Timeline in_sequence(std::vector<Timeline> parts, std::vector<Occurrence>& all);
+[[nodiscard]] Timeline in_sequence(const std::vector<Timeline>& parts,
+                                   std::vector<Occurrence>& all);
 /// In turns of `stride` instructions; a part that ends leaves its turns to the others.
 [[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
                                    std::vector<Occurrence>& all);
