@@ -49,7 +49,7 @@ class EndingsTest(unittest.TestCase):
         thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
         # Of golden commands and of processes that are told what to do by their first argument.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
-                    "tests/golden/replay/interrupted",
+                    "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
                     "tests/chakra/python_reader",
                     "tests/golden/shard/make_inputs",
                     "tests/golden/predict/make_tables",
