@@ -40,7 +40,7 @@ TEST(Platforms, AnIntervalThatNobodyKnowsIsNone) {
   const std::vector<PlatformRow> rows = {
       {"a", "h1", 1, {{"old", time_of(5)}, {"new", short_one}}},
       {"b", "h2", 1, {{"old", time_of(5)}, {"new", time_of(5)}}}};
-  const PlatformSummary& last = compare_platforms(rows, "old").platforms.back();
+  const PlatformSummary last = compare_platforms(rows, "old").platforms.back();
   ASSERT_EQ(last.rows.size(), 2U);
   EXPECT_DOUBLE_EQ(last.rows[0].ratio.value, 2);
   EXPECT_TRUE(std::isnan(last.rows[0].ratio.low));
