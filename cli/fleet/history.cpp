@@ -124,12 +124,37 @@ std::vector<Series> series_of_job(fleet::Connection& connection, const HistoryAr
   return all;
 }
 
+/// The results of one of the benchmarks that stood for a job.
+struct Chapter {
+  std::string hash;
+  std::int64_t until_night = 0;  ///< in which the job changed; 0: it is today's
+  std::vector<Series> series;
+};
+
+/// Today's benchmark, then those before it, newest first.
+std::vector<Chapter> chapters_of_job(fleet::Connection& connection,
+                                     const HistoryArguments& arguments, const std::string& hash,
+                                     const std::vector<fleet::Event>& events) {
+  std::vector<Chapter> chapters = {{hash, 0, series_of_job(connection, arguments, hash)}};
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    if (event->kind != fleet::kChanged) {
+      continue;
+    }
+    const std::string before = Json::parse(event->detail).value("before", "");
+    const bool is_told = std::ranges::any_of(
+        chapters, [&](const Chapter& chapter) { return chapter.hash == before; });
+    if (!before.empty() && !is_told) {
+      chapters.push_back({before, event->night, series_of_job(connection, arguments, before)});
+    }
+  }
+  return chapters;
+}
+
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-Json job_json(const HistoryArguments& arguments, const std::string& hash,
-              const std::vector<Series>& all, const std::vector<fleet::Event>& events) {
+Json series_json(const std::vector<Series>& all) {
   Json series = Json::array();
   for (const Series& one : all) {
     Json results = Json::array();
@@ -146,6 +171,17 @@ Json job_json(const HistoryArguments& arguments, const std::string& hash,
     }
     series.push_back({{"platform", one.platform}, {"results", std::move(results)}});
   }
+  return series;
+}
+
+Json job_json(const HistoryArguments& arguments, const std::vector<Chapter>& chapters,
+              const std::vector<fleet::Event>& events) {
+  Json earlier = Json::array();
+  for (std::size_t i = 1; i < chapters.size(); ++i) {
+    earlier.push_back({{"benchmark_hash", chapters[i].hash},
+                       {"until_night", chapters[i].until_night},
+                       {"series", series_json(chapters[i].series)}});
+  }
   Json happened = Json::array();
   for (const fleet::Event& event : events) {
     happened.push_back({{"night", event.night},
@@ -156,8 +192,9 @@ Json job_json(const HistoryArguments& arguments, const std::string& hash,
   return {{"format", "understudy-fleet-history"},
           {"version", 1},
           {"job", arguments.job},
-          {"benchmark_hash", hash},
-          {"series", std::move(series)},
+          {"benchmark_hash", chapters.front().hash},
+          {"series", series_json(chapters.front().series)},
+          {"earlier", std::move(earlier)},
           {"events", std::move(happened)}};
 }
 
@@ -174,9 +211,8 @@ std::string sparkline(const std::vector<fleet::Result>& results) {
   return text;
 }
 
-std::string job_text(const HistoryArguments& arguments, const std::string& hash,
-                     const std::vector<Series>& all, const std::vector<fleet::Event>& events) {
-  std::string text = fmt::format("{}: benchmark {}\n", arguments.job, hash.empty() ? "none" : hash);
+std::string series_text(const std::vector<Series>& all) {
+  std::string text;
   for (const Series& one : all) {
     text += fmt::format("\n{}  {}\n", one.platform, sparkline(one.results));
     TextTable table({{"night", Alignment::kRight},
@@ -194,7 +230,20 @@ std::string job_text(const HistoryArguments& arguments, const std::string& hash,
     }
     text += table.to_text();
   }
-  text += all.empty() ? "No results\n" : "";
+  return all.empty() ? "No results\n" : text;
+}
+
+std::string job_text(const HistoryArguments& arguments, const std::vector<Chapter>& chapters,
+                     const std::vector<fleet::Event>& events) {
+  const Chapter& now = chapters.front();
+  std::string text =
+      fmt::format("{}: benchmark {}\n", arguments.job, now.hash.empty() ? "none" : now.hash);
+  text += series_text(now.series);
+  for (std::size_t i = 1; i < chapters.size(); ++i) {
+    text +=
+        fmt::format("\nBefore night {}: benchmark {}\n", chapters[i].until_night, chapters[i].hash);
+    text += series_text(chapters[i].series);
+  }
   if (!events.empty()) {
     text += "\nWhat happened\n";
     for (const fleet::Event& event : events) {
@@ -215,19 +264,19 @@ int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
   }
   const auto benchmark = fleet::find_benchmark(connection, job->benchmark);
   const std::string hash = benchmark ? benchmark->benchmark_hash : "";
-  const std::vector<Series> all = series_of_job(connection, arguments, hash);
   const std::vector<fleet::Event> events = fleet::events_of_job(connection, arguments.job);
+  const std::vector<Chapter> chapters = chapters_of_job(connection, arguments, hash, events);
   switch (arguments.format) {
     case Format::kText:
-      print_output(job_text(arguments, hash, all, events));
+      print_output(job_text(arguments, chapters, events));
       break;
     case Format::kJson:
-      print_output(job_json(arguments, hash, all, events)
+      print_output(job_json(arguments, chapters, events)
                        .dump(1, ' ', false, Json::error_handler_t::replace) +
                    "\n");
       break;
     case Format::kCsv:
-      print_output(json_to_csv(job_json(arguments, hash, all, events)));
+      print_output(json_to_csv(job_json(arguments, chapters, events)));
       break;
   }
   return kStatusOk;

@@ -107,6 +107,22 @@ std::string environment_change(Connection& connection, const Result& before, con
   return fields.empty() ? "" : "; with it changed " + fields;
 }
 
+std::vector<ClassTimes> class_times(const std::vector<Result>& results) {
+  std::vector<ClassTimes> times;
+  for (const Result& result : results) {
+    times.push_back(result.class_ms);
+  }
+  return times;
+}
+
+std::string text_of(const std::vector<ClassChange>& changes) {
+  std::vector<std::string> texts;
+  for (const ClassChange& change : changes) {
+    texts.push_back(fmt::format("{} {:+.3f} ms", change.name, change.ms));
+  }
+  return texts.empty() ? "" : fmt::format(", of that {}", fmt::join(texts, ", "));
+}
+
 /// Whether the point was told, one or two nights beside where it is now: with each night Otava
 /// places it anew.
 bool is_known(const std::vector<Event>& events, const NightSeries& series,
@@ -134,17 +150,23 @@ void add_events(Connection& connection, const std::vector<Event>& events, const 
     }
     const Result& first = series.results[point.index];
     const Result& before = series.results[point.index - 1];
-    put_event(connection,
-              {.night = first.night,
-               .kind = kChangePoint,
-               .job = job,
-               .benchmark_hash = series.name.benchmark_hash,
-               .platform = series.name.platform,
-               .text = fmt::format("{:.2f} times as long since {}: {:.3f} → {:.3f} ms{}",
-                                   point.after / point.before, first.date_utc, point.before,
-                                   point.after, environment_change(connection, before, first)),
-               .detail = fmt::format(R"({{"before_ms":{:.6g},"after_ms":{:.6g},"p":{:.3g}}})",
-                                     point.before, point.after, point.p_value)});
+    const auto classes = class_changes(class_times(series.results), point);
+    nlohmann::json detail = {
+        {"before_ms", point.before}, {"after_ms", point.after}, {"p", point.p_value}};
+    for (const ClassChange& change : classes) {
+      detail["class_ms"][change.name] = change.ms;
+    }
+    put_event(
+        connection,
+        {.night = first.night,
+         .kind = kChangePoint,
+         .job = job,
+         .benchmark_hash = series.name.benchmark_hash,
+         .platform = series.name.platform,
+         .text = fmt::format("{:.2f} times as long since {}: {:.3f} → {:.3f} ms{}{}",
+                             point.after / point.before, first.date_utc, point.before, point.after,
+                             text_of(classes), environment_change(connection, before, first)),
+         .detail = detail.dump()});
   }
 }
 

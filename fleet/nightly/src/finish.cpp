@@ -11,6 +11,7 @@
 
 #include "et_schema/support/assert.h"
 #include "fleet/database/transaction.h"
+#include "fleet/nightly/failing_replays.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
 #include "fleet/records/benchmarks.h"
@@ -99,15 +100,6 @@ Json texts_of(const std::vector<FinishedWork>& work, const std::string& outcome)
   return list;
 }
 
-/// The night in which a benchmark's replay on a platform began to fail.
-std::int64_t failing_since(Connection& connection, const FinishedWork& work) {
-  const Rows rows = connection.query(
-      "SELECT MAX(night) FROM work WHERE kind = $1 AND subject = $2 AND platform = $3 AND "
-      "outcome = $4",
-      {work.kind, work.subject, work.platform, kWasBroken});
-  return rows.front().is_null(0) ? 0 : rows.front().integer(0);
-}
-
 /// Jobs that broke in an earlier night and are so still: their traces, or their replay.
 Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
                   std::int64_t night) {
@@ -120,18 +112,22 @@ Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
                       {"text", job.broken}});
     }
   }
-  for (const FinishedWork& row : work) {
-    if (row.kind != kReplayWork || row.outcome != kStayedBroken) {
+  for (const FailingReplay& replay : failing_replays(connection)) {
+    const bool is_of_night = std::ranges::any_of(work, [&](const FinishedWork& row) {
+      return row.kind == kReplayWork && row.outcome == kStayedBroken &&
+             row.subject == replay.benchmark && row.platform == replay.platform;
+    });
+    if (!is_of_night) {
       continue;
     }
-    const auto benchmark = find_benchmark(connection, row.subject);
+    const auto benchmark = find_benchmark(connection, replay.benchmark);
     const std::vector<Job> jobs =
         benchmark ? jobs_of_benchmark_hash(connection, benchmark->benchmark_hash)
                   : std::vector<Job>();
     list.push_back({{"job", jobs.empty() ? "" : jobs.front().name},
-                    {"platform", row.platform},
-                    {"since_night", failing_since(connection, row)},
-                    {"text", row.detail}});
+                    {"platform", replay.platform},
+                    {"since_night", replay.since_night},
+                    {"text", replay.text}});
   }
   return list;
 }

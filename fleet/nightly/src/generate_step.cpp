@@ -192,6 +192,7 @@ void add_replay(Connection& connection, std::int64_t night, std::int64_t benchma
 }
 
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark) {
+  lock_nights(connection);
   for (const NightPlatform& row : platforms_of_night(connection, night)) {
     if (!parse_replay_options(row.options).generate_only) {
       add_replay(connection, night, benchmark, row.platform);

@@ -97,9 +97,7 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
   const Due due = open_night(connection) ? Due{} : DueFinder(connection, store, options).find(jobs);
   std::int64_t id = 0;
   in_transaction(connection, [&] {
-    if (connection.dialect() == Dialect::kPostgres) {
-      connection.execute("LOCK TABLE night IN SHARE ROW EXCLUSIVE MODE");
-    }
+    lock_nights(connection);
     const std::optional<Night> open = open_night(connection);
     if (open) {
       id = open->id;

@@ -54,6 +54,12 @@ bool close_night(Connection& connection, std::int64_t night, const std::string& 
              {night, now_utc(), summary}) > 0;
 }
 
+void lock_nights(Connection& connection) {
+  if (connection.dialect() == Dialect::kPostgres) {
+    connection.execute("LOCK TABLE night IN SHARE ROW EXCLUSIVE MODE");
+  }
+}
+
 void join_night(Connection& connection, std::int64_t night, const std::string& platform,
                 const std::string& options) {
   connection.execute(

@@ -116,5 +116,25 @@ TEST(ChangePoints, WithoutOtavaItIsSaid) {
             "  hint:     install it there: pip install apache-otava");
 }
 
+TEST(ClassChanges, TheClassesThatTheChangeIsInAreNamed) {
+  std::vector<ClassTimes> nights(8, {{"matmul", 40}, {"norm", 5}, {"optimizer", 10}});
+  nights[1]["norm"] = 90;  // one night is none of the level
+  for (std::size_t i = 5; i < nights.size(); ++i) {
+    nights[i] = {{"matmul", 60}, {"norm", 5.5}, {"optimizer", 2}, {"copies", 9}};
+  }
+  const ChangePoint point{.index = 5, .before = 55, .after = 76.5};
+  const std::vector<ClassChange> slower = class_changes(nights, point);
+  ASSERT_EQ(slower.size(), 2U);
+  EXPECT_EQ(slower[0].name, "matmul");
+  EXPECT_DOUBLE_EQ(slower[0].ms, 20);
+  EXPECT_EQ(slower[1].name, "copies");
+  EXPECT_DOUBLE_EQ(slower[1].ms, 9);
+  const std::vector<ClassChange> faster =
+      class_changes(nights, {.index = 5, .before = 76.5, .after = 55});
+  ASSERT_EQ(faster.size(), 1U);
+  EXPECT_EQ(faster[0].name, "optimizer");
+  EXPECT_DOUBLE_EQ(faster[0].ms, -8);
+}
+
 }  // namespace
 }  // namespace understudy::fleet

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,17 @@ inline constexpr std::size_t kLeastFigures = 6;
 [[nodiscard]] std::vector<std::vector<ChangePoint>> change_points(
     const std::vector<std::vector<double>>& series, const std::string& python,
     const ChangePointOptions& options = {});
+
+using ClassTimes = std::map<std::string, double>;  ///< ms of a night by class of operators
+struct ClassChange {
+  std::string name;
+  double ms = 0;
+};
+
+/// The classes that a fifth or more of a change is in, the largest share first: the difference of
+/// the medians of up to five nights on each side of the point.
+[[nodiscard]] std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,
+                                                     const ChangePoint& point);
 
 /// The Python that has Otava: UNDERSTUDY_OTAVA_PYTHON, else .venv-fleet/bin/python in a folder
 /// above `program`. Empty if there is none.
