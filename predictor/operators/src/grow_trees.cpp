@@ -91,8 +91,8 @@ Booster make_booster(const Matrix& matrix, const TreeOptions& options) {
   return booster;
 }
 
-/// Four digits behind the point: of a logarithm a ten-thousandth of the time. Files are as short,
-/// and what is read back from one is what was fitted.
+/// Of a leaf four digits behind the point: of a logarithm a ten-thousandth of the time. Files are
+/// as short, and what is read back from one is what was fitted.
 float rounded(float value) {
   constexpr float kSteps = 1e4F;
   return std::round(value * kSteps) / kSteps + 0.0F;  // and no zero below zero
@@ -110,7 +110,9 @@ void append_tree(const nlohmann::json& tree, const std::vector<std::size_t>& col
     const std::size_t at = open.back();
     open.pop_back();
     const int left_child = left[at].get<int>();
-    values.push_back(rounded(condition[at].get<float>()));
+    const auto value = condition[at].get<float>();
+    // A condition lies between rows that may differ by little: rounded it would part others.
+    values.push_back(left_child < 0 ? rounded(value) : value);
     if (left_child < 0) {
       features.push_back(Trees::kLeaf);
       continue;
