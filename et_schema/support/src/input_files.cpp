@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_depth.h"
+#include "et_schema/support/trace_start.h"
 #include "et_schema/support/unpack.h"
 
 namespace understudy::et_schema {
@@ -64,22 +64,18 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
-bool is_json_or_chakra(const std::string& start) {
-  const std::size_t first = std::min(start.find_first_not_of(" \t\r\n\xef\xbb\xbf"), start.size());
-  return starts_as_chakra(start) || (first < start.size() && start[first] == '{');
-}
-
 bool is_named_json(const std::string& path) {
   return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
-/// JSON files, by name or content, Chakra's and gzipped ones; the rest of a folder is none of ours.
+/// JSON files, by name or content, other formats of traces, and gzipped files. The rest of a folder
+/// is passed over.
 bool is_candidate(const std::string& path) {
   if (is_named_json(path)) {
     return true;
   }
   const std::string start = read_start(path);
-  return find_packing(start) == Packing::kGzip || is_json_or_chakra(start);
+  return find_packing(start) == Packing::kGzip || starts_as_trace(start);
 }
 
 void read_folder(const std::string& path, UnpackBudget& budget,
@@ -146,7 +142,7 @@ bool may_be_input(const std::string& path) {
     return true;
   }
   const std::string start = read_start(path);
-  return find_packing(start) != Packing::kPlain || is_json_or_chakra(start);
+  return find_packing(start) != Packing::kPlain || starts_as_trace(start);
 }
 
 }  // namespace understudy::et_schema

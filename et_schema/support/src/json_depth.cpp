@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_scan.h"
+#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 
@@ -24,7 +24,7 @@ void refuse_deep_start(std::string_view start) {
 }
 
 void refuse_deep_start(const std::string& name, std::string_view start) {
-  if (starts_as_chakra(start)) {
+  if (starts_as_binary_trace(start)) {
     return;
   }
   try {

@@ -7,12 +7,11 @@
 #include <memory>
 #include <utility>
 
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/json_depth.h"
-#include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
+#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -105,14 +104,6 @@ bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
     budget.add(name, bytes.size(), data.size() + bytes.size(), unpacking);
     data += bytes;
   }
-}
-
-/// JSON objects and Chakra's messages are ours.
-bool starts_as_trace(std::string_view start) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  const std::size_t first =
-      skip_space(start, start.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
-  return (first < start.size() && start[first] == '{') || starts_as_chakra(start);
 }
 
 /// A member of an archive may be gzipped itself.

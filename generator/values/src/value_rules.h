@@ -74,7 +74,7 @@ struct ArgumentRule {
 [[nodiscard]] std::span<const ArgumentRule> argument_rules(std::string_view op);
 /// All rows, in order of operators.
 [[nodiscard]] std::vector<ArgumentRule> all_argument_rules();
-/// "index", "offsets", …: how docs/formats.md names a meaning.
+/// "index", "offsets", …: the meaning's name in docs/values.md.
 [[nodiscard]] std::string_view to_string(Meaning meaning);
 
 /// The value rule that a row asks for in one call; none where the call has no such argument or

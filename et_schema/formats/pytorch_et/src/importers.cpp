@@ -35,6 +35,8 @@ MakeTrace read_chakra(std::string_view content, const std::string& file) {
   };
 }
 
+// A format that is not JSON also has a row in et_schema/support/src/trace_start.cpp: without it,
+// its files are not looked for in folders and archives.
 constexpr std::array kImporters = {
     Importer{"a PyTorch execution trace", is_pytorch, read_pytorch},
     Importer{"a Chakra trace", starts_as_chakra, read_chakra},

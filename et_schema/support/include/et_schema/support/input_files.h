@@ -33,8 +33,8 @@ struct InputFile {
   std::string data;
 };
 
-/// Unpacks a file (plain, .gz), an archive (.tar, .tar.gz, .zip) or a folder into its JSON and
-/// Chakra files, each handed to `consume`, one in memory at a time: a folder's in the order of
+/// Unpacks a file (plain, .gz), an archive (.tar, .tar.gz, .zip) or a folder into its JSON files
+/// and other traces, each handed to `consume`, one in memory at a time: a folder's in the order of
 /// names, an archive's in its own. Told by content, not by name; of folders and archives, what is
 /// neither is passed over. Throws Error (bad input): cannot be read, truncated gzip, member names
 /// with "..", a bomb; Error (failed) above max_held_bytes.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace understudy::et_schema {
+
+/// Whether a file starts as a trace whose format is not JSON. Each such format has its row in
+/// trace_start.cpp. `start` may be cut anywhere.
+[[nodiscard]] bool starts_as_binary_trace(std::string_view start);
+
+/// That, or as a JSON object: what is read of folders and archives.
+[[nodiscard]] bool starts_as_trace(std::string_view start);
+
+}  // namespace understudy::et_schema
