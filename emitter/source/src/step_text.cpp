@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "et_schema/model/accelerator.h"
 #include "et_schema/model/open_comms.h"
 #include "function_text.h"
+#include "refused.h"
 #include "source_text.h"
 #include "statement_text.h"
 #include "step_source.h"
@@ -22,61 +22,11 @@
 namespace understudy::emitter {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
-
-/// Operators that mean nothing where tensors are the host's, and hand their tensor on elsewhere.
-bool means_nothing(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kNames = {"aten::record_stream", "aten::pin_memory",
-                                                      "aten::_pin_memory"};
-  return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
-}
-
-/// By instruction: why it cannot be shown.
-std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
-  std::vector<std::string> refused(program.instructions.size());
-  std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
-  BoxedOperators boxed;
-  CallWriter calls(program, dialect, typed, {uses_accelerator(program)}, boxed);
-  const auto any_tensor = [] { return std::string("x"); };
-  for (std::size_t at = 0; at < refused.size(); ++at) {
-    const Instruction& instruction = program.instructions[at];
-    et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
-      if (program.slots[slot].external && !can_be_made(program.slots[slot])) {
-        refused[at] =
-            "a tensor from before the step that is sparse, quantised or of an unknown type";
-      }
-      if (is_lost[slot]) {
-        refused[at] = "it reads what another operator that is missing would have made";
-      }
-    });
-    try {
-      if (!refused[at].empty()) {
-        // It has its reason.
-      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
-        static_cast<void>(calls.write(instruction, any_tensor));
-      } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
-        static_cast<void>(communicate_text(program, instruction, dialect,
-                                           [](SlotId) { return std::string("x"); }));
-      } else if (instruction.kind == InstructionKind::kKernel) {
-        refused[at] = "a compiled kernel: the trace does not hold its code";
-      } else if (instruction.kind == InstructionKind::kNative) {
-        refused[at] = "a label that did work and shows no operator";
-      }
-    } catch (const CannotShow& cannot) {
-      refused[at] = cannot.reason;
-    }
-    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      is_lost[slot] = !refused[at].empty() && !program.slots[slot].external &&
-                      !can_be_made(program.slots[slot]);
-    });
-  }
-  return refused;
-}
 
 std::vector<bool> replaced_by(const Program& program, const std::vector<std::string>& refused) {
   std::vector<bool> replaced(refused.size());
