@@ -6,12 +6,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "et_schema/model/comm_traits.h"
-#include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/lowering/slots.h"
+#include "issued_comms.h"
+#include "python_number.h"
 
 namespace understudy::generator {
 namespace {
@@ -45,37 +45,6 @@ class LifetimeCursor {
   std::vector<LifetimeId>::const_iterator next_;
   std::vector<LifetimeId>::const_iterator end_;
 };
-
-/// What is multiplied in place by a Python number is most often an average that decays (momentum),
-/// and would grow without; else a number that leaves magnitudes as they are.
-double likely_scalar(std::string_view operator_name) {
-  if (operator_name.starts_with("aten::add") || operator_name.starts_with("aten::sub")) {
-    return 0.5;
-  }
-  return operator_name == "aten::mul_" ? 0.9 : 1;
-}
-
-/// The value of a Python number, which the trace does not hold. The operator above, of the same
-/// name, took it as a scalar and recorded it; else one that leaves magnitudes as they are.
-et_schema::ValueRule scalar_rule(const Trace& trace, const Node& reader) {
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kConstant;
-  rule.a = likely_scalar(reader.name);
-  rule.why = "a Python number";
-  const Node* above = reader.parent == kNoNode ? nullptr : &trace.nodes[reader.parent];
-  if (above == nullptr || above->name.substr(0, reader.name.size()) != reader.name) {
-    return rule;
-  }
-  for (const Value& value : above->inputs) {
-    if (value.is(ValueKind::kDouble) || value.is(ValueKind::kInt)) {
-      rule.a =
-          value.is(ValueKind::kDouble) ? value.as_double() : static_cast<double>(value.as_int());
-      rule.why = "the number in the operator above";
-      break;
-    }
-  }
-  return rule;
-}
 
 /// Operators below a kernel that make none of its results: they allocate, or hand their input on.
 bool makes_nothing(std::string_view name) {
@@ -223,40 +192,8 @@ class Lowering {
       instruction.args = {Argument{std::move(inputs)}, Argument{std::move(outputs)}};
     }
     instruction.comm = std::move(info);
-    count_assumptions(instruction);
+    issued_.add(instruction, program_);
     into.push_back(std::move(instruction));
-  }
-
-  void count_assumptions(const Instruction& instruction) {
-    const et_schema::CommInfo& call = *instruction.comm;
-    if (call.kind == CommKind::kWait) {
-      program_.losses.add(Loss::kUnmatchedWaits, is_issued(instruction) ? 0 : 1);
-      return;
-    }
-    if (traits(call.kind).reduces) {
-      program_.losses.add(Loss::kAssumedReduceOps);
-    }
-    if (call.seq) {
-      issued_.emplace(*call.seq, call);
-    }
-    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
-      communicated_.insert(program_.slots[slot].storage);
-    });
-  }
-
-  /// Whether the communication that a wait joins was issued in this program.
-  [[nodiscard]] bool is_issued(const Instruction& wait) const {
-    bool issued = false;
-    et_schema::for_each_slot(wait.args, [&](et_schema::SlotId slot) {
-      issued = issued || communicated_.contains(program_.slots[slot].storage);
-    });
-    if (wait.comm->seq) {
-      const auto [begin, end] = issued_.equal_range(*wait.comm->seq);
-      issued = issued || std::any_of(begin, end, [&](const auto& entry) {
-                 return et_schema::can_be_wait_of(*wait.comm, entry.second);
-               });
-    }
-    return issued;
   }
 
   Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,
@@ -360,7 +297,7 @@ class Lowering {
   SlotId read_tensor(const Tensor& tensor, LifetimeId lifetime, std::vector<Instruction>& into) {
     if (lifetime == kNoLifetime) {
       const SlotId slot = slots_.define_wrapped_number(tensor);
-      program_.slots[slot].value = scalar_rule(trace_, *reader_);
+      program_.slots[slot].value = python_number_rule(trace_, *reader_);
       return slot;
     }
     last_seen_[tensor.storage_id] = lifetime;
@@ -433,8 +370,7 @@ class Lowering {
   SlotTable slots_;
   std::uint64_t aliases_ = 0;
   std::unordered_set<LifetimeId> began_outside_;
-  std::unordered_multimap<std::int64_t, et_schema::CommInfo> issued_;  ///< by sequence number
-  std::unordered_set<et_schema::StorageId> communicated_;   ///< that a communication has worked on
+  IssuedComms issued_;
   std::unordered_map<std::int64_t, LifetimeId> last_seen_;  ///< by storage id
   std::unordered_map<std::string_view, et_schema::SchemaId> schema_ids_;
 };

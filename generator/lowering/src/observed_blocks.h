@@ -18,9 +18,9 @@ struct StorageBlock {
                             ///< instructions if none did
 };
 
-/// By storage: the block that the instruction making it allocated. Blocks are told by
-/// their size and time: the smallest that holds the storage, allocated while its maker ran and not
-/// freed before that ended; of equals the first.
+/// By storage: the block that the instruction making it allocated. It is found by size and time:
+/// the smallest block that holds the storage, was allocated while the instruction ran and was not
+/// freed before it ended; the first of equals.
 [[nodiscard]] std::vector<StorageBlock> blocks_of_storages(const et_schema::Trace& trace,
                                                            const ObservedMemory& observed,
                                                            const et_schema::Program& program);

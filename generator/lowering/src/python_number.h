@@ -1,0 +1,14 @@
+#pragma once
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::generator {
+
+/// The value of a Python number, which the trace does not hold. If the operator above has the same
+/// name, it took the number as a scalar and recorded it; else the rule is one that leaves
+/// magnitudes as they are.
+[[nodiscard]] et_schema::ValueRule python_number_rule(const et_schema::Trace& trace,
+                                                      const et_schema::Node& reader);
+
+}  // namespace understudy::generator
