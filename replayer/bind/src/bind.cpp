@@ -16,6 +16,7 @@
 #include "operator_plan.h"
 #include "replayer/dispatch/arguments.h"
 #include "replayer/dispatch/layout.h"
+#include "step_list.h"
 
 namespace understudy::replayer {
 namespace {
@@ -27,6 +28,11 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::SlotUse;
+
+template <typename T>
+std::uint32_t last_index(const std::vector<T>& items) {
+  return static_cast<std::uint32_t>(items.size() - 1);
+}
 
 std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
   std::vector<SlotId> slots;
@@ -44,18 +50,7 @@ class Binder {
         groups_(groups),
         order_(order),
         open_(program_),
-        available_(scope.available),
-        holder_(program_.storages.size()) {
-    available_.resize(program_.slots.size());
-    for (SlotId slot = 0; slot < available_.size(); ++slot) {
-      if (program_.slots[slot].external) {
-        available_[slot] = true;
-      }
-      if (available_[slot]) {
-        holder_[program_.slots[slot].storage] = slot;
-      }
-    }
-  }
+        steps_(program_, scope.available, bound_) {}
 
   BoundProgram bind_all(const BindScope& scope) {
     const bool is_whole = scope.instructions.data() == program_.instructions.data() &&
@@ -66,14 +61,14 @@ class Binder {
       }
       add(instruction);
     }
-    add_joins(open_.take_all());
+    steps_.add_joins(open_.take_all());
     sort_turns();
     if (is_whole) {
       find_states();
     }
-    apply_liveness(program_, uses_, {std::move(begins_), scope.needed}, bound_);
-    bound_.externals.assign(externals_.begin(), externals_.end());
-    bound_.given.assign(given_.begin(), given_.end());
+    apply_liveness(program_, steps_.uses(), {std::move(begins_), scope.needed}, bound_);
+    bound_.externals.assign(steps_.externals().begin(), steps_.externals().end());
+    bound_.given.assign(steps_.given().begin(), steps_.given().end());
     bound_.written.assign(written_.begin(), written_.end());
     return std::move(bound_);
   }
@@ -81,7 +76,7 @@ class Binder {
  private:
   /// What optimizers made in the first step, and where the first of it is read.
   void find_states() {
-    for (const SlotId slot : externals_) {
+    for (const SlotId slot : steps_.externals()) {
       if (program_.storages[program_.slots[slot].storage].state) {
         bound_.states.push_back(slot);
       }
@@ -91,8 +86,9 @@ class Binder {
         return program_.storages[program_.slots[slot].storage].state;
       });
     };
-    const auto first = std::find_if(uses_.begin(), uses_.end(), reads_state);
-    bound_.states_at = static_cast<std::size_t>(first - uses_.begin());
+    const std::vector<SlotUse>& uses = steps_.uses();
+    const auto first = std::find_if(uses.begin(), uses.end(), reads_state);
+    bound_.states_at = static_cast<std::size_t>(first - uses.begin());
   }
 
   void add_all(std::span<const Instruction> instructions) {
@@ -172,9 +168,9 @@ class Binder {
       add_result(instruction, i, use, pinned);
     }
     step.stored.end = static_cast<std::uint32_t>(bound_.stored.size());
-    add_step(std::move(step), std::move(use));
+    steps_.add(std::move(step), std::move(use));
     for (const SlotId slot : pinned) {
-      add_give(instruction, slot);
+      steps_.add_give(&instruction, slot);
     }
   }
 
@@ -188,11 +184,6 @@ class Binder {
     }
     bound_.lists.push_back(std::move(std::get<SlotList>(argument)));
     return {StackEntry::From::kList, last_index(bound_.lists)};
-  }
-
-  template <typename T>
-  static std::uint32_t last_index(const std::vector<T>& items) {
-    return static_cast<std::uint32_t>(items.size() - 1);
   }
 
   void add_result(const Instruction& instruction, std::size_t position, SlotUse& use,
@@ -227,49 +218,10 @@ class Binder {
            std::find(use.reads.begin(), use.reads.end(), slot) != use.reads.end();
   }
 
-  void add_step(Step step, SlotUse use) {
-    for (const SlotId slot : use.makes) {
-      available_[slot] = true;
-      holder_[program_.slots[slot].storage] = slot;
-    }
-    for (const SlotId slot : use.reads) {
-      if (program_.slots[slot].external) {
-        externals_.insert(slot);
-      }
-    }
-    bound_.steps.push_back(std::move(step));
-    uses_.push_back(std::move(use));
-  }
-
   /// Joins what must be complete, and makes what nothing has made.
   void before_reading(const std::vector<SlotId>& slots) {
-    add_joins(open_.take_touched(slots));
-    for (const SlotId slot : slots) {
-      if (!available_[slot]) {
-        make_missing(slot);
-      }
-    }
-  }
-
-  /// A slot that is read although no instruction has made it: its maker was filtered out, or is a
-  /// view in a body that was recorded without it. A view of its storage where there is one.
-  void make_missing(SlotId slot) {
-    const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
-    if (base && has_memory(slot) && has_memory(*base)) {
-      Step step;
-      step.kind = StepKind::kAlias;
-      step.index = slot;
-      add_alias_step(std::move(step), *base, slot);
-    } else {
-      add_give_step(nullptr, slot);
-    }
-  }
-
-  /// Sparse tensors have no memory that a view could share, and empty ones none at all.
-  [[nodiscard]] bool has_memory(SlotId slot) const {
-    const Slot& layout = program_.slots[slot];
-    return !layout.sparse &&
-           std::find(layout.sizes.begin(), layout.sizes.end(), 0) == layout.sizes.end();
+    steps_.add_joins(open_.take_touched(slots));
+    steps_.add_missing(slots);
   }
 
   void add_alias(const Instruction& instruction) {
@@ -278,37 +230,14 @@ class Binder {
     if (from.empty() || to.empty() || program_.slots[to.front()].external) {
       return;
     }
-    if (!has_memory(from.front()) || !has_memory(to.front())) {
-      add_give(instruction, to.front());
+    if (!steps_.has_memory(from.front()) || !steps_.has_memory(to.front())) {
+      steps_.add_give(&instruction, to.front());
       return;
     }
     before_reading(from);
-    Step step;
-    step.kind = StepKind::kAlias;
-    step.index = to.front();
-    step.source = &instruction;
     if (from.front() != to.front()) {
-      add_alias_step(std::move(step), from.front(), to.front());
+      steps_.add_alias(&instruction, from.front(), to.front());
     }
-  }
-
-  void add_alias_step(Step step, SlotId from, SlotId to) {
-    step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
-    bound_.entries.push_back({StackEntry::From::kSlot, from});
-    step.entries.end = static_cast<std::uint32_t>(bound_.entries.size());
-    step.index = to;
-    add_step(std::move(step), {{from}, {to}, {}});
-  }
-
-  void add_give(const Instruction& instruction, SlotId slot) { add_give_step(&instruction, slot); }
-
-  void add_give_step(const Instruction* instruction, SlotId slot) {
-    Step step;
-    step.kind = StepKind::kGive;
-    step.index = slot;
-    step.source = instruction;
-    given_.insert(slot);
-    add_step(std::move(step), {{}, {slot}, {}});
   }
 
   void add_premade(const Instruction& instruction) {
@@ -316,7 +245,7 @@ class Binder {
     use.reads = slots_of(instruction.args);
     for (const SlotId slot : slots_of(instruction.results)) {
       if (!is_in_place(slot, use)) {
-        add_give(instruction, slot);
+        steps_.add_give(&instruction, slot);
       }
     }
   }
@@ -331,10 +260,7 @@ class Binder {
       if (source.sizes == result.sizes && source.dtype == result.dtype &&
           source.strides == result.strides && !result.external) {
         before_reading(from);
-        Step step;
-        step.kind = StepKind::kAlias;
-        step.source = &instruction;
-        add_alias_step(std::move(step), from.front(), to.front());
+        steps_.add_alias(&instruction, from.front(), to.front());
         return;
       }
     }
@@ -343,7 +269,7 @@ class Binder {
 
   void add_communication(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kWait) {
-      add_joins(open_.take_waited(instruction));
+      steps_.add_joins(open_.take_waited(instruction));
       return;
     }
     BoundComm comm = bind_comm(program_, instruction, groups_);
@@ -356,11 +282,12 @@ class Binder {
     use.reads = comm.inputs;
     std::vector<SlotId> touched = comm.inputs;
     touched.insert(touched.end(), comm.outputs.begin(), comm.outputs.end());
-    add_joins(open_.take_touched(touched));
+    steps_.add_joins(open_.take_touched(touched));
     before_reading(comm.inputs);
     for (const SlotId slot : comm.outputs) {
-      (available_[slot] ? use.reads : use.makes).push_back(slot);
-      if (!available_[slot]) {
+      const bool is_available = steps_.is_available(slot);
+      (is_available ? use.reads : use.makes).push_back(slot);
+      if (!is_available) {
         const et_schema::Storage& recorded = program_.storages[program_.slots[slot].storage];
         comm.fresh.push_back({slot, map_device(recorded.device, decisions_.options().device)});
       }
@@ -370,7 +297,7 @@ class Binder {
     step.index = static_cast<std::uint32_t>(bound_.comms.size());
     step.source = &instruction;
     bound_.comms.push_back(std::move(comm));
-    add_step(std::move(step), std::move(use));
+    steps_.add(std::move(step), std::move(use));
     if (bound_.comms.back().kept_apart) {
       open_.start_detached(last_index(bound_.comms));
     } else if (!bound_.comms.back().blocking) {
@@ -406,29 +333,16 @@ class Binder {
     });
   }
 
-  void add_joins(const std::vector<std::uint32_t>& comms) {
-    for (const std::uint32_t comm : comms) {
-      Step step;
-      step.kind = StepKind::kJoin;
-      step.index = comm;
-      add_step(std::move(step), {});
-    }
-  }
-
   Decisions& decisions_;
   const Program& program_;
   const std::vector<BoundGroup>& groups_;
   const et_schema::CommOrder& order_;
   std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< of communications
   et_schema::OpenComms open_;
-  std::vector<bool> available_;                ///< by slot: holds a tensor at this point
-  std::vector<std::optional<SlotId>> holder_;  ///< by storage: a slot that holds it, the latest
   BoundProgram bound_;
+  StepList steps_;
   OperatorPlanner planner_{decisions_, bound_.losses};
-  std::vector<SlotUse> uses_;
   std::vector<std::size_t> begins_;  ///< by instruction of the whole program: its first step
-  std::set<SlotId> externals_;
-  std::set<SlotId> given_;
   std::set<SlotId> written_;
 };
 

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "et_schema/model/lifetimes.h"
+#include "et_schema/model/program.h"
+#include "replayer/bind/bound.h"
+
+namespace understudy::replayer {
+
+/// The steps of a bound program in order, and which slots hold a tensor at its end so far.
+class StepList {
+ public:
+  /// `available`: the slots that hold a tensor before the first step, besides the externals. Steps
+  /// are added to `bound`, which must outlive this.
+  StepList(const et_schema::Program& program, std::vector<bool> available, BoundProgram& bound);
+
+  void add(Step step, et_schema::SlotUse use);
+  /// `to` becomes its layout on the storage of `from`. `instruction` may be null, as in add_give().
+  void add_alias(const et_schema::Instruction* instruction, et_schema::SlotId from,
+                 et_schema::SlotId to);
+  /// The slot becomes a tensor that was made before the run.
+  void add_give(const et_schema::Instruction* instruction, et_schema::SlotId slot);
+  void add_joins(const std::vector<std::uint32_t>& comms);
+  /// Makes the slots that are read although no instruction has made them: their maker was filtered
+  /// out, or is a view in a body that was recorded without it.
+  void add_missing(const std::vector<et_schema::SlotId>& slots);
+
+  [[nodiscard]] bool is_available(et_schema::SlotId slot) const { return available_[slot]; }
+  /// Sparse tensors have no memory that a view could share, and empty ones none at all.
+  [[nodiscard]] bool has_memory(et_schema::SlotId slot) const;
+
+  /// By step.
+  [[nodiscard]] const std::vector<et_schema::SlotUse>& uses() const { return uses_; }
+  /// Externals that a step reads.
+  [[nodiscard]] const std::set<et_schema::SlotId>& externals() const { return externals_; }
+  [[nodiscard]] const std::set<et_schema::SlotId>& given() const { return given_; }
+
+ private:
+  const et_schema::Program& program_;
+  BoundProgram& bound_;
+  std::vector<bool> available_;                           ///< by slot
+  std::vector<std::optional<et_schema::SlotId>> holder_;  ///< by storage: its latest slot
+  std::vector<et_schema::SlotUse> uses_;
+  std::set<et_schema::SlotId> externals_;
+  std::set<et_schema::SlotId> given_;
+};
+
+}  // namespace understudy::replayer
