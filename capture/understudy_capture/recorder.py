@@ -1,11 +1,11 @@
 """Drives the steps of a capture and what watches them.
 
 The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
-the ground truth for a replay; one step that wakes the profiler up and is thrown away; `profiled`
-steps under the Kineto profiler alone, in one profile; one step whose index values are looked at
-(indices.py); one step under the execution trace observer and Kineto together;
-FAULT_STEPS under a profiler that counts page faults, where there is no GPU. A loop that ends before
-these does without them.
+the ground truth for a replay (measurements.py); one step that warms up the profiler and is thrown
+away; `profiled` steps under the Kineto profiler alone, in one profile; one step whose index values
+are counted (indices.py); one step under the execution trace observer and Kineto together;
+FAULT_STEPS under a profiler that counts page faults, if there is no GPU. If the loop ends before
+these, the capture has none.
 Everything before the next call of step(), so the loading of the next batch too, is part of a step.
 docs/capture.md says what is written and what to watch for.
 """
@@ -15,8 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import statistics
-import time
 
 import torch
 from torch.profiler import record_function
@@ -24,9 +22,9 @@ from torch.profiler import record_function
 from . import job, machine
 from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_graphs, graph_modules
-from .host_probe import load_host_probe
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
+from .measurements import Measurements, clock
 from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .records import Records, beside, kineto, synchronize
@@ -42,7 +40,7 @@ class IncompleteCapture(CaptureFailed):
 
 
 class CaptureDone(BaseException):
-    """Ends a script whose capture is whole; not an Exception, so that no script swallows it."""
+    """Ends a script whose capture is complete; not an Exception, so that no script swallows it."""
 
 
 class Capture:
@@ -54,13 +52,13 @@ class Capture:
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
                       which is replaced; BadOutput otherwise
-        warmup        steps that are run and not looked at
+        warmup        steps that are run and not recorded
         timed         steps that are timed with nothing attached
-        profiled      steps that are profiled without the observer (their times are the honest ones)
+        profiled      steps that are profiled without the observer: operators' times come from these
         count_faults  profile FAULT_STEPS more that count page faults by operator, where there is no
                       GPU, the system lets a process count them and the loop goes on
         trace         record the execution trace; without it only times are taken
-        indices       record how index values come again, in a step of its own before the trace
+        indices       record how often index values repeat, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
         compiled_sources  keep the sources of compiled graphs (torch.compile), where there are any
@@ -74,8 +72,8 @@ class Capture:
         if not trace and timed + profiled == 0:
             raise ValueError("nothing to capture: no trace, no timed and no profiled steps")
         self._output = OutputFolder(out_dir)
-        self.notices = []  # sentences on what makes the capture worth less, for the summary
-        self.summary = None  # text for people, on rank 0, once the capture is whole
+        self.notices = []  # sentences for the summary: what the capture lacks
+        self.summary = None  # text for people, on rank 0, once the capture is complete
         self._over = False  # given up
         self._whole = False
         self._failure = None
@@ -83,11 +81,7 @@ class Capture:
         self.step_marker = step_marker
         self.compiled_sources = compiled_sources
         self.stop_when_done = stop_when_done
-        self._allocations = allocations
-        self._peak_tensor_bytes = None
-        self._peak_device_bytes = None
         self._untouched_bytes = None
-        self._speed_probe = speed_probe
         self._phases = ["warmup"] * warmup + ["timed"] * timed
         if profiled:
             self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
@@ -100,17 +94,11 @@ class Capture:
         if self._counting:
             self._phases += ["faults"] * FAULT_STEPS
         self._index = None  # None: the first step has not begun
-        self._times = {phase: [] for phase in self._phases}
+        self._measured = Measurements(self._phases, allocations, speed_probe)
         self._kernel_settings = {}
         self._autocast = AutocastSeen()
-        self._peak_rss = None
-        self._faults = {phase: [] for phase in self._phases}
-        self._speed_probe_ms = {"timed": [], "kineto_only": []}
-        self._probe = None  # made with the first step
-        self._probe_us = {"timed": [], "kineto_only": [], "et": []}
-        self._timed_cpu_ns = 0
         self._records = Records(self._output)
-        self._open = contextlib.ExitStack()  # what the current step has switched on by itself
+        self._open = contextlib.ExitStack()  # what is on during the current step alone
 
     @property
     def steps_needed(self):
@@ -126,7 +114,7 @@ class Capture:
 
     @property
     def whole(self):
-        """All is written, under its name."""
+        """Everything is written, under its name."""
         return self._whole
 
     def __enter__(self):
@@ -148,17 +136,10 @@ class Capture:
             self._begin_capture()
             return True
         phase = self._phases[self._index]
-        now = self._clock()
+        now = clock()
         with self._failing():
             self._open.close()
-        self._times[phase].append(now - self._started)
-        self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
-        if phase == "timed":
-            self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
-            if self._allocations is not None:
-                self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
-                                              self._allocations.understudy_peak_bytes())
-            self._note_device_peak()
+        self._measured.end(phase, now)
         self._index += 1
         if self.done or self._phases[self._index] != phase:
             with self._failing():
@@ -172,17 +153,11 @@ class Capture:
             self._begin_step()
         return True
 
-    def _note_device_peak(self):
-        """Of a timed step: building the model, and those who observe later steps, took more."""
-        peak = machine.peak_device_bytes()
-        if peak is not None:
-            self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
-
     def close(self):
-        """Checks that the capture is whole; raises IncompleteCapture if it is not."""
+        """Checks that the capture is complete; raises IncompleteCapture if it is not."""
         if self._whole:
             return
-        if self._failure is not None:  # the loop went on in spite of it
+        if self._failure is not None:  # the loop went on nevertheless
             raise self._failure
         if not self._over and self._index is not None and self._phases[self._index] == "faults":
             self._close_without_faults()
@@ -193,20 +168,19 @@ class Capture:
             "capture needs; make it longer, or ask for fewer warm-up or timed steps")
 
     def _close_without_faults(self):
-        """The loop has ended in the steps that count faults: all else is there."""
+        """The loop has ended in the steps that count faults: everything else is there."""
         with self._failing():
             self._open.close()
             self._records.end()
         self._records.forget_last_profile()
-        self._faults["faults"] = []
+        self._measured.forget_faults()
         self.notices.append(f"page faults were not counted: the loop ended before the {FAULT_STEPS} "
                             "steps for it")
         self._index = len(self._phases)
         self._finish()
 
     def _begin_capture(self):
-        self._probe = self._probe or load_host_probe()
-        self._rss_at_start = machine.current_rss()
+        self._measured.begin_capture()
         self._index = 0
         with self._failing():
             self._output.begin()
@@ -214,8 +188,7 @@ class Capture:
 
     def _begin_step(self):
         phase = self._phases[self._index]
-        if phase not in ("warmup", "timed") and self._peak_rss is None:
-            self._peak_rss = machine.peak_rss()  # before the profilers add their own
+        self._measured.note_peak_rss(phase)
         is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
             if can_see_all():
@@ -238,26 +211,17 @@ class Capture:
         if phase not in ("warmup", "timed"):
             self._open.enter_context(self._autocast)
         self._kernel_settings = kernel_settings()
-        if self._probe is not None and phase in self._probe_us:
-            self._probe_us[phase].append(self._probe())
-        if self._speed_probe is not None and phase in self._speed_probe_ms:
-            self._speed_probe_ms[phase].append(self._speed_probe())
+        self._measured.probe(phase)
         if phase in ("kineto_only", "faults", "et"):
             self._open.enter_context(KernelLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
             self._open.callback(synchronize)  # device work of the step belongs to its marker
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
-        if self._allocations is not None:
-            self._allocations.understudy_reset_peak()
-        if phase == "timed":
-            machine.reset_device_peak()
-        self._faults_at_start = machine.minor_faults()
-        self._cpu_at_start = time.process_time_ns()
-        self._started = self._clock()
+        self._measured.begin(phase)
 
     def _enter_index_recorder(self):
-        """Closing writes what the step's index values are like, where it had any."""
+        """Closing writes how the step's index values repeat, if it had any."""
         target = self._records.path("indices")
         raw = beside(target, ".raw")
         recorder = IndexRecorder()
@@ -309,7 +273,7 @@ class Capture:
 
     @contextlib.contextmanager
     def _failing(self):
-        """What goes wrong inside ends the capture, and is told again by close()."""
+        """An error inside ends the capture, and close() raises it again."""
         try:
             yield
         except Exception as problem:
@@ -319,12 +283,8 @@ class Capture:
             self.abandon()
             raise self._failure from (problem if self._failure is not problem else None)
 
-    def _clock(self):
-        synchronize()
-        return time.perf_counter_ns()
-
     def _finish(self):
-        """Publishes the capture if it is whole on all ranks, otherwise on none."""
+        """Publishes the capture if it is complete on all ranks, otherwise on none."""
         with self._failing():
             ranks = job.gather(self._finish_rank())
             failed = [f"rank {number}: {rank['failure']}" for number, rank in enumerate(ranks)
@@ -340,7 +300,7 @@ class Capture:
         self._whole = True
 
     def _finish_rank(self):
-        """What rank 0 has to know; a failure is told, so that no rank waits for this one."""
+        """What rank 0 needs; a failure is reported, not raised, so that no rank waits for this one."""
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
@@ -367,25 +327,8 @@ class Capture:
             "rank": job.rank(),
             "files": sorted(target.name for target in self._records.targets),
             "trace": self._records.mark,
-            "step_ns": self._times.get("timed", []),
-            "warmup_step_ns": self._times.get("warmup", []),
-            "kineto_only_step_ns": _median(self._times.get("kineto_only")),
-            "kineto_only_steps_ns": self._times.get("kineto_only", []),
-            "et_step_ns": (self._times.get("et") or [None])[0],
-            "observer_ns": observer_cost("et" in self._times) if self._records.targets else None,
-            "cpu_ns_in_timed_steps": self._timed_cpu_ns,
-            "step_minor_faults": self._faults.get("timed", []),
-            "kineto_only_minor_faults": self._faults.get("kineto_only", []),
-            "step_speed_probe_ms": self._speed_probe_ms["timed"],
-            "kineto_only_speed_probe_ms": self._speed_probe_ms["kineto_only"],
-            "host_probe": self._probe and {
-                "kind": self._probe.kind,
-                **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
-            "counted_minor_faults": self._faults.get("faults", [])[1:],
-            "rss_at_start_bytes": self._rss_at_start,
-            "peak_rss_bytes": self._peak_rss,
-            "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes(),
-            "peak_tensor_bytes": self._peak_tensor_bytes,
+            **self._measured.describe(),
+            "observer_ns": observer_cost("et" in self._phases) if self._records.targets else None,
             "untouched_tensor_bytes": self._untouched_bytes,
             "compiled_graphs": len(graph_modules()),
             "compiled_regions": dict(sorted(self._records.regions.items())),
@@ -410,12 +353,12 @@ class Capture:
         self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
 
     def _finish_compiled(self):
-        """Keeps what the compiled graphs are made of, and says what became of them."""
+        """Keeps the sources of compiled graphs; notices steps that compiled differently."""
         before, traced = self._records.regions.get("kineto_only"), self._records.regions.get("et")
         if None not in (before, traced) and before != traced:
             self.notices.append(f"the profiled steps have {before} compiled regions each and the traced "
                               f"one {traced}: not the same work, generate will not take it as such")
-        if self.compiled_sources and "et" in self._times:
+        if self.compiled_sources and "et" in self._phases:
             target = self._records.path("compiled")
             raw = beside(target, ".raw")
             raw.write_text(json.dumps(describe_graphs(job.rank())), encoding="utf-8")
@@ -434,7 +377,3 @@ def capture_step(step_fn, out_dir, **options):
             step_fn()
             c.step()
     return c
-
-
-def _median(times):
-    return int(statistics.median(times)) if times else None

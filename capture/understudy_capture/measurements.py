@@ -1,0 +1,106 @@
+"""What is measured around the steps of a capture: times, page faults, probes, peaks of memory."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from . import machine
+from .host_probe import load_host_probe
+from .records import synchronize
+
+
+def clock():
+    synchronize()
+    return time.perf_counter_ns()
+
+
+class Measurements:
+    """Of one rank. For each step: note_peak_rss(), probe(), begin(), end()."""
+
+    def __init__(self, phases, allocations, speed_probe):
+        self._times = {phase: [] for phase in phases}
+        self._faults = {phase: [] for phase in phases}
+        self._allocations = allocations
+        self._speed_probe = speed_probe
+        self._speed_probe_ms = {"timed": [], "kineto_only": []}
+        self._probe = None  # made with the first step
+        self._probe_us = {"timed": [], "kineto_only": [], "et": []}
+        self._timed_cpu_ns = 0
+        self._rss_at_start = None
+        self._peak_rss = None
+        self._peak_tensor_bytes = None
+        self._peak_device_bytes = None
+
+    def begin_capture(self):
+        self._probe = self._probe or load_host_probe()
+        self._rss_at_start = machine.current_rss()
+
+    def note_peak_rss(self, phase):
+        """Call it before profilers start, which add their own memory."""
+        if phase not in ("warmup", "timed") and self._peak_rss is None:
+            self._peak_rss = machine.peak_rss()
+
+    def probe(self, phase):
+        """Measures the machine just before a step."""
+        if self._probe is not None and phase in self._probe_us:
+            self._probe_us[phase].append(self._probe())
+        if self._speed_probe is not None and phase in self._speed_probe_ms:
+            self._speed_probe_ms[phase].append(self._speed_probe())
+
+    def begin(self, phase):
+        if self._allocations is not None:
+            self._allocations.understudy_reset_peak()
+        if phase == "timed":
+            machine.reset_device_peak()
+        self._faults_at_start = machine.minor_faults()
+        self._cpu_at_start = time.process_time_ns()
+        self._started = clock()
+
+    def end(self, phase, now):
+        """`now` is the clock() of the step's end, before what observed it was closed."""
+        self._times[phase].append(now - self._started)
+        self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
+        if phase == "timed":
+            self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
+            if self._allocations is not None:
+                self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
+                                              self._allocations.understudy_peak_bytes())
+            self._note_device_peak()
+
+    def _note_device_peak(self):
+        """Of a timed step: building the model, and those who observe later steps, took more."""
+        peak = machine.peak_device_bytes()
+        if peak is not None:
+            self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
+
+    def forget_faults(self):
+        """Drops the steps that count page faults: they were not all there."""
+        self._faults["faults"] = []
+
+    def describe(self):
+        """Its keys of capture.json."""
+        return {
+            "step_ns": self._times.get("timed", []),
+            "warmup_step_ns": self._times.get("warmup", []),
+            "kineto_only_step_ns": _median(self._times.get("kineto_only")),
+            "kineto_only_steps_ns": self._times.get("kineto_only", []),
+            "et_step_ns": (self._times.get("et") or [None])[0],
+            "cpu_ns_in_timed_steps": self._timed_cpu_ns,
+            "step_minor_faults": self._faults.get("timed", []),
+            "kineto_only_minor_faults": self._faults.get("kineto_only", []),
+            "step_speed_probe_ms": self._speed_probe_ms["timed"],
+            "kineto_only_speed_probe_ms": self._speed_probe_ms["kineto_only"],
+            "host_probe": self._probe and {
+                "kind": self._probe.kind,
+                **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
+            "counted_minor_faults": self._faults.get("faults", [])[1:],
+            "rss_at_start_bytes": self._rss_at_start,
+            "peak_rss_bytes": self._peak_rss,
+            "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes(),
+            "peak_tensor_bytes": self._peak_tensor_bytes,
+        }
+
+
+def _median(times):
+    return int(statistics.median(times)) if times else None
