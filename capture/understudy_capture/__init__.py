@@ -10,7 +10,7 @@ or, without a command,
     with understudy_capture.capture("captures/mine") as c:
         for batch in loader:
             train(batch)
-            if not c.step():            # False once the capture is whole
+            if not c.step():            # False once the capture is complete
                 break
 
 Importing this imports no torch; the names below are loaded when they are first asked for.

@@ -30,8 +30,8 @@ EXAMPLES = """examples:
   scripts/capture -o captures/mlp --threads 1 --timed 50 --stop train.py
   torchrun --nproc-per-node 2 scripts/capture -o captures/ddp --comms nccl-form train_ddp.py
 
-exit status: 0 the capture is whole; 1 the script ended before it was, or failed (of a script that
-ends with a status of its own, that one); 2 usage, also an output folder that is no capture; 130 Ctrl-C
+exit status: 0 the capture is complete; 1 it is not, or the script failed (a script that
+ends with its own status keeps it); 2 usage, or an output folder that is not a capture; 130 Ctrl-C
 """
 
 
@@ -52,11 +52,11 @@ def parse_arguments():
     parser.add_argument("--profiled", type=int, default=5, metavar="N",
                         help="steps to profile without the observer (default 5)")
     parser.add_argument("--no-trace", action="store_true",
-                        help="record no execution trace: times and profile alone")
+                        help="record no execution trace, only times and profile")
     parser.add_argument("--no-fault-counts", action="store_true",
-                        help="do not count page faults by operator: four steps less")
+                        help="do not count page faults by operator: four fewer steps")
     parser.add_argument("--no-indices", action="store_true",
-                        help="do not record how index values come again")
+                        help="do not record how often index values repeat")
     parser.add_argument("--no-tensor-range", action="store_true",
                         help="do not record minimum and maximum of integer tensors")
     parser.add_argument("--no-compiled-sources", action="store_true",
@@ -70,7 +70,7 @@ def parse_arguments():
                         help="before each timed and profiled step, time a fixed piece of work with "
                         "this library, build/release/lib/understudy/libunderstudy_speed_probe.so")
     parser.add_argument("--stop", action="store_true",
-                        help="end the script once the capture is whole")
+                        help="end the script once the capture is complete")
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
@@ -183,7 +183,7 @@ def capture_script(arguments, capture):
 def end_early(capture, reason):
     capture.abandon()
     if capture.whole:
-        say(f"{reason}; the capture was whole before that")
+        say(f"{reason}; the capture was complete before that")
         say(capture.summary or "see the summary of rank 0")
     else:
         say(f"{reason}; nothing was written")
@@ -199,7 +199,7 @@ def run():
     from .output import BadOutput, OutputFolder
     try:
         if OutputFolder(arguments.output).check() and int(os.environ.get("RANK", "0")) == 0:
-            say(f"{arguments.output} holds a capture, which is replaced once this one is whole")
+            say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
         capture = make_capture(arguments)
         set_command_capture(capture)
         return capture_script(arguments, capture)

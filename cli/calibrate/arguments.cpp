@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kExamples =
     "  calibrate -o here.platform.json                measures this machine: operators, with 1\n"
     "                                                 thread and with all cores, in 10 minutes;\n"
-    "                                                 interrupted, it goes on\n"
+    "                                                 resumes if interrupted\n"
     "  calibrate --for bench.et -o here.platform.json the operator calls of benchmarks and their\n"
     "                                                 neighbours; with --sweep all others, too\n"
     "  calibrate --only matmul --budget 2m --threads 1 --rows matmul.jsonl\n"
@@ -32,7 +32,7 @@ constexpr const char* kExamples =
     "rows\n"
     "  calibrate here.platform.json comms.jsonl -o both.platform.json\n"
     "                                                 what a platform file holds, and more: its\n"
-    "                                                 rows, cards and sections are taken over\n"
+    "                                                 rows, cards and sections are kept\n"
     "  calibrate kernels/ --spec cards/ -o cards.platform.json\n"
     "                                                 tables of several cards, told apart by "
     "their\n"
@@ -41,9 +41,8 @@ constexpr const char* kExamples =
     "                                                 a card with a few calls of its own\n";
 
 constexpr const char* kMoreStatuses =
-    "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement, and the rows hold "
-    "what\n"
-    "      there is; the second one ends it at once\n";
+    "  130 and 143  SIGINT and SIGTERM: the first ends the measurement and keeps the rows so\n"
+    "      far; the second ends it at once\n";
 
 constexpr double kDefaultBudgetSeconds = 600;
 constexpr double kMostSeconds = 1e6;
@@ -74,7 +73,7 @@ void add_budget_option(CLI::App& app, CalibrateArguments& arguments) {
            }
            arguments.budget_s = *seconds;
          },
-         "Measure for so long in all, interrupted calibrations included: 90s, 10m, 1h")
+         "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
       ->type_name("TIME")
       ->default_str("10m");
 }
@@ -93,7 +92,8 @@ void add_error_option(CLI::App& app, CalibrateArguments& arguments) {
            }
            arguments.error = percent / kPercent;
          },
-         "An operator is known well enough when new calls are predicted this well, on average")
+         "Stop measuring an operator when new calls are predicted with at most this error, on "
+         "average")
       ->type_name("X%")
       ->default_str("5%");
 }
@@ -127,32 +127,32 @@ void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
 }
 
 void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
-  app.add_option("--rows", arguments.rows,
-                 "Keep the measured rows, as they come, in this operator-times file; one that is "
-                 "there is gone on with. Else they are beside the platform until it is written")
+  app.add_option(
+         "--rows", arguments.rows,
+         "Write the measured rows to this operator-times file as they come; an existing file is "
+         "continued (default: a file beside the platform file, until that is written)")
       ->type_name("FILE");
   app.add_option("--for", arguments.benches,
                  "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
-                 "sizes; may be given again")
+                 "sizes; can be repeated")
       ->type_name("BENCH")
       ->allow_extra_args(false);
   app.add_flag("--sweep", arguments.sweeps,
-               "With --for: all other operators, too; without it they are measured anyway");
-  app.add_option(
-         "--device", arguments.device,
-         "What is measured: cpu, or cuda, a GPU (under mpirun of each rank that of its number "
-         "on its host, and NCCL between them) or cuda:N")
+               "With --for: measure all other operators, too (without --for they always are)");
+  app.add_option("--device", arguments.device,
+                 "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number "
+                 "on its host, and NCCL between them) or cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
   add_budget_option(app, arguments);
   add_error_option(app, arguments);
   app.add_option("--only", arguments.only,
-                 fmt::format("Measure operators of this class alone: {}",
+                 fmt::format("Measure only operators of this class: {}",
                              fmt::join(calibrator::area_classes(), ", ")))
       ->check(CLI::IsMember(calibrator::area_classes()).description(""))
       ->type_name("CLASS");
   app.add_option("--threads", arguments.threads,
-                 "Threads of an operator, several with commas; else 1 and this host's cores")
+                 "Threads of an operator, a list with commas (default: 1 and this host's cores)")
       ->delimiter(',')
       ->check(CLI::Range(1, kMostThreads).description(""))
       ->type_name("N,…");
@@ -164,8 +164,8 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
   CalibrateArguments arguments;
   const auto app = make_app(
       {.name = "calibrate",
-       .description = "Makes a platform file, which predict reads: models of what operators take, "
-                      "fitted to calls that are measured here, or to measurements that exist.",
+       .description = "Writes a platform file for predict: models of operator times, fitted to "
+                      "calls measured on this machine or to existing measurements.",
        .examples = kExamples,
        .failure = "a file could not be written",
        .more_statuses = kMoreStatuses});

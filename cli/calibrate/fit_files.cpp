@@ -85,15 +85,14 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
 
 void add_fit_options(CLI::App& app, FitArguments& arguments) {
   arguments.most_rows = kMostRows;
-  app.add_option("INPUT", arguments.inputs,
-                 "Measurements: tables of operators (CSV), operator-times files of replay, folders "
-                 "of them; files of collective rows, nccl-tests' output, embedding rows, Kineto "
-                 "profiles of a Python program (its host's overheads); platform files, whose "
-                 "rows, cards and sections are taken over");
   app.add_option(
-         "--spec", arguments.specs,
-         "What is specified of the cards: a card's JSON file, or a folder of them; peaks of "
-         "others are taken from their fastest rows")
+      "INPUT", arguments.inputs,
+      "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
+      "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
+      "program (its host's overheads); platform files, whose rows, cards and sections are kept");
+  app.add_option("--spec", arguments.specs,
+                 "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "
+                 "other cards are taken from their fastest rows")
       ->type_name("CARD");
   app.add_option("-o,--output", arguments.output, "The platform file to write");
   app.add_option_function<std::vector<std::string>>(
@@ -110,7 +109,7 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
                   .description(""))
       ->type_name("KIND,…");
   app.add_option("--most-rows", arguments.most_rows,
-                 "Fit an operator to so many rows at most, drawn evenly")
+                 "Fit each operator to at most this many rows, sampled evenly")
       ->check(CLI::Range(std::size_t{100}, std::size_t{1000000}).description(""))
       ->type_name("N")
       ->capture_default_str();

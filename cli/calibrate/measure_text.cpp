@@ -98,7 +98,7 @@ std::string to_text(const CalibrationSummary& summary, const std::string& rows) 
                         summary.found_cut_line ? "; a line that was cut was left out" : "");
   }
   if (summary.signal != 0) {
-    text += "  interrupted: the same command goes on with it\n";
+    text += "  interrupted: the same command resumes it\n";
   }
   text += fmt::format(
       "\nHost\n  {:.1f} us  {}\n  {:.0f} ns  of the loop, an operator\n  {:.0f} ns  a page fault\n",

@@ -30,7 +30,7 @@ std::string nearest_flag(const CLI::App& app, const std::string& flag) {
 et_schema::Error usage(const CLI::App& app, std::string summary, std::string field, std::string got,
                        std::string hint) {
   if (hint.empty()) {
-    hint = fmt::format("{} --help lists what there is", app.get_name());
+    hint = fmt::format("{} --help lists the flags", app.get_name());
   }
   return et_schema::usage_error(
       std::move(summary),
@@ -47,7 +47,7 @@ void refuse_unknown(const CLI::App& app) {
     }
   }
   if (!app.remaining().empty()) {
-    throw usage(app, "an argument too many", {}, app.remaining().front(), {});
+    throw usage(app, "one argument too many", {}, app.remaining().front(), {});
   }
 }
 
@@ -138,7 +138,7 @@ void parse_arguments(CLI::App& app, int argc, char** argv) {
     throw Finished{};
   } catch (const CLI::ParseError& error) {
     refuse_unknown(app);
-    throw usage(app, "the arguments do not fit", {}, error.what(), {});
+    throw usage(app, "invalid arguments", {}, error.what(), {});
   }
   refuse_unknown(app);
 }

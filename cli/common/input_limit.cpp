@@ -40,8 +40,8 @@ void add_max_input_option(CLI::App& app) {
            limits.max_held_bytes = *bytes;
            et_schema::set_process_limits(limits);
          },
-         "Refuse inputs that unpack to more: 8G, 512M, bytes (default: a quarter of the memory "
-         "available)")
+         "Refuse inputs that unpack to more than this: 8G, 512M, or a number of bytes (default: a "
+         "quarter of the available memory)")
       ->type_name("BYTES");
 }
 

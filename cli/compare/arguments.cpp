@@ -14,10 +14,9 @@ namespace {
 constexpr const char* kExamples =
     "  compare base.json new.json                     what got slower or faster from A to B\n"
     "  compare --a base-*.json --b new-*.json         several runs of each, made in turn: finds "
-    "less\n"
+    "smaller changes\n"
     "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
-    "  compare replay.json prediction.json            what `predict` says against what `replay` "
-    "saw\n"
+    "  compare replay.json prediction.json            a prediction against a measurement\n"
     "  compare base.json new.json --fail-on different && echo the same\n"
     "  compare base.json new.json --format csv --output changes.csv\n"
     "  compare base.json new.json --format html --output changes.html\n"
@@ -28,7 +27,8 @@ void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
       {"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}};
   app.add_option_function<std::string>(
          "--fail-on", [&fail_on](const std::string& name) { fail_on = kNames.at(name); },
-         "End with status 1 where a row is slower, slower or faster (different), or never")
+         "End with status 1 if a row is slower (slower), if one is slower or faster (different), "
+         "or never")
       ->check(CLI::IsMember({"slower", "different", "never"}))
       ->type_name("WHAT")
       ->default_str("slower");
@@ -64,13 +64,13 @@ void set_sides(CompareArguments& arguments, const std::vector<std::string>& posi
 CompareArguments read_compare_arguments(int argc, char** argv) {
   CompareArguments arguments;
   std::vector<std::string> positional;
-  const auto app =
-      make_app({.name = "compare",
-                .description = "Holds measured runs B against runs A: which classes, operators, "
-                               "collectives and gaps got slower or faster, and how sure that is.",
-                .examples = kExamples,
-                .success = "nothing is slower",
-                .failure = "something is (see --fail-on), or the result could not be written"});
+  const auto app = make_app(
+      {.name = "compare",
+       .description = "Compares measured runs B with runs A: which classes, operators, collectives "
+                      "and gaps got slower or faster, and how certain that is.",
+       .examples = kExamples,
+       .success = "nothing is slower",
+       .failure = "something is (see --fail-on), or the result could not be written"});
   app->add_option("INPUT", positional,
                   "A and B: reports of replay, predictions, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
@@ -81,13 +81,13 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   app->add_option_function<double>(
          "--margin",
          [&arguments](double percent) { arguments.options.margin = percent / kPercent; },
-         "SAME means: shown to differ by less than so many per cent")
+         "SAME means: shown to differ by less than this")
       ->check(CLI::Range(0.1, 50.0))
       ->type_name("PERCENT")
       ->default_str("2");
-  app->add_option("--top", arguments.top, "Operators in the text")->capture_default_str();
+  app->add_option("--top", arguments.top, "Number of operators in the text")->capture_default_str();
   app->add_flag("--different-benchmarks", arguments.different_benchmarks,
-                "Compare runs of different benchmarks, ranks or filters, too");
+                "Also compare runs of different benchmarks, ranks or filters");
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --output takes it");
   parse_arguments(*app, argc, argv);
   set_sides(arguments, positional);

@@ -72,37 +72,37 @@ void check(const Arguments& arguments) {
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const auto app = make_app({.name = "compose",
-                             .description = "Makes one benchmark of pieces of others: a mix that "
-                                            "stands for many jobs, or the piece that hurts.",
+                             .description = "Makes one benchmark from pieces of others: a mix that "
+                                            "represents many jobs, or the piece that is slow.",
                              .examples = kExamples,
                              .failure = "the benchmark could not be written"});
   app->add_option("PLAN", arguments.plan, "A plan (docs/compose.md)")->type_name("FILE");
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
-  app->add_option(
-         "--fit", arguments.fit,
-         "A benchmark or traces and its share of the time (shares add up to 1); give it for each "
-         "part. The mix's time by operator class is that of these shares; the parts' own "
-         "shares may differ")
+  app->add_option("--fit", arguments.fit,
+                  "A benchmark or traces and its share of the time (shares add up to 1), once for "
+                  "each part. The mix has the time by operator class that these shares give; the "
+                  "parts' own shares may differ")
       ->allow_extra_args(false)
       ->type_name("PATH:SHARE");
   app->add_option("--minutes", arguments.minutes,
-                  "With --fit: what a replay of 25 iterations may take")
+                  "With --fit: minutes that a replay of 25 iterations may take")
       ->check(CLI::Range(0.001, 1e6).description(""))
       ->type_name("M")
       ->capture_default_str();
   app->add_option("--tolerance", arguments.tolerance,
-                  "With --fit: the share of time that may be in other operator classes than asked")
+                  "With --fit: share of time that may lie in other operator classes than asked")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("X")
       ->capture_default_str();
   app->add_option("--operators", arguments.operators,
-                  "Only operators whose name matches this regular expression, of --shapes-of");
-  app->add_option("--shapes-of", arguments.shapes_of, "The benchmark or traces that has them")
+                  "Only operators of --shapes-of whose name matches this regular expression");
+  app->add_option("--shapes-of", arguments.shapes_of,
+                  "The benchmark or traces to take operators from")
       ->type_name("PATH");
   app->add_flag("--list", arguments.lists,
-                "Show what the plan's pieces read and make; write nothing");
+                "List what the plan's pieces read and make; write nothing");
   app->add_flag("--loops", arguments.folds,
-                "Write what repeats once, as loops (bench.et version 3)");
+                "Write repeated instruction sequences once, as loops (bench.et version 3)");
   add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
@@ -137,7 +137,7 @@ std::vector<composer::FitPart> fit_parts(const std::vector<std::string>& texts) 
   constexpr double kRounding = 1e-6;
   if (sum < 1 - kRounding || sum > 1 + kRounding) {
     throw et_schema::usage_error(
-        "the parts' shares are no whole",
+        "the parts' shares do not add up to 1",
         {.field = "--fit", .expected = "shares that add up to 1", .got = fmt::format("{:g}", sum)});
   }
   return parts;

@@ -44,9 +44,8 @@ struct AddArguments {
 AddArguments read_add_arguments(int argc, char** argv) {
   AddArguments arguments;
   const auto app = make_app({.name = "fleet add",
-                             .description = "Adds training jobs by their traces. A job that is "
-                                            "there is brought up to date; what is not given "
-                                            "stays as it was.",
+                             .description = "Adds training jobs by their traces. A job that exists "
+                                            "is updated; what is not given stays as it was.",
                              .examples = kExamples,
                              .failure = "nothing was added"});
   add_database_option(*app, arguments.url);
@@ -55,10 +54,9 @@ AddArguments read_add_arguments(int argc, char** argv) {
   app->add_option("--name", arguments.name, "Name of the job (default: of its folder or file)");
   app->add_option("--weight", arguments.weight, "Its share of the fleet, in any unit (default: 1)")
       ->check(CLI::NonNegativeNumber.description(""));
-  app->add_option("--tag", arguments.tags, "NAME=VALUE, may be given several times")
-      ->type_name("TAG");
+  app->add_option("--tag", arguments.tags, "NAME=VALUE; can be repeated")->type_name("TAG");
   app->add_option("--flags", arguments.flags, "Flags for generate, separated by blanks");
-  app->add_flag("--each", arguments.each, "PATH is a folder of which every trace is a job");
+  app->add_flag("--each", arguments.each, "PATH is a folder in which every trace is a job");
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   arguments.has_weight = app->count("--weight") > 0;
@@ -72,7 +70,7 @@ std::map<std::string, std::string> read_tags(const std::vector<std::string>& tex
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw et_schema::usage_error("a tag is not right",
+      throw et_schema::usage_error("a tag cannot be read",
                                    {.field = "--tag", .expected = "NAME=VALUE", .got = text});
     }
     tags[text.substr(0, equals)] = text.substr(equals + 1);
@@ -89,7 +87,7 @@ void refuse_beside_manifest(const AddArguments& arguments) {
                                                               {"--each", arguments.each}}};
   for (const auto& [flag, is_given] : flags) {
     if (is_given) {
-      throw et_schema::usage_error("a manifest says itself what its jobs have",
+      throw et_schema::usage_error("flags cannot go with a manifest",
                                    {.file = arguments.path,
                                     .field = flag,
                                     .expected = "a manifest alone",

@@ -11,16 +11,16 @@ const std::vector<FleetCommand>& fleet_commands() {
       {"init", "Makes a fleet's database", fleet_init},
       {"add", "Adds jobs: traces, a folder of jobs, or a manifest", fleet_add},
       {"remove", "Removes a job; its results stay", fleet_remove},
-      {"jobs", "Lists the jobs and how they are", fleet_jobs},
-      {"nightly", "Makes anew what changed, replays, compares, sums up", fleet_nightly},
-      {"worker", "Helps the night that is open, from this machine", fleet_worker},
-      {"import", "Takes in predictions of platforms that were not run", fleet_import},
-      {"history", "Nights, and results over them", fleet_history},
-      {"drift", "How far jobs have moved, and what moved", fleet_drift},
-      {"platforms", "Platforms against each other", fleet_platforms},
+      {"jobs", "Lists the jobs and their state", fleet_jobs},
+      {"nightly", "Rebuilds what changed, replays, compares, sums up", fleet_nightly},
+      {"worker", "Works on the open night, from this machine", fleet_worker},
+      {"import", "Imports predictions for platforms that were not run", fleet_import},
+      {"history", "Shows nights, or a job's results", fleet_history},
+      {"drift", "Shows jobs whose work has drifted, and in what", fleet_drift},
+      {"platforms", "Compares platforms", fleet_platforms},
       {"report", "Writes the fleet as a site of static pages", fleet_report},
-      {"select", "The few jobs that stand for all", fleet_select},
-      {"gc", "Frees what nothing refers to; copies the database", fleet_gc},
+      {"select", "Selects a few jobs that represent all", fleet_select},
+      {"gc", "Deletes what nothing refers to; copies the database", fleet_gc},
       {"verify", "Checks the hash of everything stored", fleet_verify},
   };
   return kCommands;
@@ -28,18 +28,21 @@ const std::vector<FleetCommand>& fleet_commands() {
 
 std::string fleet_help() {
   std::string text =
-      "Many training jobs at once: benchmarks made anew from what changed, replayed, compared "
-      "with\n"
-      "the nights before, and the few that stand for all.\n"
-      "Usage: fleet COMMAND DATABASE [ARGUMENTS]\n\nCommands:\n";
+      "Benchmarks of many training jobs: rebuilt when traces change, replayed and compared every\n"
+      "night, and a few of them that represent all.\n"
+      "Usage: fleet COMMAND DATABASE [ARGUMENTS]\n"
+      "\n"
+      "Commands:\n";
   for (const FleetCommand& command : fleet_commands()) {
     text += fmt::format("  {:<10}  {}\n", command.name, command.summary);
   }
   text +=
-      "\nOptions:\n"
+      "\n"
+      "Options:\n"
       "  -h,--help   Print this help message and exit; of a command: fleet COMMAND --help\n"
       "  --version   Display program version information and exit\n"
-      "\nEXAMPLES\n"
+      "\n"
+      "EXAMPLES\n"
       "  fleet init fleet.db --store store/          a fleet in a file, benchmarks in a folder\n"
       "  fleet add fleet.db traces/ads --weight 0.12 --tag team=ads\n"
       "  fleet nightly fleet.db --jobs 2             safe to kill, to rerun, to start twice\n"
@@ -47,8 +50,9 @@ std::string fleet_help() {
       "  fleet platforms fleet.db --baseline a100    ratios, ranking, what drives them\n"
       "  fleet report fleet.db -o site/              pages for a browser: site/index.html\n"
       "  fleet select fleet.db --budget 20 --max-error 0.03 -o subset.yaml\n"
-      "\nEXIT STATUS\n"
-      "  that of the command; 2 for a command that is not known\n";
+      "\n"
+      "EXIT STATUS\n"
+      "  that of the command; 2 for an unknown command\n";
   return text;
 }
 

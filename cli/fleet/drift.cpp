@@ -35,21 +35,21 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
   DriftArguments arguments;
   const auto app = make_app(
       {.name = "fleet drift",
-       .description = "Each job's newest benchmark against the first that was made of it: how far "
-                      "its work moved, from 0 (the same) to 1 (nothing in common), and what moved.",
-       .examples = "  fleet drift fleet.db                 jobs that moved, the farthest first\n"
+       .description = "Compares each job's newest benchmark with its first one: how far its work "
+                      "has drifted, from 0 (the same) to 1 (nothing in common), and in what.",
+       .examples = "  fleet drift fleet.db                 jobs that drifted, the farthest first\n"
                    "  fleet drift fleet.db --all           the others, too\n"
                    "  fleet drift fleet.db --between ads-ranker ads-ranker-2    two jobs\n",
-       .success = "no job moved farther than --above",
+       .success = "no job drifted beyond --above",
        .failure = "some did"});
   add_database_option(*app, arguments.url);
   app->add_option("--above", arguments.above, "Distance at which a job has drifted, 0 to 1")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->capture_default_str();
-  app->add_option("--between", arguments.between, "Two jobs against each other")
+  app->add_option("--between", arguments.between, "Compare two jobs")
       ->expected(2)
       ->type_name("JOB JOB");
-  app->add_flag("--all", arguments.all, "Also jobs that did not move");
+  app->add_flag("--all", arguments.all, "Also show jobs that did not drift");
   add_format_option(*app, arguments.format);
   parse_arguments(*app, argc, argv);
   return arguments;

@@ -41,31 +41,29 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   GcArguments arguments;
   const auto app = make_app(
       {.name = "fleet gc",
-       .description =
-           "Frees what nothing refers to: benchmarks that no job has or had first and "
-           "no result is of, files that killed workers left. Results and their figures are never "
-           "taken away.",
+       .description = "Deletes what nothing refers to: benchmarks that are no job's current or "
+                      "first one and have no result, and files that killed workers left. Results "
+                      "and their figures are never deleted.",
        .examples =
            "  fleet gc fleet.db --dry-run\n"
-           "  fleet gc fleet.db --keep-nights 90     lets go of older nights' reports; their "
-           "figures stay\n"
+           "  fleet gc fleet.db --keep-nights 90     deletes older nights' reports; their figures "
+           "stay\n"
            "  fleet gc fleet.db --backup fleet.copy.db   a copy first, while others write\n",
-       .failure = "something could not be taken away"});
+       .failure = "something could not be deleted"});
   add_database_option(*app, arguments.url);
-  app->add_option("--store", arguments.store, "The store's folder (default: what was said before)")
+  app->add_option("--store", arguments.store, "The store's folder (default: the remembered one)")
       ->type_name("DIR");
   app->add_option("--keep-nights", arguments.keep_nights,
-                  "Let go of reports of nights before the last N")
+                  "Delete reports of nights before the last N")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("N");
-  app->add_option("--min-age", arguments.age_s,
-                  "Leave files that are younger: work that is going on may want them")
+  app->add_option("--min-age", arguments.age_s, "Keep younger files, which running work may need")
       ->check(CLI::Range(0.0, 1e9).description(""))
       ->type_name("SECONDS")
       ->capture_default_str();
   app->add_option("--backup", arguments.backup, "Copy the database to this file first")
       ->type_name("FILE");
-  app->add_flag("--dry-run", arguments.dry_run, "Only say what would be freed");
+  app->add_flag("--dry-run", arguments.dry_run, "Only say what would be deleted");
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   return arguments;

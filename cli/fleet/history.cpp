@@ -34,7 +34,7 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
   HistoryArguments arguments;
   const auto app = make_app(
       {.name = "fleet history",
-       .description = "The last nights; or of one job its results, night by night and platform by "
+       .description = "Shows the last nights; or one job's results, night by night and platform by "
                       "platform, with what happened to it.",
        .examples = "  fleet history fleet.db                        the last nights\n"
                    "  fleet history fleet.db ads-ranker             one job\n"
@@ -42,8 +42,8 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
        .failure = "the database failed"});
   add_database_option(*app, arguments.url);
   app->add_option("JOB", arguments.job, "A job's name");
-  app->add_option("--platform", arguments.platform, "Only this one")->type_name("NAME");
-  app->add_option("--last", arguments.last, "So many nights or results")
+  app->add_option("--platform", arguments.platform, "Only this platform")->type_name("NAME");
+  app->add_option("--last", arguments.last, "Number of nights or results")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_format_option(*app, arguments.format);

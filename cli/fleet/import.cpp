@@ -39,19 +39,18 @@ ImportArguments read_import_arguments(int argc, char** argv) {
   ImportArguments arguments;
   const auto app =
       make_app({.name = "fleet import",
-                .description =
-                    "Takes in predictions (`predict --report`) of jobs' benchmarks for a platform "
-                    "that was not run. They stand in for results, marked as predicted, until "
-                    "that platform is measured.",
+                .description = "Imports predictions (`predict --report`) of jobs' benchmarks for a "
+                               "platform that was not run. They fill in for results, marked as "
+                               "predicted, until that platform is measured.",
                 .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n",
-                .failure = "nothing was taken in"});
+                .failure = "nothing was imported"});
   add_database_option(*app, arguments.url);
   app->add_option("FILE", arguments.files, "Predictions")->required();
   app->add_option("--platform", arguments.platform, "The platform that they are for")
       ->required()
       ->type_name("NAME");
   app->add_option("--job", arguments.job,
-                  "The job whose benchmark was predicted, where the file has no benchmark_hash")
+                  "The job whose benchmark was predicted, if the file has no benchmark_hash")
       ->type_name("JOB");
   parse_arguments(*app, argc, argv);
   return arguments;
@@ -99,7 +98,7 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
   }
   const auto hash = root.find("benchmark_hash");
   if (!hash && arguments.job.empty()) {
-    throw et_schema::usage_error("nobody said which benchmark the prediction is of",
+    throw et_schema::usage_error("the prediction names no benchmark",
                                  {.file = file,
                                   .field = "--job",
                                   .expected = "a job's name",

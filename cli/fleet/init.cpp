@@ -14,15 +14,15 @@ int fleet_init(int argc, char** argv) {
   std::string store;
   bool quiet = false;
   const auto app = make_app({.name = "fleet init",
-                             .description = "Makes a fleet's database, or brings an older one up "
-                                            "to this version. What is in it stays.",
+                             .description = "Creates a fleet's database, or upgrades an older one "
+                                            "to this version. Its content stays.",
                              .examples = "  fleet init fleet.db --store store/\n"
                                          "  fleet init postgresql://fleet@db.example/fleet --store "
                                          "/shared/store\n",
-                             .failure = "the database could not be made"});
+                             .failure = "the database could not be created"});
   add_database_option(*app, url);
   app->add_option("--store", store,
-                  "Folder for benchmarks and reports; remembered, also in place of another one")
+                  "Folder for benchmarks and reports; remembered, and replaces an earlier one")
       ->type_name("DIR");
   add_quiet_option(*app, quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);

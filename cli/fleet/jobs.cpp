@@ -127,13 +127,13 @@ std::string json_of(const Listing& listing) {
 int fleet_jobs(int argc, char** argv) {
   std::string url;
   Format format = Format::kText;
-  const auto app =
-      make_app({.name = "fleet jobs",
-                .description = "Lists the jobs: weight, tags, the benchmark that "
-                               "stands for each, and what is broken or fails to replay.",
-                .examples = "  fleet jobs fleet.db\n"
-                            "  fleet jobs fleet.db --format json\n",
-                .failure = "the database failed"});
+  const auto app = make_app(
+      {.name = "fleet jobs",
+       .description = "Lists the jobs: weight, tags, benchmark, and what is broken or fails "
+                      "to replay.",
+       .examples = "  fleet jobs fleet.db\n"
+                   "  fleet jobs fleet.db --format json\n",
+       .failure = "the database failed"});
   add_database_option(*app, url);
   add_format_option(*app, format);
   parse_arguments(*app, argc, argv);

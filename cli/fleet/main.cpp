@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   }
   const std::string meant = nearest_word(name, names);
   throw et_schema::usage_error(fmt::format("unknown command {}", name),
-                               {.hint = meant.empty() ? "fleet --help lists what there is"
+                               {.hint = meant.empty() ? "fleet --help lists the commands"
                                                       : fmt::format("did you mean {}?", meant)});
 }
 

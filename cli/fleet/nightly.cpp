@@ -29,7 +29,7 @@ constexpr const char* kNightlyExamples =
     "  fleet nightly fleet.db --generate-only              no replays\n"
     "  fleet nightly fleet.db --iterations 20 --seconds 10 short replays\n"
     "  fleet nightly fleet.db --replay-flags '--threads 1' --platform one-thread\n"
-    "                                                      a platform of your own naming\n"
+    "                                                      a platform that you name\n"
     "  fleet nightly fleet.db --engine slurm --jobs 40 --slurm-flags '--partition=night'\n"
     "                                                      the same by arrays of Slurm jobs\n"
     "  fleet nightly fleet.db --format json -o night.json  the summary for a program\n"
@@ -38,7 +38,7 @@ constexpr const char* kNightlyExamples =
 constexpr const char* kWorkerExamples =
     "  fleet worker postgresql://db.example/fleet --store /shared/store\n"
     "                                       help the open night from another machine\n"
-    "  fleet worker fleet.db --only replay  only replay, on a node that is for timing\n"
+    "  fleet worker fleet.db --only replay  only replay, on a node reserved for timing\n"
     "  mpirun -np 4 fleet worker fleet.db   four workers\n";
 
 struct NightlyArguments {
@@ -63,18 +63,18 @@ void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
   add_database_option(app, night.url);
   app.add_option("--store", night.store,
-                 "Folder for benchmarks and reports (default: what was said before)")
+                 "Folder for benchmarks and reports (default: the remembered one)")
       ->type_name("DIR");
-  app.add_option("--platform", night.platform,
-                 "What results of this kind of node are filed under (default: its processor and "
-                 "cores)")
+  app.add_option(
+         "--platform", night.platform,
+         "Name of this kind of node, to file results under (default: its processor and cores)")
       ->type_name("NAME");
   app.add_option("--jobs", night.jobs,
                  "Benchmarks generated at a time (default: this node's cores)")
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   app.add_option("--lease", night.lease_s,
-                 "Seconds without a sign of life after which another takes a worker's work")
+                 "Seconds without a sign of life after which another worker takes over")
       ->check(CLI::Range(0.5, 86400.0).description(""))
       ->type_name("S")
       ->capture_default_str();
@@ -83,15 +83,17 @@ void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
 
 void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
   app.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
-  app.add_option("--iterations", replay.iterations, "Of each replay, at most (default: replay's)")
+  app.add_option("--iterations", replay.iterations,
+                 "Iterations of each replay, at most (default: replay's)")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("N");
-  app.add_option("--seconds", replay.seconds, "Of each replay's iterations (default: replay's)")
+  app.add_option("--seconds", replay.seconds,
+                 "Seconds of iterations of each replay, at most (default: replay's)")
       ->check(CLI::Range(0.001, 1e6).description(""))
       ->type_name("S");
   add_words_option(app, "--replay-flags", replay.flags, "More flags for replay");
   add_words_option(app, "--launcher", replay.launcher,
-                   "What starts several ranks (default: mpirun -np {ranks})");
+                   "Command that starts several ranks (default: mpirun -np {ranks})");
   app.add_flag("--oversubscribe", replay.oversubscribes,
                "Also replay benchmarks of more ranks than this node has cores");
   app.add_option("--timeout", replay.timeout_s, "Seconds of one replay, at most")
@@ -100,7 +102,7 @@ void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
       ->capture_default_str();
   app.add_option_function<double>(
          "--slower-by", [&replay](double percent) { replay.least_change = percent / kPercent; },
-         "Tell no slowdown below so many per cent, however sure it is")
+         "Report no slowdown below this, however certain")
       ->check(CLI::Range(0.0, 1000.0).description(""))
       ->type_name("PERCENT")
       ->default_str("3");
@@ -124,17 +126,18 @@ NightlyArguments read_nightly(int argc, char** argv) {
   fleet::NightOptions& night = arguments.night;
   const auto app = make_app(
       {.name = "fleet nightly",
-       .description = "One night of a fleet: looks which traces changed, makes their benchmarks "
-                      "anew, replays what there is alone on this node, holds it against the "
-                      "nights before and sums up. Killed, it is gone on with by the next call; "
-                      "called twice at once, both work on one night.",
+       .description =
+           "One night of a fleet: finds changed traces, rebuilds their benchmarks, replays every "
+           "benchmark alone on this node, compares with earlier nights and sums up. If it is "
+           "killed, the next call continues; two calls at once share one night.",
        .examples = kNightlyExamples,
        .success = "nothing broke, nothing got slower",
-       .failure = "something broke or got slower, or the night could not be ended"});
+       .failure = "something broke or got slower, or the night could not be finished"});
   add_worker_options(*app, arguments);
   add_replay_options(*app, night.replay);
-  app->add_flag("--rehash", night.rehashes, "Read all traces, whatever their files' times say");
-  app->add_flag("--regenerate", night.regenerates, "Make all benchmarks anew");
+  app->add_flag("--rehash", night.rehashes,
+                "Read all traces, even if their files' times have not changed");
+  app->add_flag("--regenerate", night.regenerates, "Rebuild all benchmarks");
   app->add_option("--drift-above", night.drift_above, "Distance at which a job has drifted, 0 to 1")
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->capture_default_str();
@@ -143,7 +146,8 @@ NightlyArguments read_nightly(int argc, char** argv) {
       ->type_name("ENGINE")
       ->capture_default_str();
   add_words_option(*app, "--slurm-flags", arguments.slurm.flags, "More flags for sbatch");
-  app->add_option("--replay-nodes", arguments.slurm.replay_nodes, "Slurm's nodes that replay")
+  app->add_option("--replay-nodes", arguments.slurm.replay_nodes,
+                  "Number of Slurm nodes that replay")
       ->check(CLI::Range(1, 100'000).description(""))
       ->capture_default_str();
   app->add_option("--otava", night.otava, "Python with apache-otava, for change points")
@@ -161,13 +165,13 @@ NightlyArguments read_nightly(int argc, char** argv) {
 
 NightlyArguments read_worker(int argc, char** argv) {
   NightlyArguments arguments;
-  const auto app = make_app(
-      {.name = "fleet worker",
-       .description = "Takes work of the night that is open until nothing is left for this "
-                      "platform. Any number of them, on any machines, work on one night.",
-       .examples = kWorkerExamples,
-       .success = "nothing is left to do, or no night is open",
-       .failure = "this worker failed; its work is taken by others"});
+  const auto app =
+      make_app({.name = "fleet worker",
+                .description = "Works on the open night until nothing is left for this platform. "
+                               "Any number of workers, on any machines, can share one night.",
+                .examples = kWorkerExamples,
+                .success = "nothing is left to do, or no night is open",
+                .failure = "this worker failed; others take over its work"});
   add_worker_options(*app, arguments);
   app->add_option("--only", arguments.only, "Only make benchmarks, or only replay them")
       ->check(CLI::IsMember({"generate", "replay"}).description(""))

@@ -31,11 +31,10 @@ PlatformsArguments read_platforms_arguments(int argc, char** argv) {
   PlatformsArguments arguments;
   const auto app = make_app(
       {.name = "fleet platforms",
-       .description =
-           "Platforms against a baseline by the newest results of each job's benchmark: ratios of "
-           "times, weighted and by benchmark, with 95 % intervals, the ranking and how sure it is, "
-           "and the classes of operators that drive a ratio. Only results of the same benchmark, "
-           "by its hash, are held against each other.",
+       .description = "Compares platforms with a baseline, by the newest results of each job's "
+                      "benchmark: ratios of times, weighted and by benchmark, with 95 % intervals; "
+                      "the ranking and how certain it is; the classes of operators that drive a "
+                      "ratio. Only results of the same benchmark, by its hash, are compared.",
        .examples = "  fleet platforms fleet.db --baseline a100\n"
                    "  fleet platforms fleet.db --baseline a100 --format json\n",
        .failure = "the database failed"});

@@ -30,25 +30,24 @@ ReportArguments read_report_arguments(int argc, char** argv) {
   const auto app = make_app(
       {.name = "fleet report",
        .description =
-           "Writes the fleet as a site of static pages: the fleet, a page a job with its history "
-           "on "
-           "each platform, the platforms, the last nights, the newest replays. Each page is one "
-           "file and needs no network; a page that is there already is replaced.",
+           "Writes the fleet as a site of static pages: the fleet, a page for each job with its "
+           "history on each platform, the platforms, the last nights, the newest replays. Each "
+           "page is one file and needs no network; existing pages are replaced.",
        .examples =
            "  fleet report fleet.db -o site/                      then open site/index.html\n"
            "  fleet report fleet.db -o site/ --baseline a100 --nights 7\n",
        .failure = "the database failed, or the site could not be written"});
   add_database_option(*app, arguments.url);
-  app->add_option("-o,--output", arguments.folder, "The site's folder; made where it is missing")
+  app->add_option("-o,--output", arguments.folder, "The site's folder; created if it is missing")
       ->required()
       ->type_name("FOLDER");
   app->add_option("--baseline", arguments.site.baseline,
-                  "The platform that is 1 (default: the one with the most benchmarks)")
+                  "The platform whose ratio is 1 (default: the one with the most benchmarks)")
       ->type_name("NAME");
-  app->add_option("--nights", arguments.site.nights, "The last nights that get a page")
+  app->add_option("--nights", arguments.site.nights, "Number of last nights that get a page")
       ->check(CLI::Range(1, 100'000).description(""))
       ->capture_default_str();
-  app->add_option("--last", arguments.site.results, "The newest results of each series")
+  app->add_option("--last", arguments.site.results, "Number of newest results of each series")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_quiet_option(*app, arguments.quiet, "where the site is, is not said");

@@ -51,7 +51,7 @@ void set_budget(SelectArguments& arguments) {
   const bool is_right = end > 0 && value > 0 && value <= kMost && (unit.empty() || unit == "m") &&
                         (unit == "m" || value == std::floor(value));
   if (!is_right) {
-    throw et_schema::usage_error("the budget is not right",
+    throw et_schema::usage_error("the budget cannot be read",
                                  {.field = "--budget",
                                   .expected = "a number of jobs (20), or minutes (30m)",
                                   .got = arguments.budget});
@@ -68,19 +68,19 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   const auto app = make_app(
       {.name = "fleet select",
        .description =
-           "Selects the few jobs that stand for all, with weights, and says how far they can be "
-           "trusted: the mix of time by class against the fleet's, and ratios of platforms that "
-           "were not looked at to choose, beside those of random subsets.",
+           "Selects a few jobs that represent all, with weights, and says how far to trust them: "
+           "their mix of time by class against the fleet's, and their ratios on platforms that "
+           "were not used to choose, beside those of random subsets.",
        .examples =
            "  fleet select fleet.db --budget 20 -o subset.yaml\n"
            "  fleet select fleet.db --budget 30m --max-error 0.03 -o subset.yaml\n"
            "                                       at most 30 minutes of replays; fewer jobs if "
-           "they do\n"
+           "they suffice\n"
            "  fleet select fleet.db --budget 10 --time-on a100 --choose-on a100 --choose-on h100\n",
        .success = "the subset is within --max-error, or none was asked for",
        .failure = "it is not, within the budget"});
   add_database_option(*app, arguments.url);
-  app->add_option("--budget", arguments.budget, "So many jobs (20), or minutes of replays (30m)")
+  app->add_option("--budget", arguments.budget, "Number of jobs (20), or minutes of replays (30m)")
       ->required()
       ->type_name("N|Nm");
   app->add_option("--max-error", arguments.options.max_error,
@@ -90,12 +90,11 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   app->add_option("--time-on", arguments.time_on,
                   "Weigh classes by times measured on this platform (default: recorded times)")
       ->type_name("PLATFORM");
-  app->add_option(
-         "--choose-on", arguments.options.choose_on,
-         "Also choose by this platform's measured ratios; platforms that are not named test the "
-         "choice; may be given several times")
+  app->add_option("--choose-on", arguments.options.choose_on,
+                  "Also choose by this platform's measured ratios; platforms that are not named "
+                  "test the choice; can be repeated")
       ->type_name("PLATFORM");
-  app->add_option("--seed", arguments.options.seed, "Of random subsets and intervals")
+  app->add_option("--seed", arguments.options.seed, "Seed of random subsets and intervals")
       ->capture_default_str();
   app->add_option("-o,--output", arguments.output, "Write the subset to this file (YAML)")
       ->type_name("FILE");
@@ -131,7 +130,7 @@ void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::str
 void check_choice(const std::vector<fleet::Candidate>& all, const SelectArguments& arguments) {
   const std::vector<std::string>& choose_on = arguments.options.choose_on;
   if (choose_on.size() == 1) {
-    throw et_schema::usage_error("a ratio takes two platforms",
+    throw et_schema::usage_error("a ratio needs two platforms",
                                  {.field = "--choose-on",
                                   .expected = "two platforms or more; ratios are to the first",
                                   .got = choose_on.front() + " alone",

@@ -59,7 +59,7 @@ std::string store_folder(fleet::Connection& connection, const std::string& asked
   const std::string before = fleet::setting(connection, "store");
   if (asked.empty()) {
     if (before.empty()) {
-      throw et_schema::usage_error("nobody said where the benchmarks are kept",
+      throw et_schema::usage_error("no store is known for the benchmarks",
                                    {.field = "--store",
                                     .expected = "a folder, once; it is remembered",
                                     .hint = "fleet nightly fleet.db --store store/"});

@@ -150,15 +150,15 @@ int fleet_verify(int argc, char** argv) {
   std::string store_name;
   Format format = Format::kText;
   bool quiet = false;
-  const auto app = make_app(
-      {.name = "fleet verify",
-       .description = "Reads all objects of the store and checks them against their names, and "
-                      "benchmarks against what the database says of them.",
-       .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
-       .success = "everything is whole",
-       .failure = "something is damaged or missing; each is named"});
+  const auto app =
+      make_app({.name = "fleet verify",
+                .description = "Reads all objects of the store and checks them against their "
+                               "hashes, and benchmarks against the database.",
+                .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
+                .success = "nothing is damaged or missing",
+                .failure = "something is damaged or missing; each is named"});
   add_database_option(*app, url);
-  app->add_option("--store", store_name, "The store's folder (default: what was said before)")
+  app->add_option("--store", store_name, "The store's folder (default: the remembered one)")
       ->type_name("DIR");
   add_format_option(*app, format);
   add_quiet_option(*app, quiet, "the result is printed");

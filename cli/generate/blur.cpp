@@ -38,8 +38,8 @@ void add_blur_option(CLI::App& app, std::optional<double>& within) {
            }
            within = number / (is_percent ? kPercent : 1);
          },
-         "Change tensors' sizes by at most this share, each everywhere alike, where alignment and "
-         "choice of algorithms stay; others are kept and named")
+         "Change tensor sizes by at most this share, consistently, where alignment and choice of "
+         "algorithms stay; other sizes are kept and named")
       ->type_name("X%");
 }
 

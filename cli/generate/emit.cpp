@@ -111,12 +111,12 @@ void add_emit_options(CLI::App& app, EmitChoice& choice) {
                  throw CLI::ValidationError("--emit", choice.language + " is none of cpp, python");
                }
              },
-             "Write a project of its own that runs the step: cpp (CMake, LibTorch, MPI "
-             "where it communicates) or python, into this folder")
+             "Write a standalone project that runs the step into this folder: cpp (CMake, "
+             "LibTorch, MPI if it communicates) or python")
           ->expected(1, 2)
           ->type_name("LANGUAGE FOLDER");
   app.add_flag("--allow-missing", choice.allow_missing,
-               "With --emit: status 0 though operators cannot be shown in source")
+               "With --emit: status 0 even if operators cannot be shown in source")
       ->needs(emit);
 }
 

@@ -31,9 +31,9 @@ namespace {
 constexpr const char* kExamples =
     "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
     "  generate et.json.gz -o bench.et --profile kineto.json.gz\n"
-    "                                                    with recorded times, to be paced by\n"
-    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5 in place of the first "
-    "whole step\n"
+    "                                                    with recorded times, which --pace needs\n"
+    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5, not the first complete "
+    "step\n"
     "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
     "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
     "                                                    what runs below nodes of such a name\n"
@@ -43,19 +43,19 @@ constexpr const char* kExamples =
     "  generate traces/ --obfuscate -o vendor.et         without names and texts of the original; "
     "what\n"
     "                                                    they were stays in vendor.et.names.json\n"
-    "  generate chakra/ -o bench.et                      of Chakra traces, PREFIX.R.et of each "
+    "  generate chakra/ -o bench.et                      from Chakra traces, PREFIX.R.et of each "
     "rank\n"
     "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n"
     "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
     "LibTorch\n"
-    "  generate bench.et --emit python out/              the same for Python, of a benchmark\n"
+    "  generate bench.et --emit python out/              the same for Python, from a benchmark\n"
     "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n"
     "  generate bench.et -o blurred.et --shapes-within 5%\n"
-    "                                                    other sizes, consistently, where the time "
-    "allows\n"
+    "                                                    other sizes, consistently, where times "
+    "stay alike\n"
     "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
     "others\n"
-    "  generate bench.et --sign my.key -o signed.et      signed: nobody changes it unnoticed\n";
+    "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -77,7 +77,7 @@ struct Arguments {
 /// A key is made by itself.
 void refuse_beside_new_key(const Arguments& arguments) {
   if (!arguments.paths.empty() || !arguments.output.empty() || !arguments.sign.key_path.empty()) {
-    throw et_schema::usage_error("a key is made by itself",
+    throw et_schema::usage_error("--new-key goes without other inputs and outputs",
                                  {.field = "--new-key",
                                   .expected = "generate --new-key FILE",
                                   .got = "traces or an output beside it",
@@ -89,7 +89,7 @@ Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const auto app = make_app(
       {.name = "generate",
-       .description = "Compiles execution traces to one replay benchmark, which needs no model, "
+       .description = "Compiles execution traces into one replay benchmark, which needs no model, "
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
        .failure = "the benchmark could not be written"});
@@ -108,7 +108,7 @@ Arguments read_arguments(int argc, char** argv) {
                       "Only what runs below nodes whose name contains this, and its backward pass");
   app->add_flag(
          "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
-         "With --subgraph: without the backward pass of what it takes")
+         "With --subgraph: without the backward pass")
       ->needs(subgraph);
   static const std::map<std::string, generator::Only> kKinds = {
       {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
@@ -132,7 +132,7 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_flag(
       "--allow-partial",
       [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
-      "Take some of a job's ranks, or ranks of different captures; each then replays alone");
+      "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
   add_format_option(*app, arguments.format);
   CLI::Option* profile =
       app->add_option("--profile", arguments.profiles.files,
@@ -223,7 +223,7 @@ void refuse_bench_as_trace(const std::vector<std::string>& paths) {
   if (paths.size() == 1 && std::filesystem::is_regular_file(paths[0], error) &&
       et_schema::is_bench_file(paths[0])) {
     throw et_schema::bad_input(
-        "no trace is there",
+        "no trace found",
         {.file = paths[0],
          .expected =
              "traces; or a benchmark with --chakra, --emit, --reduce, --shapes-within or --sign",

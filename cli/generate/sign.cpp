@@ -30,7 +30,7 @@ class Private {
 void refuse_existing(const std::string& path) {
   if (std::filesystem::exists(std::filesystem::symlink_status(path))) {
     throw et_schema::run_failed(
-        "a key is not written over",
+        "a key is never overwritten",
         {.file = path,
          .field = "--new-key",
          .expected = "a new file",
@@ -47,7 +47,7 @@ void add_sign_options(CLI::App& app, SignChoice& choice) {
                  "checks it")
       ->type_name("KEY");
   app.add_option("--new-key", choice.new_key_path,
-                 "Make a key: the secret one in FILE, the public one for others in FILE.pub")
+                 "Make a key pair: the secret key in FILE, the public key in FILE.pub")
       ->type_name("FILE");
 }
 

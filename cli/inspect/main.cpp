@@ -35,7 +35,7 @@ constexpr const char* kExamples =
     "  inspect traces/                         counts of every rank in a folder\n"
     "  inspect traces/ --ops --by phase        where the step's time went\n"
     "  inspect et.json.gz --ops --profile kineto.json.gz\n"
-    "                                          operators by time, with one profile of theirs\n"
+    "                                          operators by time, from this profile\n"
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
@@ -126,15 +126,14 @@ Arguments read_arguments(int argc, char** argv) {
     memory->excludes(app->get_option(detail));
   }
   auto* const check = app->add_flag("--check", arguments.check,
-                                    "Chakra traces: hold them against the rules of the feeder and "
-                                    "of ASTRA-sim; status 1 if one is "
-                                    "broken");
+                                    "Check Chakra traces against the rules of Chakra's feeder and "
+                                    "of ASTRA-sim; status 1 if one is broken");
   for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory"}) {
     check->excludes(app->get_option(detail));
   }
-  auto* const certificate =
-      app->add_flag("--certificate", arguments.certificate,
-                    "A benchmark: hashes of what it is and was made of, versions, losses, licence");
+  auto* const certificate = app->add_flag(
+      "--certificate", arguments.certificate,
+      "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence");
   for (const char* detail :
        {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check"}) {
     certificate->excludes(app->get_option(detail));
@@ -301,7 +300,7 @@ std::string inspect_certificate(const Arguments& arguments) {
   refuse_page(arguments, "--certificate");
   if (!is_one_benchmark(arguments.paths)) {
     throw et_schema::usage_error(
-        "a certificate is of a benchmark",
+        "only a benchmark has a certificate",
         {.file = arguments.paths.front(),
          .field = "--certificate",
          .expected = "one bench.et",

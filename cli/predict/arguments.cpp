@@ -17,22 +17,22 @@ constexpr int kMostRanks = 100'000;
 constexpr const char* kExamples =
     "  predict bench.et --recorded                      from the linked profile's times: the "
     "simulator alone\n"
-    "  predict fleet_samples/gpt_ddp --recorded         of traces, compiled as replay does it\n"
+    "  predict fleet_samples/gpt_ddp --recorded         from traces, compiled as replay does it\n"
     "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
     "                                                   matrix products in half the time, "
     "communication in twice\n"
-    "  predict bench.et --recorded --what-if 'host x0'  what a host that costs nothing would give\n"
+    "  predict bench.et --recorded --what-if 'host x0'  with a host that takes no time\n"
     "  predict bench.et --recorded --world-size 64      a data-parallel job on more ranks\n"
     "  predict bench.et --recorded --trace out.json     the timeline, for ui.perfetto.dev\n"
     "  predict bench.et --recorded --format html > p.html   the prediction as a page\n"
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json --threads 2\n"
-    "                                                   by what calibrate measured\n"
+    "                                                   from what calibrate measured\n"
     "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
     "                                                   with another batch size, and which shapes "
     "that changes\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
-    "                                                   a table of single operators with their "
+    "                                                   a table of single operators and their "
     "times\n"
     "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
     "                                                   on a card that was not measured\n";
@@ -73,12 +73,12 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       app.add_flag("--recorded", arguments.recorded,
                    "Costs are the times of the linked profile: the simulator alone");
   app.add_option("--platform", arguments.platform,
-                 "Costs are those of the models that calibrate wrote")
+                 "Costs are those of the models that calibrate fitted")
       ->type_name("FILE")
       ->excludes(recorded);
   app.add_option(
          "--card", arguments.card,
-         "With --platform: predict for a GPU that need not have been measured, by its spec file")
+         "With --platform: predict for this GPU, measured or not, by its specification file")
       ->type_name("FILE")
       ->needs("--platform");
   app.add_option("--device", arguments.device,
@@ -101,12 +101,12 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->allow_extra_args(false);
   app.add_option(
          "--batch", batch,
-         "FROM:TO, such as 64:256: with another batch size than the recorded FROM; --explain "
+         "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
          "prints which shapes change. Needs --platform: recorded times are FROM's")
       ->type_name("SIZES")
       ->needs("--platform");
   app.add_option("--world-size", arguments.world_size,
-                 "A data-parallel job on so many ranks, each with the batch that it has")
+                 "Predict a data-parallel job on this many ranks, each with the recorded batch")
       ->check(CLI::Range(1, kMostRanks))
       ->type_name("N");
   app.add_option("--ranks-per-node", arguments.ranks_per_node,
@@ -115,7 +115,7 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--overlap", overlap,
-                 "How much longer work takes beside other work of the same device, such as "
+                 "How many times longer work takes beside other work of the same device, such as "
                  "compute=1.1,communication=1.3,streams=1.2 (default: 1 each)")
       ->type_name("FACTORS");
   app.add_option("--report", arguments.report, "Write the prediction, as JSON, to this file");
@@ -166,9 +166,9 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   std::string batch;
   const auto app = make_app(
       {.name = "predict",
-       .description = "Predicts what an iteration of a benchmark takes: threads, streams and ranks "
-                      "are played against each other over the program, nothing is run. Or what "
-                      "single operators take.",
+       .description =
+           "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
+           "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
   add_options(*app, arguments, overlap, what_if, batch);

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kExamples =
     "  replay bench.et                            one rank, 20 iterations or 30 seconds\n"
     "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
-    "  replay bench.et --rank 3                   rank 3 alone, its communication within itself\n"
+    "  replay bench.et --rank 3                   rank 3 alone, communicating with itself\n"
     "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
     "  replay bench.et --only compute             without what communication costs\n"
     "  replay bench.et --pace recorded            with the gaps of the original's host\n"
@@ -26,8 +26,8 @@ constexpr const char* kExamples =
     "  replay bench.et --require-signature K.pub  refused unless K's owner signed it\n";
 
 constexpr const char* kMoreStatuses =
-    "  130 and 143  SIGINT and SIGTERM: the first one ends the measurement and the report holds\n"
-    "      what there is, marked as not complete; the second one ends it at once\n";
+    "  130 and 143  SIGINT and SIGTERM: the first ends the measurement, and the report holds\n"
+    "      what was measured, marked as not complete; the second ends it at once\n";
 
 /// A range that --help does not spell out.
 template <typename Number>
@@ -45,7 +45,7 @@ constexpr double kWidestInterval = 100;  // per cent of the median
 
 void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option("--device", options.device,
-                 "Where to run: cpu, cuda (under a launcher the GPU of the rank's number on its "
+                 "Where to run: cpu, cuda (under a launcher the GPU with the rank's number on its "
                  "host) or cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
@@ -87,8 +87,8 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       ->check(between(1, kMostIterations))
       ->type_name("N");
   app.add_option("--timeout", options.timeout_s,
-                 "Seconds without progress of one rank, while others wait for it, after which the "
-                 "job ends (default: 300 until the first iteration is done, then 20 times the "
+                 "End the job when a rank that others wait for has made no progress for this many "
+                 "seconds (default: 300 until the first iteration is done, then 20 times the "
                  "slowest rank's first iteration, at least 60)")
       ->check(between(kLeastTimeoutSeconds, kMostSeconds))
       ->type_name("S");
@@ -105,7 +105,7 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       "Replay the lowest recorded operators in place of those that called them (decomposed; "
       "less portable)");
   app.add_flag("--continue-on-error", options.continue_on_error,
-               "Count an operator that fails as dropped, and go on");
+               "Count an operator that fails as dropped, and continue");
 }
 
 void add_only_option(CLI::App& app, ReplayArguments& arguments) {
@@ -117,7 +117,7 @@ void add_only_option(CLI::App& app, ReplayArguments& arguments) {
            arguments.options.only = kNames.at(name);
            arguments.filters.push_back("--only " + name);
          },
-         "Replay this part alone: compute or comms")
+         "Replay only this part: compute or comms")
       ->check(CLI::IsMember({"compute", "comms"}))
       ->type_name("PART");
 }
@@ -174,7 +174,8 @@ void add_memory_option(CLI::App& app, replayer::ReplayOptions& options) {
                  fmt::format("{} is no number of bytes, as 8G, 512M or 4096", text));
            }
          },
-         "Refuse a benchmark that needs more memory, before it takes any: 8G, 512M, bytes")
+         "Refuse a benchmark that needs more memory, before allocating any: 8G, 512M, or a number "
+         "of bytes")
       ->type_name("BYTES");
   app.add_flag("--require-steady-clocks", options.require_steady_clocks,
                "Fail if a GPU held its clocks down, or moved them, while it was measured");
@@ -212,7 +213,7 @@ void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {
            }
            options.slow = replayer::PlantedSlowdown{text.substr(0, colon), value};
          },
-         "Plant a slowdown into the operators of a class, to try compare with")
+         "Slow down the operators of a class, to try compare")
       ->type_name("CLASS:PERCENT");
 }
 
@@ -221,8 +222,8 @@ void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {
 ReplayArguments read_replay_arguments(int argc, char** argv) {
   ReplayArguments arguments;
   const auto app = make_app({.name = "replay",
-                             .description = "Runs a benchmark, or a trace, and reports how long it "
-                                            "took and how much of the original it was.",
+                             .description = "Runs a benchmark or a trace, and reports how long it "
+                                            "took and how much of the original was replayed.",
                              .examples = kExamples,
                              .failure = "the run failed, or a check: --min-coverage, "
                                         "--memory-limit, --require-steady-clocks",
@@ -240,7 +241,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
       "--no-restore", [&arguments] { arguments.options.restores = false; },
       "Never reset inputs and weights to their initial values between iterations");
   add_only_option(*app, arguments);
-  app->add_option("--rank", arguments.rank, "One rank of the benchmark, alone")
+  app->add_option("--rank", arguments.rank, "Replay this rank of the benchmark alone")
       ->check(between(0, kMostRanks))
       ->type_name("K");
   app->add_option("--min-coverage", arguments.min_coverage,
@@ -248,7 +249,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
       ->check(between(0.0, 1.0))
       ->type_name("X");
   app->add_option("--op-library", arguments.op_libraries,
-                  "Custom operators: a library, or a folder of them; may be given again")
+                  "Custom operators: a library, or a folder of them; can be repeated")
       ->type_name("LIB")
       ->allow_extra_args(false);
   app->add_option("--operator-times", arguments.operator_times_path,
@@ -256,10 +257,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
       ->type_name("FILE");
   app->add_option("--checksums", arguments.checksums_path,
                   "Write a checksum of each operator's results in a first iteration to this file; "
-                  "of rank R of several to FILE.R")
+                  "with several ranks, rank R writes FILE.R")
       ->type_name("FILE");
   app->add_option("--require-signature", arguments.signer_path,
-                  "Refuse a benchmark that the owner of this public key has not signed as it is")
+                  "Refuse a benchmark unless the owner of this public key signed it as it is")
       ->type_name("PUBKEY");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");

@@ -57,7 +57,7 @@ Bench load_bench(const ReplayArguments& arguments, Progress& progress) {
     return read_signed_bench(path, arguments.signer_path);
   }
   if (!arguments.signer_path.empty()) {
-    throw et_schema::bad_input("only a benchmark is signed",
+    throw et_schema::bad_input("only a benchmark can be signed",
                                {.file = path,
                                 .field = "--require-signature",
                                 .expected = "a bench.et",

@@ -53,7 +53,7 @@ Model section_of(const predictor::Platform& platform, const std::string& path, c
                  const char* hint, Model (*read)(const JsonField&)) {
   const auto found = platform.sections.find(name);
   if (found == platform.sections.end()) {
-    throw et_schema::usage_error("the platform does not say what placing tables needs",
+    throw et_schema::usage_error("the platform lacks what placing tables needs",
                                  {.file = path,
                                   .field = std::string("sections.") + name,
                                   .expected = "models of it",

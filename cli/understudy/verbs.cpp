@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 // In Python: of an installed package, bin/understudy-NAME; of a clone, scripts/NAME.
 constexpr Verb kCapture = {"capture", "Records a training loop: traces, profile, indices"};
-constexpr Verb kFidelity = {"fidelity", "The original program and its replay in turn, with limits"};
+constexpr Verb kFidelity = {"fidelity",
+                            "Runs the original program and its replay in turn, and checks limits"};
 
 // Beside `understudy` in a prefix, too.
 constexpr std::string_view kOnThePath = "replay";
@@ -94,21 +95,24 @@ std::string help_text() {
   }
   text +=
       "  completion  Prints shell completion: bash, zsh or fish\n"
-      "  help        Help of all, or of a verb\n"
-      "capture and fidelity are of an installed package; in a clone they are scripts/capture and\n"
+      "  help        Prints this help, or that of a verb\n"
+      "capture and fidelity need an installed package; in a clone run scripts/capture and\n"
       "scripts/fidelity\n"
-      "\nOptions:\n"
+      "\n"
+      "Options:\n"
       "  -h,--help   Print this help message and exit\n"
       "  --version   Display program version information and exit\n"
-      "\nEXAMPLES\n"
+      "\n"
+      "EXAMPLES\n"
       "  understudy capture -o traces/ train.py       traces of a training loop\n"
       "  understudy generate traces/ -o bench.et      a benchmark that needs no model, no data, no "
       "Python\n"
       "  mpirun -np 8 replay bench.et                 `replay` is on the path by itself, too\n"
       "  understudy help replay                       all flags of a verb, with examples\n"
       "  source <(understudy completion bash)         flags and files on the tab key\n"
-      "\nEXIT STATUS\n"
-      "  that of the verb; 2 for a verb that is not known\n";
+      "\n"
+      "EXIT STATUS\n"
+      "  that of the verb; 2 for an unknown verb\n";
   return text;
 }
 

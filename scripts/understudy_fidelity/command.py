@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   scripts/fidelity gpt_ddp --ranks 2
   scripts/fidelity captures/mine -- train.py --batch 64
                                                  a program of yours, captured with scripts/capture
-exit status: 0 every sample is within its limits; 1 one is not; 2 usage; 65 a capture is not whole;
+exit status: 0 every sample is within its limits; 1 one is not; 2 usage; 65 a capture is not complete;
 130 Ctrl-C, with what was measured written as incomplete
 """
 
@@ -39,11 +39,11 @@ def parse_arguments(words):
                         help="names in fleet_samples, or folders that scripts/capture wrote "
                         "(default: every captured sample of one rank)")
     parser.add_argument("--rounds", type=int, default=6, metavar="R",
-                        help="default 6, the fewest that tell an interval of 95 %%")
+                        help="default 6, the fewest that give a 95 %% interval")
     parser.add_argument("--threads", type=int, default=1, metavar="N",
                         help="threads of an operator (default 1)")
     parser.add_argument("--ranks", type=int, metavar="N",
-                        help="take samples of so many ranks (default: 1 for all samples, as many "
+                        help="take samples of this many ranks (default: 1 for all samples, as many "
                         "as it has for a named one)")
     parser.add_argument("--steps", type=int, default=20, metavar="N",
                         help="timed steps and iterations of a round (default 20)")
@@ -51,7 +51,7 @@ def parse_arguments(words):
                         help="profiled steps of a round (default 7)")
     parser.add_argument("--limit", type=float, default=0.03, metavar="X",
                         help="allowed |ratio - 1| of a sample on one rank (default 0.03; 0.05 on "
-                        "several ranks); of the average of all two thirds of it")
+                        "several ranks); two thirds of it for the average of all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep each round's files in DIR")

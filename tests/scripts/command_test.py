@@ -137,7 +137,7 @@ class CommandTest(unittest.TestCase):
         status, _, err = self.capture()
         self.assertEqual(status, 0, err)
         self.assertEqual(err.splitlines()[0], f"capture: {self.output} holds a capture, which is "
-                                              "replaced once this one is whole")
+                                              "replaced once this one is complete")
         self.assertNotEqual((self.output / "capture.json").read_text(), before)
         self.assertTrue((self.output / "notes.txt").exists())
 
@@ -176,7 +176,7 @@ class CommandTest(unittest.TestCase):
         script = self.write(SCRIPT + "raise SystemExit(3)\n")
         status, _, err = self.start(script).wait()
         self.assertEqual(status, 3)
-        self.assertIn("capture: the script ended with an error; the capture was whole before that\n"
+        self.assertIn("capture: the script ended with an error; the capture was complete before that\n"
                       f"capture: wrote {self.output}\n", err)
         self.assertTrue((self.output / "capture.json").exists())
 

@@ -52,9 +52,9 @@ class PackageTest(unittest.TestCase):
                                if path.is_file()} for folder in (packages, CAPTURE))
         self.assertEqual(installed, sources)
         self.assertIn("capture_backend.cpp", installed)
-        self.assertIn("exit status: 0 the capture is whole",
+        self.assertIn("exit status: 0 the capture is complete",
                       self.run_with(python, "-m", "understudy_capture", "--help"))
-        self.assertIn("exit status: 0 the capture is whole",
+        self.assertIn("exit status: 0 the capture is complete",
                       self.run_with(python, packages / "bin" / "understudy-capture", "--help"))
 
     def test_without_torch_the_command_says_what_to_do(self):

@@ -31,7 +31,8 @@ Section coverage_section(const Report& report) {
   const et_schema::Coverage& coverage = report.total.coverage;
   TextTable table({{"", kRight}, {""}});
   table.add({with_commas(coverage.exact), "exact"});
-  table.add({with_commas(sum(coverage.substituted)), "substituted: others did the same work"});
+  table.add(
+      {with_commas(sum(coverage.substituted)), "substituted: another function did the same work"});
   table.add({with_commas(sum(coverage.stubbed)),
              "stubbed: the same bytes in the same time, not counted as replayed"});
   table.add({with_commas(sum(coverage.dropped)), "dropped"});
@@ -73,8 +74,8 @@ Section rows_section(std::string title, const std::vector<NamedCount>& rows, con
 
 // What the times of operators are over.
 std::string of_iteration(const Report& report) {
-  return report.world_size > 1 ? "an iteration (counts of all ranks, time of the slowest)"
-                               : "an iteration";
+  return report.world_size > 1 ? "per iteration (counts of all ranks, time of the slowest)"
+                               : "per iteration";
 }
 
 Section classes_section(const Report& report) {
@@ -143,7 +144,7 @@ Section collectives_section(const Report& report) {
                figure_text(row.waiting_us), figure_text(row.algbw_gb_per_s),
                figure_text(row.busbw_gb_per_s)});
   }
-  return {"Collectives, an iteration (bytes of one call, bandwidths as in nccl-tests)",
+  return {"Collectives, per iteration (bytes of one call, bandwidths as in nccl-tests)",
           table.empty() ? "" : table.to_text() + warnings_text(report, "collectives")};
 }
 
@@ -152,7 +153,7 @@ Section memory_section(const Report& report) {
   TextTable table({{"", kRight}, {""}});
   table.add({with_bytes(memory.peak_bytes), "peak of all tensors"});
   table.add({with_bytes(memory.live_peak_bytes), "peak of intermediates by their lifetimes"});
-  table.add({with_bytes(memory.external_bytes), "made before the step, as far as touched"});
+  table.add({with_bytes(memory.external_bytes), "made before the step, touched bytes only"});
   return {report.world_size > 1 ? "Memory (the largest rank)" : "Memory", table.to_text()};
 }
 

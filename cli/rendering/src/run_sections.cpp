@@ -72,11 +72,10 @@ Section original_section(const et_schema::Report& report) {
   }
   if (!is_whole) {
     text += fmt::format(
-        "  The replay is a part of the step ({}): operators are held against the same ones\n",
+        "  The replay is a part of the step ({}): operators are compared with the same ones\n",
         fmt::join(report.filters, ", "));
   }
-  return {"Against the original, ms (its times as they were recorded, on its own machine)",
-          std::move(text)};
+  return {"Against the original, ms (as recorded, on its own machine)", std::move(text)};
 }
 
 Section pace_section(const RankReport& total) {
@@ -85,22 +84,22 @@ Section pace_section(const RankReport& total) {
     return {};
   }
   TextTable table({{"", kRight}, {""}});
-  table.add({with_commas(pace.paced), "operators an iteration with a recorded time of issue"});
+  table.add({with_commas(pace.paced), "operators per iteration with a recorded issue time"});
   const auto us = [](const Figure& figure) { return figure_text(figure) + " us"; };
   const auto ms = [](const Figure& figure) { return figure_text(figure) + " ms"; };
   table.add({with_commas(pace.on_time), "issues that kept their gap, all iterations"});
   table.add({us(pace.error_median_us), "after their time, median of these"});
   table.add({us(pace.error_p99_us), "99th percentile"});
   table.add({with_commas(pace.unready), "not ready when their gap was over"});
-  table.add({ms(pace.unready_ms), "of these in sum, an iteration"});
+  table.add({ms(pace.unready_ms), "sum of their delays, per iteration"});
   table.add({us(pace.drift_median_us), "drift from the recorded starts, median"});
   table.add({us(pace.drift_p99_us), "99th percentile, either way"});
   table.add({us(pace.drift_end_us), "at the step's end"});
   table.add({with_commas(pace.late), "behind their recorded start: what ran before was slower"});
-  table.add({ms(pace.late_ms), "how far behind it, the mean of these"});
+  table.add({ms(pace.late_ms), "mean delay of these"});
   if (pace.device_waits > 0) {
     table.add({with_commas(pace.device_waits), "recorded waits for the device between operators"});
-    table.add({ms(pace.device_wait_recorded_ms), "of these as recorded, in sum"});
+    table.add({ms(pace.device_wait_recorded_ms), "sum of their recorded times"});
     table.add(pace.device_wait_ms ? std::vector<std::string>{ms(pace.device_wait_ms), "and here"}
                                   : std::vector<std::string>{"–", "here: no device to wait for"});
   }
@@ -137,7 +136,7 @@ Section counters_section(const RankReport& total) {
   }
   const std::string hardware =
       counters.instructions ? "" : "  hardware: " + counters.hardware + "\n";
-  return {"System, an iteration", table.to_text() + hardware};
+  return {"System, per iteration", table.to_text() + hardware};
 }
 
 }  // namespace understudy::cli

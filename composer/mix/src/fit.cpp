@@ -196,7 +196,7 @@ Plan micro_plan(const std::string& operators, const std::string& path, int ranks
   try {
     static_cast<void>(et_schema::regular_expression(operators));
   } catch (const std::regex_error& error) {
-    throw et_schema::usage_error("operators are no regular expression",
+    throw et_schema::usage_error("the operators are not a regular expression",
                                  {.field = "--operators",
                                   .expected = "an expression as '^aten::mm$'",
                                   .got = fmt::format("{}: {}", operators, error.what())});

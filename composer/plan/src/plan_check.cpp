@@ -57,7 +57,7 @@ void check_piece(const Plan& plan, const PlanPiece& piece) {
   try {
     static_cast<void>(et_schema::regular_expression(piece.operators));
   } catch (const std::regex_error& error) {
-    refuse_plan(plan.file, piece.line, "operators are no regular expression",
+    refuse_plan(plan.file, piece.line, "the operators are not a regular expression",
                 "an expression as '^aten::mm$'",
                 fmt::format("{}: {}", piece.operators, error.what()));
   }
@@ -107,7 +107,7 @@ void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
     refuse_unknown(plan, wire.line, "occurrence", wire.from, known);
     refuse_unknown(plan, wire.line, "occurrence", wire.to, known);
     if (order.at(wire.from) >= order.at(wire.to)) {
-      refuse_plan(plan.file, wire.line, "a circle: an occurrence waits for one that runs later",
+      refuse_plan(plan.file, wire.line, "a cycle: an occurrence waits for one that runs later",
                   fmt::format("an output of what runs before {}", wire.to),
                   fmt::format("one of {}", wire.from));
     }

@@ -288,7 +288,7 @@ Plan parse_plan(std::string_view text, const std::string& file) {
   try {
     root = YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
-    refuse_plan(file, line_of(error), "the plan is no YAML", "YAML", error.msg);
+    refuse_plan(file, line_of(error), "the plan is not YAML", "YAML", error.msg);
   }
   if (const int second = et_schema::second_document_line(text); second > 0) {
     refuse_plan(file, second, "two plans in one file", "one document", "several");

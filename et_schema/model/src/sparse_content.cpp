@@ -123,7 +123,7 @@ std::optional<SparseContent> content_taken(const Program& program, const Instruc
 }  // namespace
 
 std::optional<SparseContent> sparse_content(const Program& program, SlotId sparse) {
-  // One step for each operator between a tensor and the one that it was put together as.
+  // One step for each operator between a tensor and the sparse tensor that it was made as.
   for (std::size_t steps = 0; steps <= program.instructions.size(); ++steps) {
     if (!program.slots[sparse].sparse) {
       return std::nullopt;

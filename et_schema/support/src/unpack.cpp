@@ -25,10 +25,10 @@ struct ArchiveCloser {
 using ArchiveHandle = std::unique_ptr<archive, ArchiveCloser>;
 
 Error damaged(const std::string& name, std::string got) {
-  return bad_input("a packed file is damaged", {.file = name,
-                                                .expected = "a whole gzip, tar or zip file",
-                                                .got = std::move(got),
-                                                .hint = "copy or download it again"});
+  return bad_input("a compressed file is damaged", {.file = name,
+                                                    .expected = "a whole gzip, tar or zip file",
+                                                    .got = std::move(got),
+                                                    .hint = "copy or download it again"});
 }
 
 std::string reason(archive* handle) {

@@ -109,7 +109,7 @@ void step_to_version_2(Connection& connection) {
 }
 
 [[noreturn]] void refuse_empty(const std::string& url) {
-  throw et_schema::usage_error("no fleet is there",
+  throw et_schema::usage_error("no fleet found",
                                {.file = is_postgres_url(url) ? "" : url,
                                 .expected = "a fleet's tables",
                                 .got = "a database without any",

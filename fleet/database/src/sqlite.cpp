@@ -194,7 +194,7 @@ std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening open
   if (opening == Opening::kExisting && type != std::filesystem::file_type::regular) {
     const bool is_missing = type == std::filesystem::file_type::not_found;
     throw et_schema::usage_error(
-        is_missing ? "no fleet is there" : "the fleet's database cannot be opened",
+        is_missing ? "no fleet found" : "the fleet's database cannot be opened",
         {.file = path,
          .expected = "a fleet's database",
          .got = is_missing ? "no such file" : (error ? error.message() : "no file of data"),

@@ -10,7 +10,7 @@
 namespace understudy::generator {
 namespace {
 
-/// Below so many samples nothing is read from a profile.
+/// With fewer samples nothing is read from a profile.
 constexpr std::size_t kLeastSamples = 32;
 /// The share of samples that is taken to be as cheap as recording allows. Their mean, since older
 /// profiles have whole microseconds.

@@ -56,7 +56,7 @@ std::uint64_t compare_regions(const et_schema::Trace& trace, const et_schema::Pr
         "one of them ran under torch.compile and the other eagerly; capture again, where something "
         "turns compilation off (a dispatch mode, a limit of recompilations) without it, or give "
         "--no-profile to go without times";
-    throw et_schema::bad_input("trace and profile were not compiled alike", std::move(context));
+    throw et_schema::bad_input("trace and profile were compiled differently", std::move(context));
   }
   std::vector<std::string> other;
   std::ranges::set_symmetric_difference(traced, profiled, std::back_inserter(other));

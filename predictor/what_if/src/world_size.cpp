@@ -30,7 +30,7 @@ using et_schema::Program;
   context.expected = std::move(expected);
   context.got = std::move(got);
   context.hint = "capture the job on that number of ranks";
-  throw et_schema::bad_input("the job cannot be taken to another number of ranks",
+  throw et_schema::bad_input("the job cannot be scaled to another number of ranks",
                              std::move(context));
 }
 
@@ -94,7 +94,7 @@ void check_alike(const Job& job) {
 
 Job with_world_size(const Job& job, int ranks) {
   if (job.is_partial) {
-    throw et_schema::bad_input("the job cannot be taken to another number of ranks",
+    throw et_schema::bad_input("the job cannot be scaled to another number of ranks",
                                {.field = "--world-size",
                                 .expected = "a benchmark of all ranks of its job",
                                 .got = "some of them",

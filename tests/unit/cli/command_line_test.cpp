@@ -57,7 +57,7 @@ TEST(CommandLine, UnknownFlagsNameTheNearestOne) {
             "  hint:     did you mean --format?");
   EXPECT_EQ(error_of({"a", "--xyzzy-plugh"}),
             "unknown flag --xyzzy-plugh\n"
-            "  hint:     tool --help lists what there is");
+            "  hint:     tool --help lists the flags");
 }
 
 TEST(CommandLine, UnknownFlagIsToldEvenIfSomethingElseIsMissing) {
@@ -68,13 +68,13 @@ TEST(CommandLine, UnknownFlagIsToldEvenIfSomethingElseIsMissing) {
 
 TEST(CommandLine, ValuesThatDoNotFit) {
   EXPECT_EQ(error_of({}),
-            "the arguments do not fit\n"
+            "invalid arguments\n"
             "  got:      PATH is required\n"
-            "  hint:     tool --help lists what there is");
+            "  hint:     tool --help lists the flags");
   EXPECT_EQ(error_of({"a", "--format", "xml"}),
-            "the arguments do not fit\n"
+            "invalid arguments\n"
             "  got:      --format: xml not in {text,json,csv}\n"
-            "  hint:     tool --help lists what there is");
+            "  hint:     tool --help lists the flags");
 }
 
 TEST(CommandLine, HelpAndVersionGoToStandardOutput) {

@@ -79,7 +79,7 @@ TEST(ReportText, ShowsAsManyOperatorsAsAskedFor) {
   ReportTextOptions options;
   options.top_operators = 1;
   const std::string text = report_to_text(et_schema::sample_report(1), options);
-  EXPECT_NE(text.find("Top 1 of 3 operators, an iteration\n"), std::string::npos);
+  EXPECT_NE(text.find("Top 1 of 3 operators, per iteration\n"), std::string::npos);
   EXPECT_EQ(text.find("aten::relu"), std::string::npos);
 }
 
@@ -93,7 +93,7 @@ Iteration time, ms (0 iterations)
 
 Coverage: 0 of 0 selected operators replayed, –
   0  exact
-  0  substituted: others did the same work
+  0  substituted: another function did the same work
   0  stubbed: the same bytes in the same time, not counted as replayed
   0  dropped
   0  not applicable to this target (not among the selected)
@@ -101,7 +101,7 @@ Coverage: 0 of 0 selected operators replayed, –
 Memory
   0 B  peak of all tensors
   0 B  peak of intermediates by their lifetimes
-  0 B  made before the step, as far as touched
+  0 B  made before the step, touched bytes only
 
 Checks
   0  of 0 outputs differ from the recorded shape, dtype or stride

@@ -61,7 +61,7 @@ TEST(Plan, ABenchmarkIsNone) {
 
 TEST(Plan, RefusalsNameTheLine) {
   EXPECT_EQ(plan_refusal("a: [1, 2\n"),
-            "the plan is no YAML\n  file:     plan.yaml\n  field:    line 2\n  expected: YAML\n"
+            "the plan is not YAML\n  file:     plan.yaml\n  field:    line 2\n  expected: YAML\n"
             "  got:      end of sequence flow not found\n");
   EXPECT_EQ(plan_refusal("- a\n"),
             "the plan is no map\n  file:     plan.yaml\n  field:    line 1\n"
@@ -88,8 +88,8 @@ TEST(Plan, RefusalsNameTheLine) {
             "  expected: one of a\n  got:      b\n");
   EXPECT_EQ(
       plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a, operators: '('}\nrun: [p]\n")
-          .substr(0, 89),
-      "operators are no regular expression\n  file:     plan.yaml\n  field:    line 4\n"
+          .substr(0, 96),
+      "the operators are not a regular expression\n  file:     plan.yaml\n  field:    line 4\n"
       "  expected: ");
 }
 
@@ -112,7 +112,7 @@ TEST(Plan, WiresInACircleAreRefused) {
   EXPECT_EQ(
       plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"
                    "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n  - {from: q.0, to: p.0}\n"),
-      "a circle: an occurrence waits for one that runs later\n  file:     plan.yaml\n"
+      "a cycle: an occurrence waits for one that runs later\n  file:     plan.yaml\n"
       "  field:    line 9\n  expected: an output of what runs before p\n  got:      one of q\n");
 }
 

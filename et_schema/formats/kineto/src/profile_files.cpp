@@ -70,7 +70,7 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
 }
 
 [[noreturn]] void fail_count(const std::string& file, std::size_t got, int world_size) {
-  throw usage_error("not one profile a rank",
+  throw usage_error("the profiles are not one for each rank",
                     {.file = file,
                      .field = "--profile",
                      .expected = fmt::format("{} profile{}, one for each trace", world_size,

@@ -46,7 +46,7 @@ std::vector<ChakraFile> read_chakra_files(const std::vector<std::string>& paths,
       }
     });
     if (files.size() == before) {
-      throw bad_input("no Chakra trace is there",
+      throw bad_input("no Chakra trace found",
                       {.file = path,
                        .expected = "Chakra protobuf traces, PREFIX.R.et of each rank R",
                        .got = "none",

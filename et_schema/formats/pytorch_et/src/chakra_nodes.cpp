@@ -142,8 +142,8 @@ class RoleFinder {
     }
   }
 
-  /// Control dependencies are parents by convention. Files are about in which they name ids of
-  /// before the nodes were numbered anew, and others use them for any order.
+  /// Control dependencies are parents by convention. Some files have control dependencies on ids
+  /// from before the nodes were renumbered, and others use them for any order.
   void find_parents() {
     std::uint64_t edges = 0;
     bool is_stale = false;

@@ -42,7 +42,7 @@ Error bench_among(const std::string& path, const std::vector<std::string>& paths
   const auto other = std::ranges::find_if(paths, [&](const auto& given) { return given != path; });
   const bool is_alone = other == paths.end();
   return bad_input(
-      "no trace is there",
+      "no trace found",
       {.file = path,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
        .got = is_alone ? "a benchmark (bench.et)"
@@ -65,7 +65,7 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
     got += fmt::format(" and {} more", set.kineto.size() - 1);
   }
   return bad_input(
-      "no trace is there",
+      "no trace found",
       {.file = path,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
        .got = got,

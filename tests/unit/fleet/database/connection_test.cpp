@@ -131,7 +131,7 @@ TEST_P(Databases, AnEmptyOneIsNoFleet) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(
         et_schema::to_text(error),
-        "no fleet is there\n"
+        "no fleet found\n"
         "  file:     fleet.db\n"
         "  expected: a fleet's tables\n"
         "  got:      a database without any\n"
@@ -213,7 +213,7 @@ TEST(Sqlite, NoFleetIsThere) {
     FAIL() << "it was opened";
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
-              "no fleet is there\n"
+              "no fleet found\n"
               "  file:     /nowhere/fleet.db\n"
               "  expected: a fleet's database\n"
               "  got:      no such file\n"

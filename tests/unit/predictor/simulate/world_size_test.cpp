@@ -54,7 +54,7 @@ TEST(WorldSizeRefusals, NameCollectivesWhosePartsDependOnTheRanks) {
     made.comm(CommKind::kAllGatherBase, {made.cpu()}, 0, 60, false);
   }
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be taken to another number of ranks\n"
+            "the job cannot be scaled to another number of ranks\n"
             "  rank:     0\n"
             "  node:     1\n"
             "  field:    --world-size\n"
@@ -85,7 +85,7 @@ TEST(WorldSizeRefusals, NameTheFirstOperatorThatDiffers) {
   make_host_job(made);
   made.program().instructions[0].name = "aten::bmm";
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be taken to another number of ranks\n"
+            "the job cannot be scaled to another number of ranks\n"
             "  rank:     1\n"
             "  node:     3\n"
             "  field:    --world-size\n"
@@ -100,7 +100,7 @@ TEST(WorldSizeRefusals, NameARankThatEndsEarlier) {
   made.op("aten::mm", {}, {made.cpu()}, {.host_ns = 100});
   made.begin_program();  // a rank that only waits for the others' end
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be taken to another number of ranks\n"
+            "the job cannot be scaled to another number of ranks\n"
             "  rank:     1\n"
             "  field:    --world-size\n"
             "  expected: aten::mm, as rank 0 calls there\n"
@@ -114,7 +114,7 @@ TEST(WorldSizeRefusals, APartOfAJobIsNone) {
   Job job = made.job();
   job.is_partial = true;
   EXPECT_EQ(refusal(job),
-            "the job cannot be taken to another number of ranks\n"
+            "the job cannot be scaled to another number of ranks\n"
             "  field:    --world-size\n"
             "  expected: a benchmark of all ranks of its job\n"
             "  got:      some of them\n"

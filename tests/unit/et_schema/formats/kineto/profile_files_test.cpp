@@ -87,10 +87,11 @@ TEST_F(ProfileFiles, WhatMustBeRefused) {
   const std::string a = write("worker0.json", kineto(0));
   const std::string b = write("worker1.json", kineto(0));
   const std::string c = write("worker2.json", kineto(7, 8));
-  EXPECT_EQ(ranks({a}, 2),
-            "not one profile a rank\n  file:     worker0.json\n  field:    --profile\n"
-            "  expected: 2 profiles, one for each trace\n  got:      1\n"
-            "  hint:     give the profiles of all ranks, or --no-profile");
+  EXPECT_EQ(
+      ranks({a}, 2),
+      "the profiles are not one for each rank\n  file:     worker0.json\n  field:    --profile\n"
+      "  expected: 2 profiles, one for each trace\n  got:      1\n"
+      "  hint:     give the profiles of all ranks, or --no-profile");
   EXPECT_EQ(ranks({a, b}, 2),
             "two profiles of one rank\n  file:     worker1.json\n  rank:     0\n"
             "  field:    --profile\n  expected: one profile for each of ranks 0 to 1\n"

@@ -103,7 +103,7 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
   const TemporaryFolder folder;
   EXPECT_EQ(
       read_error({folder.path()}),
-      "no trace is there\n"
+      "no trace found\n"
       "  file:     " +
           folder.path() +
           "\n"
@@ -113,7 +113,7 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
   folder.write("b.json", R"({"traceEvents": []})");
   EXPECT_EQ(
       read_error({folder.path()}),
-      "no trace is there\n"
+      "no trace found\n"
       "  file:     " +
           folder.path() +
           "\n"
@@ -128,7 +128,7 @@ TEST(TraceFilesRefusal, FolderOfJobs) {
   fs::create_directories(fs::path(folder.path()) / "gpt");
   EXPECT_EQ(
       read_error({folder.path()}),
-      "no trace is there\n"
+      "no trace found\n"
       "  file:     " +
           folder.path() +
           "\n"
@@ -144,7 +144,7 @@ TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
       folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
   EXPECT_EQ(
       read_error({path}),
-      "no trace is there\n"
+      "no trace found\n"
       "  file:     " +
           path +
           "\n"
@@ -159,7 +159,7 @@ TEST(TraceFilesRefusal, BenchmarkBesideAnotherInput) {
       folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
   EXPECT_EQ(
       read_error({path, "host x0"}),
-      "no trace is there\n"
+      "no trace found\n"
       "  file:     " +
           path +
           "\n"
@@ -205,7 +205,7 @@ TEST(TraceFilesRefusal, TruncatedGzip) {
   packed.resize(packed.size() / 2);
   const std::string path = folder.write("a.json.gz", packed);
   EXPECT_EQ(read_error({path}),
-            "a packed file is damaged\n"
+            "a compressed file is damaged\n"
             "  file:     " +
                 path +
                 "\n"

@@ -43,7 +43,7 @@ struct TimedConditions {
   bool is_cold = false;  ///< what it read and wrote lay in no cache; else it was run just before
   int threads = 1;       ///< of the operator
   double zeros = 0;      ///< share of the elements that were zero, where that decides the time
-  double speed_probe_ms = 0;  ///< of the machine just before (docs/metrics.md, "Speed probe")
+  double speed_probe_ms = 0;  ///< of the machine just before (docs/metrics.md, "Operators")
   double at_s = 0;            ///< seconds of measuring before it, over all runs of the calibration
   /// Of indices into a table: what a lookup's time depends on besides the shapes.
   struct Lookups {
