@@ -1,6 +1,6 @@
 """What decides which kernels PyTorch takes: its switches, and variables of its libraries.
 
-The names are those that the replay knows (docs/formats.md, "capture.json"); every value is text.
+The names are those that the replay knows (docs/capture.md, "What is written"); every value is text.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class Work {
 /// be written whole before that (Open MPI 4.1.4 does so where processes copy from each other).
 ///
 /// Failures throw et_schema::Error: a group or buffer that does not fit the call, the transport's
-/// own errors with its text, a rank that died, a call whose other ranks did not get on within the
-/// time limit (who waits for whom). After one the job cannot go on: see Job::abort().
+/// own errors with its text, a rank that died, a call whose other ranks made no progress within the
+/// time limit (who waits for whom). After a failure the job cannot go on: see Job::abort().
 class Communicator {
  public:
   virtual ~Communicator() = default;

@@ -37,11 +37,11 @@ struct Row {
   std::optional<double> a_ms, b_ms;  ///< time an iteration; absent where a side lacks the row
   std::optional<double> change_ms;   ///< b_ms − a_ms
   std::optional<Ratio> ratio;        ///< by the clock
-  std::optional<Ratio> beside_rest;  ///< what clock and other classes leave of it
+  std::optional<Ratio> beside_rest;  ///< what clock and other classes do not explain of it
   std::optional<double> p;           ///< adjusted for the number of rows
   Verdict verdict = Verdict::kUnsure;
-  /// Of UNSURE: in a word or three. Of a change that the clock does not show, since the machine
-  /// was another: "beside the rest". Else empty.
+  /// The reason for UNSURE, in up to three words; "beside the rest" for a change that the clock
+  /// does not show, because the whole machine changed; else empty.
   std::string why;
 };
 
@@ -51,12 +51,12 @@ struct CompareOptions {
 
 struct Comparison {
   std::vector<EnvironmentDifference> differences;
-  /// The runs' environments are alike but for what is compared: what most rows do is then the
-  /// machine's state.
+  /// The runs' environments are alike except for what is compared: a change that most rows share is
+  /// then the machine's state.
   bool is_alike = true;
   /// Of the most interrupted run; see Run. Many widen all intervals.
   std::optional<double> switches_per_s;
-  /// So many that no row is SLOWER or FASTER: what others do to a row may be all that it shows.
+  /// So many interruptions that no row is SLOWER or FASTER: its change may be the work of others.
   bool was_busy = false;
   /// Time of a fixed piece of work: the cores' clock. Absent where a run has not measured it.
   std::optional<Ratio> speed_probe;
@@ -64,9 +64,9 @@ struct Comparison {
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };
 
-/// Holds the runs B against the runs A. Each side has at least one run; more runs, made in turn,
-/// tell more. The same runs give the same result. O(rows × samples × 500), and O(rows × samples)
-/// for each class that has changed.
+/// Compares the runs B with the runs A. Each side has at least one run; more runs, made in turn,
+/// show smaller changes. The same runs give the same result. O(rows × samples × 500), and O(rows ×
+/// samples) for each class that has changed.
 [[nodiscard]] Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
                                  const CompareOptions& options = {});
 

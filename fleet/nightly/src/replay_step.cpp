@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nights before that tonight is held against.
+/// Earlier nights that tonight is compared with.
 constexpr std::size_t kBaselineNights = 5;
 
 // What Open MPI asks for to run as root, and more ranks than cores.

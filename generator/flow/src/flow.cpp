@@ -221,7 +221,7 @@ class FlowBuilder {
     return id;
   }
 
-  /// A storage that no operator of the step made is of before the step, whatever lay at its
+  /// A storage that no operator of the step made is from before the step, whatever lay at its
   /// address.
   void begin_handed(NodeIndex node) {
     et_schema::for_each_tensor(trace_.nodes[node].outputs, [&](const Tensor& tensor) {
@@ -243,7 +243,7 @@ class FlowBuilder {
   void enter(NodeIndex node) {
     const std::vector<const Tensor*>& inputs = flow_.inputs[node];
     std::vector<std::optional<std::int64_t>> numbers;
-    // A communication's tensors are put together differently, and no numbers.
+    // A communication's tensors are listed in another way, and are never numbers.
     if (!flow_.is_communication[node]) {
       numbers = seen_numbers(trace_.nodes[node]);
     }
@@ -279,8 +279,8 @@ class FlowBuilder {
   }
 
   /// Whether a layout that was never seen in a lifetime shows another tensor at a reused address.
-  /// Of an external the extent is not known; a tensor without storage is told by its id alone,
-  /// which is reused as well.
+  /// The extent of an external is not known; a tensor without storage has only its id, which is
+  /// reused as well.
   [[nodiscard]] bool cannot_be(LifetimeId lifetime, const Tensor& tensor, bool internal,
                                bool stale) const {
     const Life& life = lives_[lifetime];
@@ -353,8 +353,8 @@ class FlowBuilder {
            });
   }
 
-  /// The indices or values of a sparse tensor, which has no storage itself: memory that is known
-  /// outside of the operators that have ended is not begun anew by looking at it.
+  /// The indices or values of a sparse tensor, which has no storage itself: an operator that shows
+  /// them does not begin a new lifetime of memory that is known outside the ended operators.
   [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
     constexpr auto kParts = std::to_array<std::string_view>(
         {"aten::_indices", "aten::_values", "aten::indices", "aten::values"});

@@ -85,7 +85,7 @@ class Rewriter {
   }
 
  private:
-  /// Rows and classes; how often which of them comes again stays.
+  /// Rows and classes; how often each of them repeats stays.
   void rewrite_rule(et_schema::ValueRule& rule) {
     if (rule.kind == et_schema::ValueRuleKind::kIntegers ||
         rule.kind == et_schema::ValueRuleKind::kTargets) {

@@ -64,9 +64,8 @@ NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node&
   return forward;
 }
 
-/// A Python function's backward that does nothing takes tens of microseconds, what its Python
-/// costs. One that works on its gradient in place, out of all operators' sight, is told by taking
-/// longer.
+/// The backward of a Python function that does nothing takes tens of microseconds, the cost of its
+/// Python code. One that works on its gradient in place, without operators, takes longer.
 constexpr std::int64_t kMostIdleNs = 100'000;
 
 bool has_memory_of(const Tensor& tensor, const Tensor& other) {

@@ -8,7 +8,7 @@
 
 namespace understudy::generator {
 
-/// The rule for elements that come again as was recorded.
+/// The rule for elements that repeat as recorded.
 [[nodiscard]] et_schema::ValueRule reuse_rule(et_schema::Reuse reuse, std::string why);
 
 /// A kReuse rule for `count` elements that obeys a kIntegers rule too: numbers beyond its range are

@@ -56,7 +56,8 @@ struct RankComms {
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
 /// - sizes that agree: equal ones, parts of a gather or scatter, transposed splits;
 /// - for each send a receive of the same size and dtype, in order between each two ranks;
-/// - no ranks that wait for each other in a circle, a send apart: it is then to be kept apart.
+/// - no ranks that wait for each other in a circle; a send in such a circle is kept apart instead
+///   (CommOrder::kept_apart).
 /// The error names both ranks, the node, the field, what was expected and what is there.
 /// `ranks[r].rank` must be r.
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(

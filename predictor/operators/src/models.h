@@ -42,7 +42,7 @@ class TwoClockModel final : public CallModel {
   TwoClock base_;
 };
 
-/// How what the base leaves goes on with size: a slope over ln of the bound, from a knee on.
+/// The trend of the base's residuals with size: a slope over ln of the bound, from a knee on.
 struct Trend {
   double slope = 0;
   double knee = 0;

@@ -31,7 +31,7 @@ Balance::Balance(std::vector<ShardLoad> loads, std::vector<int> rank_of, int ran
   refresh();
 }
 
-/// Sums anew: differences of sums would drift.
+/// Adds up from scratch: differences of sums would drift.
 void Balance::refresh() {
   std::ranges::fill(ranks_, RankLoad{});
   for (std::size_t i = 0; i < loads_.size(); ++i) {

@@ -28,7 +28,7 @@ EmbeddingTable table_of(const ShardTask& task, const Shard& shard) {
   if (shard.split == Split::kColumns) {
     table.dim = part;
   } else if (shard.split == Split::kRows) {
-    // Lookups fall on the parts by their rows. How often a row comes again stays as it was.
+    // Lookups are divided among the parts by rows. How often a row repeats stays the same.
     table.pooling *= static_cast<double>(part) / static_cast<double>(table.rows);
     table.rows = part;
   }

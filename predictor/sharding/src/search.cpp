@@ -146,8 +146,8 @@ std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Pla
   return shards;
 }
 
-/// Cuts as long as that is worth a hundredth of the step. Several parts may hold the others up
-/// alike: only so many cuts as there are ranks without any gain end it.
+/// Cuts as long as a cut shortens the step by a hundredth. Several parts may delay the others
+/// alike: it ends after as many cuts without a gain as there are ranks.
 Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
                const ShardCosts& costs, const SearchOptions& options) {
   constexpr double kWorth = 0.99;

@@ -16,8 +16,8 @@ at::Tensor rows_of(const at::Tensor& tensor) {
   return tensor.dim() < 2 ? tensor.reshape({-1, 1}) : tensor.reshape({-1, tensor.size(-1)});
 }
 
-/// Marks so many of the rows that are not marked, evenly spread: the same ones in tensors that
-/// have the same rows marked, as the moments of one parameter do.
+/// Marks `count` of the unmarked rows, evenly spread: the same ones in tensors that have the same
+/// rows marked, as the moments of one parameter do.
 void mark_more(at::Tensor& marked_rows, std::int64_t count) {
   const at::Tensor others = at::nonzero(marked_rows.logical_not()).flatten();
   const std::int64_t most = std::min(count, others.numel());

@@ -29,7 +29,7 @@ class GapScale {
   void report(et_schema::PaceUse& use) const;
 
  private:
-  /// The host's speed is the median of so many probes: one alone may meet an interruption.
+  /// The host's speed is the median of this many probes: a single one may be interrupted.
   static constexpr std::size_t kWindow = 5;
 
   double recorded_us_;

@@ -54,7 +54,8 @@ std::int64_t overlap_ns(const std::vector<Interval>& mine, const std::vector<Int
   return sum_ns;
 }
 
-/// What a step touches: slots on its stack, in its lists, that it makes, drops, hands on.
+/// The slots that a step touches: on its stack, in its lists, those that it makes, drops or passes
+/// on.
 std::vector<SlotId> touched_slots(const BoundProgram& bound, const Step& step) {
   std::vector<SlotId> slots;
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {

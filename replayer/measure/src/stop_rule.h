@@ -21,7 +21,7 @@ struct StopLimits {
 /// Decides behind each iteration, on all ranks alike, whether it was the last.
 class StopRule {
  public:
-  /// The interval is first looked at after so many iterations, then whenever their number has grown
+  /// The interval is first checked after this many iterations, then whenever their number has grown
   /// by a quarter: each look is another chance to stop on an interval that is narrow by luck.
   static constexpr std::size_t kFirstCheck = 20;
 

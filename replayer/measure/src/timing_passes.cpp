@@ -20,13 +20,13 @@ namespace {
 
 using et_schema::RankReport;
 
-/// If no number is asked for: as many as iterations are measured, and not for longer than those
-/// took. Where that are many, someone wants to know: then so many passes, what `compare` can tell
-/// is in them; for as long, or for what a person waits.
+// The number of passes by default: as many as measured iterations, for no longer than those took.
+// From kManyIterations on, up to kMostProfilePasses, since `compare` works on them: for no longer
+// than the iterations took, or kLeastProfileMs if that is longer.
 constexpr std::size_t kManyIterations = 20;
 constexpr std::size_t kMostProfilePasses = 200;
 constexpr double kLeastProfileMs = 2'000;
-/// Of these so many alternate with bare ones, in which the loop's own cost shows.
+/// The first ones alternate with this many bare ones, which show the loop's own cost.
 constexpr std::size_t kBarePasses = 3;
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace understudy::replayer {
 namespace {
 
-/// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
-/// externals get their first content back after as many iterations as were seen to stay healthy: at
-/// most so many, looked for during at most so long.
+// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
+// externals get their first content back after as many iterations as were seen to stay healthy. The
+// search for that number tries at most these iterations and seconds.
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 1;
 

@@ -42,7 +42,7 @@ class HeapBlocks {
   static HeapBlocks& of_process();
 
   [[nodiscard]] HeapSystem& system() const { return system_; }
-  /// Pages that lie in a block of so many bytes wherever it begins.
+  /// The pages that a block of `bytes` contains whole, wherever it begins.
   [[nodiscard]] std::size_t inner_pages(std::size_t bytes) const;
 
   /// A block for a tensor.

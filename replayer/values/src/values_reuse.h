@@ -8,7 +8,7 @@
 
 namespace understudy::replayer {
 
-/// The elements of an index tensor whose numbers come again as often as a Reuse says: a pure
+/// The elements of an index tensor whose numbers repeat as often as a Reuse says: a pure
 /// function of (key, element). A tensor of another size than the draws fill evenly has them in the
 /// same proportions.
 class ReuseDraws {

@@ -10,7 +10,7 @@
 
 namespace understudy::calibrator {
 
-/// What a single call may take at most, so that a calibration gets around.
+/// Limits of a single call, so that a calibration gets to all operators.
 struct CallLimits {
   std::int64_t bytes = std::int64_t{96} << 20U;  ///< of arguments and results
   double work = 1.2e9;                           ///< multiplications
@@ -18,10 +18,10 @@ struct CallLimits {
   double bfloat16 = 0.13;                        ///< likewise; float64 has the rest
 };
 
-/// What a GPU's calls may take, and are of.
+/// The same for a GPU.
 inline constexpr CallLimits kGpuLimits{std::int64_t{2} << 30U, 4e11, 0.45, 0.5};
 
-/// A point of an area: a call, and where it lies, for what learns from it.
+/// A point of an area: a call, and its coordinates, for the learner.
 struct DesignPoint {
   Call call;
   /// ln of the bytes, ln of 1 + the work, then the design's coordinates, each in [0, 1).
@@ -41,7 +41,7 @@ class Area {
   /// "matmul": et_schema::op_class.
   [[nodiscard]] const std::string& op_class() const { return op_class_; }
   [[nodiscard]] double weight() const { return recipe_.weight; }
-  /// Point number `index`; none where it is beyond the limits, or no call at all.
+  /// Point number `index`; none if it is beyond the limits, or not a valid call.
   [[nodiscard]] std::optional<DesignPoint> at(std::uint64_t index) const;
 
  private:

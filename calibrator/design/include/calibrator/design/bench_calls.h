@@ -17,12 +17,12 @@ struct BenchCalls {
 };
 
 /// Adds a program's: each operator with its overload, dtypes, shapes, layouts and numbers once.
-/// Values that the benchmark knows of index tensors, and its shares of zeros, go along. Calls are
-/// equal if their texts are.
+/// What the benchmark knows of index values, and its shares of zeros, are kept. Calls are equal if
+/// their texts are.
 void add_calls(const et_schema::Program& program, BenchCalls& found);
 
 /// The same call with each of its sizes halved and doubled, one at a time, everywhere where it
-/// occurs, in integer arguments from kLeastArgument on too. Some will be no calls of the operator.
+/// occurs, in integer arguments from kLeastArgument on too. Some are no valid calls.
 [[nodiscard]] std::vector<Call> neighbours(const Call& call);
 inline constexpr std::int64_t kLeastArgument = 16;
 

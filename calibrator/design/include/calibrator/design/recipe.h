@@ -12,23 +12,23 @@
 
 namespace understudy::calibrator {
 
-/// How calls of one operator are made of a few dimensions, as text.
+/// How calls of one operator are made from a few dimensions, as text.
 ///
 /// `dims`: "m:1..8192 s:1|2": a range that is drawn evenly in its logarithm, or one of a few
 /// numbers.
 ///
-/// `args`: the operator's arguments in order, apart by blanks; those that are left out have their
-/// defaults. Expressions are integer arithmetic on dimensions.
+/// `args`: the operator's arguments in order, separated by blanks; the rest have their defaults.
+/// Expressions are integer arithmetic on dimensions.
 /// - {m,k} a tensor of these sizes, of the element type at hand; f{…} float32, i{…} int64, b{…}
 ///   bool, w{} a Python number; behind it: ' its last two dimensions may lie in memory the other
 ///   way round, ^ its second and third do, z some of its elements may be zero;
 /// - s{v,d}@n a sparse tensor of these sizes with n rows;
 /// - =m+1 a number of dimensions; 1 and 0.5 numbers; "text"; true, false, none, undef (no tensor),
 ///   dtype (the element type's number);
-/// - [a b] a list; t*a in a list: `a` so many times as dimension t says.
+/// - [a b] a list; t*a in a list: `a`, repeated t times.
 ///
-/// `work`: an expression of what the time grows with, beside the bytes: multiplications.
-/// `made`: elements of the results, where they are more than those of the arguments.
+/// `work`: an expression for the multiplications, with which the time grows besides the bytes.
+/// `made`: elements of the results, if they are more than those of the arguments.
 struct Recipe {
   std::string_view op;  ///< "aten::mm"
   std::string_view dims;
@@ -39,10 +39,10 @@ struct Recipe {
   std::string_view made = "0";
 };
 
-/// What of a point of the design is not a dimension.
+/// The coordinates of a design point that are not dimensions.
 struct Variation {
   et_schema::DType dtype = et_schema::DType::kFloat32;
-  double layout = 0;  ///< in [0, 1): which tensors lie the other way round
+  double layout = 0;  ///< in [0, 1): which tensors are transposed
   double zeros = 0;
   double skew = 0;
 };

@@ -11,8 +11,7 @@
 namespace understudy::calibrator {
 
 /// The rows of a calibration, on the disk as soon as they are measured: an operator-times file that
-/// grows. What an interrupted calibration left is there again when it is opened; a line that was
-/// cut is left out.
+/// grows. Opening it reads what an interrupted calibration left, without a truncated last line.
 class Journal {
  public:
   /// Opens or makes the file. `header`: what its rows are of, without rows. Throws Error: what is
@@ -23,7 +22,7 @@ class Journal {
   [[nodiscard]] const et_schema::OperatorTimes& times() const { return times_; }
   [[nodiscard]] std::size_t found() const { return found_; }
   [[nodiscard]] bool found_cut_line() const { return found_cut_line_; }
-  /// Seconds that were measured before what was found ended.
+  /// Seconds of measuring behind the rows that were found.
   [[nodiscard]] double found_s() const { return found_s_; }
 
   /// The rows of a call, by its text; empty: none.

@@ -7,9 +7,9 @@
 
 namespace understudy::calibrator {
 
-/// A quick model of one area, to tell whether more points would teach anything: a parabola in the
-/// logarithms of bytes and work, and what the three nearest points differ from it. It predicts each
-/// point before it learns it, so its errors are held-out errors. No part of a platform.
+/// A quick model of one area, to decide whether more points are needed: a parabola in the
+/// logarithms of bytes and work, corrected by the three nearest points. It predicts each point
+/// before it learns it, so its errors are held-out errors. Not part of a platform.
 class Learner {
  public:
   /// Features as DesignPoint has them.

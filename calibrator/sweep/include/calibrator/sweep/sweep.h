@@ -30,11 +30,11 @@ enum class AreaEnd : std::uint8_t {
   kExhausted,   ///< there are no further different calls
   kRefused,     ///< the first calls did not run
   kBudget,      ///< the time of all areas is over
-  kInterrupted  ///< the user wished so
+  kInterrupted  ///< by the user
 };
 [[nodiscard]] std::string_view to_string(AreaEnd end);
 
-/// What became of an area.
+/// The outcome of an area.
 struct AreaResult {
   std::string name;
   std::string op_class;
@@ -45,7 +45,7 @@ struct AreaResult {
   AreaEnd end = AreaEnd::kOpen;
 };
 
-/// What a sweep needs of the world.
+/// The interface of a sweep to its caller.
 struct SweepHooks {
   std::function<double()> now_s;
   /// Times a call: nanoseconds, or none where it does not run.
@@ -56,8 +56,8 @@ struct SweepHooks {
       [](std::size_t, const std::string&, double) {};
 };
 
-/// Measures the points of areas in turn, next that area which has had the least time for its
-/// weight, until each is known well enough or the time is over.
+/// Measures the points of areas until each is known well enough or the time is over. The next point
+/// is of the area with the least time for its weight.
 class Sweep {
  public:
   /// Predictions that an area's error is the mean of.

@@ -9,12 +9,12 @@
 
 namespace understudy::composer {
 
-/// Reads a plan's source. `annotation`: of traces, what runs below labels whose name holds it; it
-/// throws where the source keeps no labels.
+/// Reads a plan's source. `annotation`: of traces, what runs below labels whose name contains it;
+/// throws if the source has no labels.
 using Load =
     std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
 
-/// What a piece is made of, for whoever writes wires.
+/// What a piece consists of, to write wires by.
 struct PieceEnds {
   std::string piece;
   std::string source;

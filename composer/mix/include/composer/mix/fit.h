@@ -9,13 +9,13 @@
 
 namespace understudy::composer {
 
-/// A source and the share of the mix's time that its work shall have.
+/// A source and the share of the mix's time that its work should have.
 struct FitPart {
   std::string path;
   double share = 0;
 };
 
-/// The mix that was found, and how far it is from what was asked for.
+/// The mix that was found, and how far it is from the wanted one.
 struct Fit {
   Plan plan;
   std::vector<std::uint64_t> steps;     ///< by part: whole steps of it in one iteration
@@ -27,8 +27,8 @@ struct Fit {
   double iteration_ms = 0;  ///< recorded
 };
 
-/// The fewest whole steps of each part whose recorded time by operator class is as asked, within
-/// `tolerance` (of distance), and of which `minutes` hold 25 iterations. Whole steps keep shapes
+/// The fewest whole steps of each part that give the wanted recorded time by operator class, within
+/// `tolerance` (of distance); 25 iterations of them fit into `minutes`. Whole steps keep shapes
 /// and communication as they are. Throws Error: bad input (a benchmark without recorded times),
 /// usage (no mix fits into the time: the least that would).
 [[nodiscard]] Fit fit(const std::vector<FitPart>& parts, double minutes, double tolerance,

@@ -13,20 +13,20 @@ namespace understudy::composer {
 struct PlanSource {
   std::string name;
   std::string path;         ///< relative to the plan's folder, or absolute
-  std::optional<int> rank;  ///< this one of its ranks, on each rank of the new job
+  std::optional<int> rank;  ///< this rank of it, on each rank of the new job
   std::string step;         ///< of traces: K of ProfilerStep#K
   int line = 0;
 };
 
-/// A part of a source. What is left empty selects everything; what is given must hold together.
+/// A part of a source: the instructions that meet all given conditions. An empty one selects all.
 struct PlanPiece {
   std::string name;
   std::string source;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< ids, both included
   std::string operators;            ///< regular expression on the whole name
-  std::string op_class;             ///< docs/metrics.md, "Operator classes"
+  std::string op_class;             ///< docs/metrics.md, "Operators"
   std::vector<std::int64_t> shape;  ///< one of its tensors has it
-  std::string annotation;           ///< of traces: what runs below labels whose name holds it
+  std::string annotation;           ///< of traces: what runs below labels whose name contains it
   int line = 0;
 };
 
@@ -35,13 +35,13 @@ struct PlanItem {
   enum class Kind : std::uint8_t {
     kPiece,
     kInterleave,  ///< parts in turns of `stride` instructions, on one thread
-    kSideBySide   ///< parts on threads of their own, all starting together
+    kSideBySide   ///< parts on their own threads, all starting together
   };
   Kind kind = Kind::kPiece;
   std::string piece;
   std::string as;  ///< the name of this occurrence, for wires; empty: the piece's
   int repeat = 1;
-  bool own_tensors = false;  ///< each repetition has weights of its own
+  bool own_tensors = false;  ///< each repetition has its own weights
   bool chained = false;      ///< inputs that fit take the last outputs of what ran before
   std::vector<int> ranks;    ///< of the new job; empty: all
   int stride = 1;
@@ -68,8 +68,8 @@ struct Plan {
   std::vector<PlanWire> wires;
 };
 
-/// Throws Error (bad input) that names the plan's line: text that is no YAML, a key that is not
-/// known, a name that nothing has or two have, ranks outside of the job, wires in a circle.
+/// Throws Error (bad input) that names the plan's line: text that is not YAML, an unknown
+/// key, a name that is unknown or used twice, ranks outside the job, wires in a cycle.
 [[nodiscard]] Plan parse_plan(std::string_view text, const std::string& file);
 
 /// The error of a place in a plan.

@@ -29,27 +29,26 @@ class DataFlow {
   [[nodiscard]] const std::vector<et_schema::SlotId>& reads(std::size_t at) const {
     return reads_[at];
   }
-  /// Made before the step though it is no external: nothing makes it before it is read, or its
-  /// maker's results are replaced.
+  /// Made before the step although it is not an external: nothing makes it before it is read, or
+  /// its maker's results are replaced.
   [[nodiscard]] bool is_given(et_schema::SlotId slot) const { return given_[slot]; }
   /// Whether results of an instruction are made before the step.
   [[nodiscard]] bool is_replaced(std::size_t at) const;
   [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
-  /// Whether a slot's tensor of instruction `at` is read behind `end`, before another takes its
-  /// place.
+  /// Whether a slot's tensor of instruction `at` is read after `end`, before another replaces it.
   [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
-  /// The instruction behind which nothing needs a storage any more. None: it is older than the
-  /// step, or goes in the next one.
+  /// The instruction after which nothing needs a storage any more. None: it is from before the
+  /// step, or is freed in the next one.
   [[nodiscard]] std::optional<std::size_t> death_of(et_schema::StorageId storage) const {
     return deaths_[storage];
   }
-  /// The instruction of the next step behind which a storage goes that outlives its own.
+  /// The instruction of the next step after which a storage is freed that outlives its own step.
   [[nodiscard]] std::optional<std::size_t> late_death_of(et_schema::StorageId storage) const {
     return late_deaths_[storage];
   }
-  /// Whether this slot keeps its storage alive where no reader does any more.
+  /// Whether this slot keeps its storage alive after its last reader.
   [[nodiscard]] bool is_holder(et_schema::SlotId slot) const { return holder_[slot]; }
-  /// Slots of intermediates that are needed on both sides of the place before an instruction.
+  /// Intermediates that exist before an instruction and are needed from it on.
   [[nodiscard]] std::size_t crossing(std::size_t at) const { return crossing_[at]; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace understudy::emitter {
 
-/// A stretch of instructions that is written as one call.
+/// A run of instructions that is written as one call.
 struct Unit {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -42,8 +42,8 @@ struct Outline {
 /// New tensors of an instruction, list elements included, in order.
 [[nodiscard]] std::vector<et_schema::SlotId> new_tensors(const DataFlow& flow, std::size_t at);
 
-/// Cuts a program into functions: repeated stretches become one function with several calls, the
-/// rest is cut where fewest tensors cross. Communication stays in the step itself.
+/// Cuts a program into functions: repeated runs become one function with several calls, the rest
+/// is cut where fewest tensors cross. Communication stays in the step itself.
 [[nodiscard]] Outline make_outline(const DataFlow& flow);
 
 }  // namespace understudy::emitter

@@ -7,15 +7,15 @@
 
 namespace understudy::emitter {
 
-/// The parts of a training step, as the instructions' names and what they write tell them.
+/// The parts of a training step, by the instructions' names and what they write.
 struct Phases {
   std::size_t backward = 0;  ///< the first instruction of the backward pass
   std::size_t update = 0;    ///< and of the optimizer's
 };
 
-/// The backward pass begins at the first operator that is one (or at the seed of its gradient), the
-/// update behind the last such at the first instruction that changes what was there before the
-/// step. A program without either has them at its end.
+/// The backward pass begins at the first backward operator (or at the seed of its gradient). The
+/// update begins at the first instruction after the last backward operator that changes a tensor
+/// from before the step. A program without one of them has it at its end.
 [[nodiscard]] Phases find_phases(const et_schema::Program& program);
 
 /// "forward", "backward" or "update".

@@ -4,13 +4,13 @@
 
 namespace understudy::fleet {
 
-/// What the system tells of a job's files without reading them.
+/// What the file system knows of a job's files without reading them.
 struct InputState {
   std::string stat;        ///< digest of names, sizes, times and inodes
   bool is_recent = false;  ///< some file changed so lately that its next change could look the same
 };
 
-/// Of a file, or of all files below a folder but hidden ones. Throws Error (bad input) where there
+/// Of a file, or of all files below a folder except hidden ones. Throws Error (bad input) if there
 /// are none.
 [[nodiscard]] InputState input_state(const std::string& path);
 

@@ -19,7 +19,7 @@ using OnProgress = std::function<void(const NightProgress&)>;
 
 /// The whole of a night: opens one or joins the open one, works on it with `options.jobs` threads
 /// until nothing is left, closes it. The summary that the night was closed with, JSON
-/// ("understudy-night", docs/formats.md). Killed at any moment it is gone on with by the next call.
+/// ("understudy-night", docs/formats.md). If it is killed at any moment, the next call continues.
 [[nodiscard]] std::string run_night(const NightOptions& options, const OnProgress& on_progress);
 
 /// Works on the open night alone, without opening or closing one. False if none is open. `kinds`:

@@ -6,7 +6,7 @@
 
 namespace understudy::fleet {
 
-/// Programs of ours that a night starts.
+/// The programs that a night starts.
 struct Tools {
   std::string generate;
   std::string replay;
@@ -14,7 +14,7 @@ struct Tools {
       generator;  ///< "generate 0.1.0": its version is part of what a benchmark follows from
 };
 
-/// How a platform replays in a night: all its workers go by what the first one said.
+/// How a platform replays in a night: all its workers use the first one's options.
 struct ReplayOptions {
   bool generate_only = false;
   int iterations = 0;              ///< 0: as replay does
@@ -24,7 +24,7 @@ struct ReplayOptions {
   std::vector<std::string> launcher = {"mpirun", "-np", "{ranks}"};
   bool oversubscribes = false;  ///< also benchmarks of more ranks than this node has cores
   double timeout_s = 1800;      ///< of one replay
-  double least_change = 0.03;   ///< of a slowdown that is told
+  double least_change = 0.03;   ///< of a slowdown that is reported
 };
 
 /// What a night was asked to do.
@@ -34,7 +34,7 @@ struct NightOptions {
   std::string platform;
   std::size_t jobs = 1;      ///< benchmarks made at a time
   bool rehashes = false;     ///< look at all inputs' content
-  bool regenerates = false;  ///< make all benchmarks anew
+  bool regenerates = false;  ///< rebuild all benchmarks
   double drift_above = 0.1;
   double generate_timeout_s = 3600;
   double lease_s = 30;

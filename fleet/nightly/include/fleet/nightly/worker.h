@@ -28,9 +28,9 @@ inline constexpr const char* kWasBroken = "broken";
 inline constexpr const char* kStayedBroken = "still broken";
 inline constexpr const char* kWasReplayed = "replayed";
 inline constexpr const char* kWasSkipped = "skipped";  ///< cannot run on this node
-inline constexpr const char* kWasNotRun = "not run";   ///< no worker of its platform lived
+inline constexpr const char* kWasNotRun = "not run";   ///< its platform had no living worker
 
-/// Makes a job's benchmark anew where its inputs, the generator or its flags changed.
+/// Rebuilds a job's benchmark if its inputs, the generator or its flags changed.
 void generate_step(StepContext& context, const WorkItem& item);
 /// Replays a benchmark and judges the result.
 void replay_step(StepContext& context, const WorkItem& item);
@@ -49,7 +49,7 @@ void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job
 void work(const NightOptions& options, std::int64_t night, const std::vector<std::string>& kinds,
           const std::string& part);
 
-/// A failure in one line, at most so long.
+/// A failure as one line of limited length.
 [[nodiscard]] std::string in_one_line(const std::string& text);
 
 }  // namespace understudy::fleet

@@ -8,16 +8,16 @@
 
 namespace understudy::fleet {
 
-/// Who lives, and where.
+/// A worker that shows signs of life, and where.
 struct Pulse {
   std::string owner;
   std::int64_t night = 0;
   std::string platform;
 };
 
-/// Counts the rows up that an owner holds, and its platform's row of the night, on a thread and a
-/// connection of its own, as long as it lives. What fails is tried again: a lease that is lost
-/// meanwhile is noticed when work is finished.
+/// Counts up the rows that an owner holds, and its platform's row of the night, on its own thread
+/// and connection, as long as it lives. It retries what fails: a lease that is lost meanwhile is
+/// noticed when the work is finished.
 class Heartbeat {
  public:
   Heartbeat(std::string url, Pulse pulse, double every_s);

@@ -15,10 +15,10 @@ namespace understudy::fleet {
 inline constexpr const char* kGenerateWork = "generate";  ///< subject: a job
 inline constexpr const char* kReplayWork = "replay";      ///< subject: a benchmark
 
-/// Seconds in which a worker that lives is heard of.
+/// A worker without a sign of life for this many seconds is taken for dead.
 inline constexpr double kLeaseSeconds = 30;
-/// So often a piece of work is begun. Whoever kills workers does not break jobs so; what ends its
-/// worker each time does.
+/// A piece of work is started at most this often. Killing workers now and then breaks no job; work
+/// that ends its worker each time does.
 inline constexpr std::int64_t kMostAttempts = 10;
 
 /// One piece of work of a night, in the hands of a worker.
@@ -36,10 +36,9 @@ struct WorkItem {
 void add_work(Connection& connection, std::int64_t night, const std::string& kind,
               std::int64_t subject, const std::string& platform);
 
-/// Gives work to one worker. A lease has no time in it: who holds work counts its row up (see
-/// heartbeat.h), and a count that stood still for `lease_s` by the clock of whoever waits for it,
-/// one that never jumps, is a lease that ran out. A holder on this host that is gone loses it at
-/// once.
+/// Gives work to one worker. A lease has no time in it: its holder counts up its row (see
+/// heartbeat.h). A lease has run out when the count stood still for `lease_s` by the waiter's
+/// monotonic clock. A holder on this host whose process is gone loses it at once.
 class WorkQueue {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
@@ -47,8 +46,7 @@ class WorkQueue {
   WorkQueue(std::string owner, double lease_s = kLeaseSeconds,
             Clock clock = std::chrono::steady_clock::now);
 
-  /// The next piece of one of these kinds that this platform may do. Nothing if there is none to be
-  /// had now.
+  /// The next piece of one of these kinds that this platform may do; nothing if there is none now.
   [[nodiscard]] std::optional<WorkItem> claim(Connection& connection, std::int64_t night,
                                               const std::vector<std::string>& kinds,
                                               const std::string& platform);

@@ -28,7 +28,8 @@ struct Lifetime {
       et_schema::kNoNode;  ///< innermost operator that made it; kNoNode: outside of the step
 };
 
-/// Which storage lifetimes each operator reads and writes (design.md §5).
+/// Which storage lifetimes each operator reads and writes (docs/design.md,
+/// "Identity").
 ///
 /// Operators are the nodes that can be replayed: those with a schema that touch memory
 /// (wrappers.h), communication, kernels of compiled graphs. The tensors of an operator stand in the

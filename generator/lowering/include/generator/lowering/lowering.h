@@ -11,7 +11,8 @@
 
 namespace understudy::generator {
 
-/// Writes the selected operators of one rank as instructions over numbered slots (design.md §7).
+/// Writes the selected operators of one rank as instructions over numbered slots (docs/design.md,
+/// "Identity").
 /// Value rules are not yet among them: see value_rules.h. Losses of lowering are added to
 /// Program::losses.
 [[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,

@@ -33,12 +33,12 @@ struct WorkingLabel {
   std::vector<const et_schema::Tensor*> allocated;  ///< what operators below it allocated
 };
 
-/// Selects as high as the data flow allows (design.md §4, rules 1 to 3): the highest operator on
-/// memory on every path, opened where a storage lifetime that began inside of it is used outside
-/// without being among its inputs or outputs, or where its subtree holds an operator of its own
-/// name; repeated to the fixpoint. An opened operator whose result no operator below it computed
-/// (mul_ clones its input for the backward pass, and then multiplies by itself) is replayed too,
-/// after its children.
+/// Selects as high as the data flow allows (docs/design.md, "Selection", 1 to 3): the highest
+/// operator on memory on every path, opened where a storage lifetime that began inside of it is
+/// used outside without being among its inputs or outputs, or where its subtree holds an operator
+/// of its own name; repeated to the fixpoint. An opened operator whose result no operator below it
+/// computed (mul_ clones its input for the backward pass, and then multiplies by itself) is
+/// replayed too, after its children.
 [[nodiscard]] Selected select_operators(const et_schema::Trace& trace, const Flow& flow);
 
 /// Narrows a selection, labels that did work among it, by --only, --include, --exclude and

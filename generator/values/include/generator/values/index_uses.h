@@ -10,7 +10,7 @@
 
 namespace understudy::generator {
 
-/// How the values of one tensor among a node's inputs come again.
+/// How the values of one tensor among a node's inputs repeat.
 struct CapturedReuse {
   std::size_t tensor = 0;                   ///< flat index: every tensor among the inputs counts
   const et_schema::Reuse* reuse = nullptr;  ///< belongs to the trace

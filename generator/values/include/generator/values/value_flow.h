@@ -14,14 +14,14 @@ struct CapturedValues {
 };
 
 /// Finds how the content of each external tensor, and of each pinned result, has to be made
-/// (design.md §6), and writes it into Slot::value.
+/// (docs/design.md, "Values"), and writes it into Slot::value.
 ///
-/// What an operator asks of an argument (value_rules.h) is carried against the flow of data,
-/// through operators that move values without changing them, to the external tensors that they come
-/// from. Asked of a part of a tensor, it becomes an external slot of its own on the same storage,
-/// after the others. Captured ranges narrow what an operator asks, and hold for integers of which
-/// nothing is asked; a captured reuse says how often numbers come again within the range; indices
-/// of which neither is known are spread as the user wants.
+/// What an operator needs of an argument (value_rules.h) is carried against the data flow, through
+/// operators that move values without changing them, to the external tensors that they come from. A
+/// need of a part of a tensor becomes an external slot of its own on the same storage, after the
+/// others. Captured ranges narrow what an operator needs, and hold for integers that nothing else
+/// constrains; a captured reuse says how often numbers repeat within the range; indices without
+/// either are spread as the user wants.
 void assign_values(et_schema::Program& program, const CapturedValues& captured,
                    const IndexSpread& spread = {});
 

@@ -17,8 +17,8 @@ struct Traffic {
 };
 [[nodiscard]] Traffic traffic_of(et_schema::CommKind kind, double bytes, int ranks);
 
-/// What leaves the busiest node, where the ranks are spread evenly over so many: a ring's link
-/// bytes once; of exchanges between all pairs those of all ranks of the node.
+/// The bytes that leave the busiest node, if the ranks are spread evenly over `nodes`: a ring's
+/// link bytes once; for exchanges between all pairs those of all ranks of the node.
 [[nodiscard]] double node_bytes(et_schema::CommKind kind, double bytes, int ranks, int nodes);
 
 /// The size of an all-to-all of equal parts whose busiest link carries as much as these splits'

@@ -67,10 +67,10 @@ struct Flow {
   std::vector<StreamPoint> open;
 };
 
-/// Linear in the program. Streams and threads are those of the profile where one was linked; else
+/// Linear in the program. Streams and threads are those of the profile if one was linked; else
 /// there is one timeline, one stream for operators and one for each group's communication. What
-/// waits for what is told by the memory that is read and written, by recorded waits (open_comms.h),
-/// and where nothing else tells by the program's order.
+/// waits for what follows from the memory that is read and written, from recorded waits
+/// (open_comms.h), and otherwise from the program's order.
 [[nodiscard]] Flow flow_of(const et_schema::Program& program);
 
 /// By instruction: its timeline; and the recorded thread of each.

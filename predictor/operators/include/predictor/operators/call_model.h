@@ -25,7 +25,7 @@ struct Sample {
 };
 using Samples = std::vector<const Sample*>;
 
-/// The kinds of models that are held against each other.
+/// The kinds of models that are compared.
 enum class Candidate : std::uint8_t {
   kRoofline,          ///< floor + the slower of two shares of the peaks
   kNearest,           ///< the five nearest sizes' ratio to the roofline: a look-up

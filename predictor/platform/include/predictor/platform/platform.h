@@ -33,7 +33,7 @@ struct Platform {
 /// The same of a file, gzipped or not.
 [[nodiscard]] Platform read_platform(const std::string& path);
 
-/// What a new platform file takes over from others: all but their models, which are fitted anew.
+/// What a new platform file keeps of others: all but their models, which are fitted again.
 struct PlatformContent {
   std::vector<MeasuredCall> rows;
   std::vector<Card> cards;                      ///< described ones, each name once

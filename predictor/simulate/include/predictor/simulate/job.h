@@ -18,8 +18,8 @@ struct Job {
   /// By rank and communication: sends that the program joins before their receive can have been
   /// started. Empty: none.
   std::vector<std::vector<bool>> kept_apart = {};
-  /// The ranks are some of a larger job's: each runs alone, and the others of its groups arrive
-  /// when it does.
+  /// The ranks are part of a larger job: each runs alone, and the others of its groups arrive when
+  /// it does.
   bool is_partial = false;
   int ranks_per_node = 8;
 
@@ -27,8 +27,8 @@ struct Job {
   [[nodiscard]] const et_schema::Program& program(int rank) const {
     return *programs[program_of[static_cast<std::size_t>(rank)]];
   }
-  /// World ranks of a group in group order; one that lists none is the whole world. Of a partial
-  /// job as recorded: ranks that are not there among them.
+  /// World ranks of a group in group order; a group that lists none is the whole world. In a
+  /// partial job they are as recorded, missing ranks included.
   [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
 };
 

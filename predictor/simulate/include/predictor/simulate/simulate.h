@@ -12,8 +12,7 @@
 
 namespace understudy::predictor {
 
-/// How much longer work takes while other work runs on the same device; 1: they do not disturb each
-/// other.
+/// How many times longer work takes while other work runs on the same device; 1: no interference.
 struct OverlapFactors {
   double compute = 1;        ///< of operators, while a communication moves data
   double communication = 1;  ///< of a communication that starts while operators run
@@ -31,7 +30,7 @@ struct DeviceTraits {
 struct SimulateOptions {
   std::uint32_t warmup = 2;      ///< iterations before those that count
   std::uint32_t iterations = 2;  ///< that count
-  bool merge_ranks = true;       ///< ranks of one program and one part in it are played as one
+  bool merge_ranks = true;       ///< ranks of one program with the same groups run as one
   bool spans = true;             ///< keep what ran when, and so the critical path
   bool single_stream = false;    ///< all of a device's work on its first stream
   OverlapFactors overlap = {};
@@ -80,7 +79,7 @@ struct Span {
   SpanId cause = {};  ///< what ended, or issued it, when it began
 };
 
-/// Ranks that are played as one, and what came out for each of them.
+/// Ranks that are simulated as one, and the results for each of them.
 struct RankClass {
   std::uint32_t program = 0;
   std::vector<int> ranks;
@@ -115,9 +114,9 @@ struct Simulation {
   std::uint64_t events = 0;
 };
 
-/// Plays the job's iterations one after the other. Deterministic: equal jobs, costs and options
-/// have equal results. Throws Error (bad input): ranks that wait for each other for ever, with who
-/// waits in what for whom; members of a group that make different numbers of calls.
+/// Simulates the job's iterations one after the other. Deterministic: equal jobs, costs and options
+/// have equal results. Throws Error (bad input): ranks that deadlock, with who waits in what for
+/// whom; members of a group that make different numbers of calls.
 [[nodiscard]] Simulation simulate(const Job& job, const Costs& costs,
                                   const SimulateOptions& options = {});
 

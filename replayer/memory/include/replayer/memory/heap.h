@@ -19,14 +19,13 @@ inline constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
 /// Whether a step's tensors lie on pages that the process already has is chance in the original:
 /// the C library gives memory back to the system when enough of it is free at the top of the heap,
 /// and that depends on what else, of Python's, lies there. Steps with ten thousand faults and with
-/// none are seen in one process, a tenth of the step's time apart. A replay by itself falls on a
-/// side of its own. So it keeps its heap, and makes as many faults as the original's: it gives the
-/// pages of blocks back when they are freed, and keeps these blocks for the same tensors of the
-/// next iteration. First come the blocks that operators met faults on in the original, where its
-/// capture counted them, then the largest. Where nothing was counted, those that lay highest, since
-/// the C library gives back the top of the heap. As far as the number of faults goes, the last one
-/// in part. A freed block's pages go when all that lay higher is free too. Until then the block
-/// stays.
+/// none are seen in one process, a tenth of the step's time apart. A replay has its own number. So
+/// it keeps its heap, and makes as many faults as the original's: it returns the pages of blocks
+/// when they are freed, and keeps these blocks for the same tensors of the next iteration. First
+/// come the blocks that operators met faults on in the original, if its capture counted them, then
+/// the largest. If nothing was counted, those that lay highest, since the C library returns the top
+/// of the heap. Blocks are taken until the number of faults is reached, the last one in part. A
+/// freed block's pages are returned when all blocks that lay higher are free too.
 class HeapPages {
  public:
   /// A block of an iteration: the `place`-th, from 0, that it allocates of this size.
@@ -55,9 +54,9 @@ class HeapPages {
   /// Around one iteration without being timed: which blocks it allocates.
   void begin_learning();
   /// After each operator: what the original allocated and faulted on in it, or null if that is not
-  /// known. Blocks are told by their sizes, of equals the first. Faults go to what the operator
-  /// allocated, then to what was allocated last before it: memory can be taken by one and written
-  /// by the next.
+  /// known. Blocks are identified by size, the first of equals. Faults go to what the operator
+  /// allocated, then to what was allocated last before it: one operator can allocate memory that
+  /// the next one writes.
   void learn(const et_schema::Timing* original);
   void end_learning();
 
