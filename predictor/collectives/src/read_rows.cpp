@@ -264,8 +264,7 @@ RowFormat format_of(std::string_view text) {
   if (head.starts_with("size(B)")) {
     return RowFormat::kSizeTable;
   }
-  return has(text, "algbw") && has(text, "busbw") && has(text, "redop") ? RowFormat::kNcclText
-                                                                        : RowFormat::kNone;
+  return is_nccl_tests_text(text) ? RowFormat::kNcclText : RowFormat::kNone;
 }
 
 }  // namespace
@@ -338,6 +337,9 @@ ReadCollectives parse_collective_rows(std::string_view text, const std::string& 
     case RowFormat::kNone:
       refuse_rows(file, "", "rows of ours, nccl-tests, comm_replay, or a table of sizes",
                   "another file");
+  }
+  if (std::ranges::all_of(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
+    refuse_rows(file, "the ranks", "two or more", "1, which sends nothing to another");
   }
   for (CollectiveRow& row : read.rows) {
     row.source = name;

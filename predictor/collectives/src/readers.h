@@ -29,6 +29,14 @@ inline constexpr double kNsPerUs = 1e3;
 /// where no whole number fits to one in a hundred.
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
 
+/// "build/all_reduce_perf": the kind of a program of nccl-tests, where the text names one.
+[[nodiscard]] std::optional<et_schema::CommKind> kind_of_program_name(std::string_view name);
+
+/// What a rank sends its neighbour another one receives: each message counts as both.
+void add_receives(ReadCollectives& read);
+
+/// True of a text with a header of nccl-tests' tables.
+[[nodiscard]] bool is_nccl_tests_text(std::string_view text);
 [[nodiscard]] ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file);
 [[nodiscard]] ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& file);
 

@@ -23,6 +23,10 @@ bool holds(std::string_view text, std::string_view word) {
 
 void add_collectives(const et_schema::InputFile& file, SectionRows& rows) {
   ReadCollectives read = parse_collective_rows(file.data, file.name);
+  if (const auto alone =
+          std::erase_if(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
+    rows.left_out["calls of one rank"] += alone;
+  }
   rows.collectives.insert(rows.collectives.end(), read.rows.begin(), read.rows.end());
   for (const auto& [reason, count] : read.left_out) {
     rows.left_out[reason] += count;

@@ -123,6 +123,111 @@ TEST(ReadRows, NcclTestsJson) {
   EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
 }
 
+TEST(ReadRows, NcclTestsJsonListsTheFirstGpuOfEachProcess) {
+  // As one process with -g 8 and two with -g 4 write it.
+  std::string text = kJson;
+  text.replace(text.find("\"devices\":["), text.find("]}") - text.find("\"devices\":["),
+               R"("nthreads":1,"ngpus":8,"devices":[{"rank":0,"group":0,"hostname":"a"})");
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 8);
+  text.replace(text.find("\"ngpus\":8"), 9, "\"ngpus\":4");
+  text.replace(text.find("}]}"), 1, R"(},{"rank":4,"group":0,"hostname":"b"})");
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 8);
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].nodes, 2);
+  // All of them listed: no more than these.
+  text.replace(text.find("\"rank\":4"), 8, "\"rank\":1");
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 2);
+  // Split into groups: each call is of one.
+  text.replace(text.find("\"rank\":1,\"group\":0"), 18, "\"rank\":4,\"group\":1");
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 4);
+  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].nodes, 1);
+}
+
+const std::string kOldText =
+    "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20\n"
+    "#\n"
+    "# Using devices\n"
+    "#   Rank  0 Pid  71327 on   host-a device  0 [0x1a] Tesla V100-SXM3-32GB\n"
+    "#   Rank  1 Pid  71327 on   host-a device  1 [0x1b] Tesla V100-SXM3-32GB\n"
+    "#\n"
+    "#                                                     out-of-place            in-place\n"
+    "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  "
+    "error\n"
+    "#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
+    "           8             1   float    158.3    0.00    0.00  1e-07    158.4    0.00    0.00  "
+    "0e+00\n"
+    "          16             2    half    160.4    0.00    0.00  1e-04    160.7    0.00    0.00  "
+    "3e-08\n"
+    "          32             4   float    159.2    0.00    0.00  1e-02    159.9    0.00    0.00  "
+    "0e+00\n"
+    " Out of bounds values : 0 OK\n";
+
+TEST(ReadRows, NcclTestsUpTo210TellErrorsAndHaveNoOperation) {
+  const ReadCollectives read = parse_collective_rows(kOldText, "all_gather_perf.log");
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllGatherBase, 8, 2, 1, true, DType::kFloat32,
+                                         158300, 0, 1, "all_gather_perf.log"}));
+  EXPECT_EQ(read.rows[1].dtype, DType::kFloat16);
+  EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
+}
+
+/// As two runs in one log of mpirun --tag-output.
+TEST(ReadRows, NcclTestsRunsInOneLog) {
+  const auto tagged = [](const std::string& text, const std::string& tag) {
+    std::string lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin) + 1;
+      lines += tag + text.substr(begin, end - begin);
+      begin = end;
+    }
+    return lines;
+  };
+  std::string one = kOldText;
+  one.erase(one.find("#   Rank  1"), one.find("#\n#     ") - one.find("#   Rank  1"));
+  one.insert(one.find("#\n#     "),
+             "#   Rank  1 Pid 7 on b device 0 [0x1a] Tesla\n"
+             "#   Rank  2 Pid 7 on b device 1 [0x1a] Tesla\n");
+  const std::string log =
+      "$ mpirun build/all_gather_perf -g 2\n" + kOldText + "$ mpirun build/sendrecv_perf\n" + one;
+  for (const char* tag : {"", "[1,0]<stdout>:", "0: ", "node-1 | "}) {
+    const ReadCollectives read = parse_collective_rows(tagged(log, tag), "x.log");
+    ASSERT_EQ(read.rows.size(), 6U) << tag;
+    EXPECT_EQ(read.rows[1].kind, CommKind::kAllGatherBase);
+    EXPECT_EQ(read.rows[1].ranks, 2);
+    EXPECT_EQ(read.rows[2].kind, CommKind::kSend);
+    EXPECT_EQ(read.rows[2].ranks, 3);
+    EXPECT_EQ(read.rows[2].nodes, 2);
+    // What one sends another receives.
+    EXPECT_EQ(read.rows[4].kind, CommKind::kRecv);
+    EXPECT_EQ(read.rows[4].median_ns, read.rows[2].median_ns);
+  }
+}
+
+TEST(ReadRows, NcclTestsWithoutMpiAreProcessesOfOneRank) {
+  std::string text = kOldText;
+  text.replace(text.find("Rank  1"), 7, "Rank  0");
+  EXPECT_EQ(message_of(text, "all_gather_perf.log"),
+            "the measured communication cannot be read\n"
+            "  file:     all_gather_perf.log\n"
+            "  field:    the ranks\n"
+            "  expected: two or more\n"
+            "  got:      1, which sends nothing to another\n"
+            "  hint:     docs/formats.md lists what is read\n");
+}
+
+TEST(ReadRows, NcclTestsBandwidthsTellTheRanks) {
+  const std::string text =
+      "# Collective test starting: alltoall_perf\n"
+      "#  size  count  type  redop  root  time  algbw  busbw #wrong i_min i_max i_p99 i_cv% time "
+      "algbw busbw #wrong i_min i_max i_p99 i_cv%\n"
+      "  64 16 float none -1 9.00 0.01 0.01 0 8 9 9 1.0 9.1 0.01 0.01 N/A 8 9 9 1.0\n"
+      "  1073741824 16777216 float none -1 5400 198.84 173.99 0 5 6 6 1.0 5400 198.84 173.99 N/A 5 "
+      "6 6 1.0\n";
+  const ReadCollectives read = parse_collective_rows(text, "x.log");
+  ASSERT_EQ(read.rows.size(), 2U);
+  EXPECT_EQ(read.rows[0].ranks, 8);
+  EXPECT_EQ(read.rows[0].median_ns, 9000);
+}
+
 TEST(ReadRows, NotANumberIsRefused) {
   std::string text = kJson;
   text.replace(text.find("9.5"), 3, "\"nan\"");
