@@ -258,7 +258,8 @@ RowFormat format_of(std::string_view text) {
     return has(text, "\"nccl_version\"") && has(text, "\"results\"") ? RowFormat::kNcclJson
                                                                      : RowFormat::kNone;
   }
-  if (first == '[' && has(head, "\"latency_us\"")) {
+  // Behind the splits of a large group's first call.
+  if (first == '[' && has(text, "\"comms\"") && has(text, "\"latency_us\"")) {
     return RowFormat::kCommReplay;
   }
   if (head.starts_with("size(B)")) {

@@ -282,6 +282,24 @@ TEST(ReadRows, CommReplay) {
                                {"calls that are no communication: wait", 1}, {"computations", 1}}));
 }
 
+TEST(ReadRows, CommReplayOfALargeGroup) {
+  std::string splits = "1";
+  for (int rank = 1; rank < 2048; ++rank) {
+    splits += ",\n      1";
+  }
+  const std::string text =
+      "[\n  {\n    \"comms\": \"all_to_allv\",\n    \"in_msg_size\": 2048,\n"
+      "    \"out_msg_size\": 2048,\n    \"dtype\": \"Float\",\n"
+      "    \"in_split\": [" +
+      splits +
+      "],\n    \"world_size\": 2048,\n"
+      "    \"latency_us\": 900.5\n  }\n]\n";
+  const ReadCollectives read = parse_collective_rows(text, "rank-0.json");
+  ASSERT_EQ(read.rows.size(), 1U);
+  EXPECT_EQ(read.rows[0].ranks, 2048);
+  EXPECT_EQ(read.rows[0].bytes, 8192);
+}
+
 const std::string kTable =
     "size(B), count, type, time(ns), busbw(GB/s), time(ns), busbw(GB/s)\n"
     "1048576, 262144, float, 51400, 30.6, 51500, 30.5\n"
