@@ -107,6 +107,12 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
     refuse(file, 1, "a line of column titles", "an empty file");
   }
   CsvTable table{file, std::move(record.cells), {}};
+  if (table.columns.size() == 1 &&
+      table.columns.front().find_first_of("\t;") != std::string::npos) {
+    const bool has_tabs = table.columns.front().find('\t') != std::string::npos;
+    refuse(file, 1, "commas between columns, and points in numbers",
+           has_tabs ? "tabs" : "semicolons");
+  }
   for (const std::string& title : table.columns) {
     if (std::ranges::count(table.columns, title) > 1) {
       refuse(file, 1, "each column once", fmt::format("{} twice", et_schema::quote(title)));

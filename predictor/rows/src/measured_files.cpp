@@ -70,9 +70,8 @@ std::vector<std::string> files_below(const std::string& path) {
 }
 
 constexpr const char* kInputsHint =
-    "inputs are operator tables (CSV), replay --operator-times files, collective or embedding "
-    "rows, "
-    "nccl-tests output, Kineto profiles: docs/formats.md";
+    "inputs are operator tables (CSV), replay --operator-times files, benchmarks with recorded "
+    "times, collective or embedding rows, nccl-tests output, Kineto profiles: docs/formats.md";
 
 /// Else a first word of prose would be taken for the only column of a table.
 void refuse_text_without_columns(const et_schema::InputFile& file) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -17,6 +18,19 @@ namespace understudy::predictor {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
+
+/// How a title may tell the unit of its times: "Latency (us)", "latency_us"; without one
+/// milliseconds, as the published tables have them.
+struct TimeUnit {
+  std::string_view name;
+  std::string_view text;
+  double ns;
+};
+constexpr std::array<TimeUnit, 4> kUnits = {{{"ms", "milliseconds", 1e6},
+                                             {"us", "microseconds", 1e3},
+                                             {"ns", "nanoseconds", 1},
+                                             {"s", "seconds", 1e9}}};
+constexpr std::array<std::string_view, 2> kTimes = {"Latency", "Spread"};
 constexpr std::string_view kCounterPrefix = "counter:";
 constexpr const char* kSummary = "the table of operators cannot be read";
 
@@ -29,20 +43,115 @@ constexpr const char* kSummary = "the table of operators cannot be read";
                                         .hint = std::move(hint)});
 }
 
+/// Small letters, without blanks, underscores and brackets.
+std::string plain(std::string_view title) {
+  std::string text;
+  for (const char c : title) {
+    if (std::string_view(" _-()[]").find(c) == std::string_view::npos) {
+      text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  return text;
+}
+
+constexpr std::array<std::string_view, 22> kTitles = {"OPName",
+                                                      "Latency",
+                                                      "Device",
+                                                      "Inputs",
+                                                      "Outputs",
+                                                      "Dtype",
+                                                      "Timed",
+                                                      "Threads",
+                                                      "Calls",
+                                                      "Spread",
+                                                      "Source",
+                                                      "B",
+                                                      "H",
+                                                      "M",
+                                                      "N",
+                                                      "K",
+                                                      "Stride",
+                                                      "Padding",
+                                                      "Kernel_Size",
+                                                      "Input_Size",
+                                                      "Input_Channel",
+                                                      "Output_Channel"};
+
+/// Where a table has our columns, however their titles are written.
+class Columns {
+ public:
+  explicit Columns(const CsvTable& table) : table_(table) {
+    std::map<std::string, std::vector<std::size_t>> spelled;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      spelled[plain(table.columns[i])].push_back(i);
+    }
+    for (const std::string_view title : kTitles) {
+      const bool is_time = std::ranges::find(kTimes, title) != kTimes.end();
+      add(title, plain(title), nullptr, spelled);
+      for (std::size_t i = 0; is_time && i < kUnits.size(); ++i) {
+        add(title, plain(title) + std::string(kUnits[i].name), &kUnits[i], spelled);
+      }
+    }
+  }
+  /// Nothing where there is none. The title itself goes before other spellings of it.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view title) const {
+    if (table_.has(title)) {
+      return table_.find(title);
+    }
+    const auto found = others_.find(title);
+    return found == others_.end() ? std::nullopt : std::optional(found->second.place);
+  }
+  [[nodiscard]] const TimeUnit& unit(std::string_view title) const {
+    const auto found = others_.find(title);
+    const bool has_own = !table_.has(title) && found != others_.end() && found->second.unit;
+    return has_own ? *found->second.unit : kUnits.front();
+  }
+  [[nodiscard]] const CsvTable& table() const { return table_; }
+
+ private:
+  struct Place {
+    std::size_t place = 0;
+    const TimeUnit* unit = nullptr;
+  };
+
+  void add(std::string_view title, const std::string& text, const TimeUnit* unit,
+           const std::map<std::string, std::vector<std::size_t>>& spelled) {
+    const auto found = spelled.find(text);
+    if (table_.has(title) || found == spelled.end()) {
+      return;
+    }
+    const auto known = others_.find(title);
+    const std::size_t first = known == others_.end() ? found->second.front() : known->second.place;
+    const std::size_t last = found->second.back();
+    if (first != last) {
+      refuse(table_, 1, std::string(title), "one column of this title",
+             fmt::format("\"{}\" and \"{}\"", et_schema::quote(table_.columns[first]),
+                         et_schema::quote(table_.columns[last])));
+    }
+    others_[title] = {first, unit};
+  }
+
+  const CsvTable& table_;
+  std::map<std::string_view, Place> others_;  ///< of titles that are spelled in another way
+};
+
 /// The cells of one record by title.
 class Row {
  public:
-  Row(const CsvTable& table, const CsvRecord& record) : table_(table), record_(record) {}
+  Row(const Columns& columns, const CsvRecord& record)
+      : columns_(columns), table_(columns.table()), record_(record) {}
 
   [[nodiscard]] bool has(std::string_view column) const {
-    return table_.has(column) && !record_.cells[table_.find(column)].empty();
+    const std::optional<std::size_t> place = columns_.find(column);
+    return place && !record_.cells[*place].empty();
   }
   [[nodiscard]] const std::string& text(std::string_view column) const {
-    if (!table_.has(column)) {
+    const std::optional<std::size_t> place = columns_.find(column);
+    if (!place) {
       predictor::refuse(table_, 1, std::string(column), "a column of this title", titles(),
                         "docs/formats.md, \"Operator tables\", lists the columns");
     }
-    return record_.cells[table_.find(column)];
+    return record_.cells[*place];
   }
   /// What there is in place of a title: often the same with a blank, a unit or small letters.
   [[nodiscard]] std::string titles() const {
@@ -73,15 +182,17 @@ class Row {
     }
     return value;
   }
-  /// Milliseconds in the file, nanoseconds here.
+  /// In the title's unit in the file, nanoseconds here.
   [[nodiscard]] double time_ns(std::string_view column, bool may_be_zero) const {
+    const TimeUnit& unit = columns_.unit(column);
     const std::string expected =
-        may_be_zero ? "milliseconds, 0 or more" : "milliseconds, more than 0";
+        fmt::format("{}, {}", unit.text, may_be_zero ? "0 or more" : "more than 0");
     const double value = number(column, expected);
-    if (value < 0 || (value == 0 && !may_be_zero)) {
+    constexpr double kMostNs = 1e18;  // 30 years
+    if (value < 0 || (value == 0 && !may_be_zero) || value * unit.ns > kMostNs) {
       refuse(column, expected, text(column));
     }
-    return value * kNsPerMs;
+    return value * unit.ns;
   }
   [[noreturn]] void refuse(std::string_view column, std::string expected,
                            std::string_view got) const {
@@ -90,6 +201,7 @@ class Row {
   }
 
  private:
+  const Columns& columns_;
   const CsvTable& table_;
   const CsvRecord& record_;
 };
@@ -108,8 +220,9 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
     if (!tensor) {
       row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", text);
     }
+    // Others may be empty: what a lookup's sums leave behind for another mode.
     for (const std::int64_t size : tensor->sizes) {
-      if (size < 1) {
+      if (size < 1 && all.empty()) {
         row.refuse(column, "sizes of 1 or more", text);
       }
     }
@@ -118,11 +231,31 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
   return all;
 }
 
+/// "float16", as all files of ours have it; "torch.float16" and "half" as others do.
+std::optional<et_schema::DType> element_type(std::string_view text) {
+  using et_schema::DType;
+  constexpr std::string_view kTorch = "torch.";
+  constexpr std::array<std::pair<std::string_view, DType>, 9> kOthers = {
+      {{"float", DType::kFloat32},
+       {"fp32", DType::kFloat32},
+       {"half", DType::kFloat16},
+       {"fp16", DType::kFloat16},
+       {"bf16", DType::kBFloat16},
+       {"double", DType::kFloat64},
+       {"fp64", DType::kFloat64},
+       {"int", DType::kInt32},
+       {"long", DType::kInt64}}};
+  text.remove_prefix(text.starts_with(kTorch) ? kTorch.size() : 0);
+  const auto* const other =
+      std::ranges::find(kOthers, text, &std::pair<std::string_view, DType>::first);
+  return other == kOthers.end() ? et_schema::dtype_from_string(text) : std::optional(other->second);
+}
+
 et_schema::DType dtype_of(const Row& row) {
   if (!row.has("Dtype")) {
     return et_schema::DType::kFloat32;
   }
-  const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(row.text("Dtype"));
+  const std::optional<et_schema::DType> dtype = element_type(row.text("Dtype"));
   if (!dtype || et_schema::item_size(*dtype) == 0) {
     row.refuse("Dtype", "an element type such as \"float32\"", row.text("Dtype"));
   }
@@ -208,8 +341,9 @@ std::string base_name(const std::string& file) {
   return file.substr(file.rfind('/') + 1);
 }
 
-MeasuredCall measured_call(const CsvTable& table, const CsvRecord& record, Times times) {
-  const Row row(table, record);
+MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Times times) {
+  const CsvTable& table = columns.table();
+  const Row row(columns, record);
   MeasuredCall call;
   call.call = call_of(row);
   read_times(row, times, call);
@@ -244,8 +378,9 @@ std::string tensor_texts(const std::vector<TensorLayout>& tensors) {
 std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times) {
   std::vector<MeasuredCall> calls;
   calls.reserve(table.records.size());
+  const Columns columns(table);
   for (const CsvRecord& record : table.records) {
-    calls.push_back(measured_call(table, record, times));
+    calls.push_back(measured_call(columns, record, times));
   }
   return calls;
 }

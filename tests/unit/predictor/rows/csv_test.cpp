@@ -63,5 +63,14 @@ TEST(Csv, RefusesWhatIsNoTable) {
             "of the line behind a quoted cell\n  got:      y");
 }
 
+TEST(Csv, OtherSeparatorsAreNamed) {
+  EXPECT_EQ(csv_refusal("a;b\n1;2\n"),
+            "the table cannot be read\n  file:     t.csv, line 1\n  expected: commas between "
+            "columns, and points in numbers\n  got:      semicolons");
+  EXPECT_EQ(csv_refusal("a\tb\n1\t2\n"),
+            "the table cannot be read\n  file:     t.csv, line 1\n  expected: commas between "
+            "columns, and points in numbers\n  got:      tabs");
+}
+
 }  // namespace
 }  // namespace understudy::predictor

@@ -75,9 +75,46 @@ TEST(OperatorTable, WhatIsWrittenReadsBack) {
   EXPECT_EQ(read(to_csv(calls)), calls);
 }
 
+/// As `replay --operator-times` has it, and `predict --operators` writes it.
+TEST(OperatorTable, AResultBesideTheFirstMayBeEmpty) {
+  const auto calls = read(
+      "OPName,Latency,Device,Inputs,Outputs\n"
+      "aten::_embedding_bag,1,cpu,\"float32[9,4] int64[8] int64[2]\",\"float32[2,4] int64[0] "
+      "int64[2]\"\n");
+  EXPECT_EQ(calls.at(0).call.outputs[1].sizes, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(read(to_csv(calls)), calls);
+}
+
 TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
   const auto calls = read("OPName,B,H\nrelu,2,3\n", Times::kOptional);
   EXPECT_EQ(calls.at(0).median_ns, 0);
+}
+
+TEST(OperatorTable, TitlesMayBeSpelledOtherwiseAndHaveAUnit) {
+  const auto calls = read(
+      "op_name, latency (us) ,device,b,h,dtype,SPREAD_NS\n"
+      "relu,250,P4,2,3,torch.float16,500\n");
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_DOUBLE_EQ(calls[0].median_ns, 250e3);
+  EXPECT_DOUBLE_EQ(calls[0].spread_ns, 500);
+  EXPECT_EQ(calls[0].call.inputs[0].dtype, et_schema::DType::kFloat16);
+  EXPECT_EQ(calls[0].device, "P4");
+}
+
+TEST(OperatorTable, TheTitleItselfGoesFirst) {
+  const auto calls = read("OPName,Latency,latency_us,Device,device,B,H\nrelu,2,1,P4,0,2,3\n");
+  EXPECT_DOUBLE_EQ(calls[0].median_ns, 2e6);
+  EXPECT_EQ(calls[0].device, "P4");
+}
+
+TEST(OperatorTable, TwoSpellingsOfOneTitleAreRefused) {
+  EXPECT_EQ(refusal("OPName,Latency (ms),latency_us,Device,B,H\nrelu,2,1,P4,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 1\n  field:    "
+            "Latency\n  expected: one column of this title\n  got:      \"Latency (ms)\" and "
+            "\"latency_us\"");
+  EXPECT_EQ(refusal("OPName,latency_us,Device,B,H\nrelu,0,P4,2,3\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "Latency\n  expected: microseconds, more than 0\n  got:      0");
 }
 
 TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
@@ -108,6 +145,9 @@ TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[0],\n"),
             "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
             "Inputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
+  EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[4],float32[0]\n"),
+            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
+            "Outputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[1,\n"),
             "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
             "Inputs\n  expected: tensors such as \"float32[4,5] int64[4]\"\n  got:      float32[1");
