@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -14,9 +15,13 @@
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
+#include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "predictor/overheads/observe.h"
 #include "predictor/platform/platform.h"
+#include "predictor/platform/recorded_rows.h"
 #include "predictor/rows/measured_files.h"
 #include "predictor/sections/fit_sections.h"
 
@@ -43,20 +48,60 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   return cards;
 }
 
+/// A benchmark, or the folder of a capture, linked with its profiles; nothing of other paths.
+std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& progress) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && et_schema::is_bench_file(path)) {
+    return et_schema::read_bench(path);
+  }
+  if (fs::is_directory(path, error) && fs::exists(fs::path(path) / "capture.json", error)) {
+    return compile_traces({path}, {.partial = generator::PartialRanks::kOneAlone}, {}, progress)
+        .bench;
+  }
+  return std::nullopt;
+}
+
+/// Recorded times of benchmarks, as rows of their operators and of their hosts; the other paths.
+std::vector<std::string> take_benches(const std::vector<std::string>& paths, Progress& progress,
+                                      std::vector<predictor::MeasuredCall>& calls,
+                                      predictor::SectionRows& sections) {
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    const std::optional<et_schema::Bench> bench = bench_of(path, progress);
+    if (!bench) {
+      others.push_back(path);
+      continue;
+    }
+    const std::filesystem::path name = std::filesystem::path(path) / "";  // of folders, too
+    std::ranges::move(predictor::recorded_calls(*bench, name.parent_path().filename().string()),
+                      std::back_inserter(calls));
+    for (const et_schema::Program& program : bench->programs) {
+      merge(sections.overheads, predictor::observe(program));
+    }
+  }
+  return others;
+}
+
 predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
   predictor::PlatformContent known;
-  known.cards = read_specs(arguments.specs);  // before what a platform file holds of the same card
-  const std::vector<std::string> measurements =
-      predictor::take_platform_files(arguments.inputs, known);
+  const std::vector<predictor::Card> described = read_specs(arguments.specs);
+  known.cards = described;  // before what a platform file holds of the same card
   predictor::SectionRows sections;
+  std::vector<predictor::MeasuredCall> recorded;
+  const std::vector<std::string> measurements = predictor::take_platform_files(
+      take_benches(arguments.inputs, progress, recorded, sections), known);
   const std::vector<std::string> operators = predictor::take_section_files(measurements, sections);
   predictor::RowsRead read;
   if (!operators.empty()) {
     read = predictor::read_measured_calls(operators);
   }
+  read.calls.insert(read.calls.end(), std::make_move_iterator(recorded.begin()),
+                    std::make_move_iterator(recorded.end()));
   read.calls.insert(read.calls.end(), std::make_move_iterator(known.rows.begin()),
                     std::make_move_iterator(known.rows.end()));
+  predictor::name_places(read.calls, described);
   result.left_out = std::move(read.left_out);
   result.left_out.merge(sections.left_out);
   predictor::ModelsOptions options;
@@ -88,6 +133,7 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
   app.add_option(
       "INPUT", arguments.inputs,
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
+      "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
       "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
       "program (its host's overheads); platform files, whose rows, cards and sections are kept");
   app.add_option("--spec", arguments.specs,

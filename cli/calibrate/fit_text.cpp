@@ -16,8 +16,10 @@ using predictor::DeviceModels;
 using predictor::Errors;
 using predictor::FittedModel;
 
+/// Without the sign of a zero.
 std::string percent(double share) {
-  return fmt::format("{:.1f}", kPercent * share);
+  std::string text = fmt::format("{:.1f}", kPercent * share);
+  return text == "-0.0" ? "0.0" : text;
 }
 
 /// "+20.0" of a factor of 1.2: how far the interval reaches up.
@@ -121,6 +123,11 @@ std::string fit_text(const predictor::Platform& platform, const FitResult& resul
   }
   for (const auto& [reason, count] : result.left_out) {
     out += fmt::format("  left out: {}: {}\n", reason, with_commas(count));
+  }
+  if (platform.rows.empty() && platform.sections.contains("overheads")) {
+    out +=
+        "  no operators: their times are told by a profile that is linked with its trace "
+        "(generate --profile; give the benchmark)\n";
   }
   const TextTable models = all_models(platform);
   if (!models.empty()) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/error.h"
@@ -86,6 +88,65 @@ void fit(const OverheadSamples& samples, FittedSections& sections) {
                              {}});
 }
 
+/// Whether the file, or all of an archive, holds rows of a section.
+bool take_file(const std::string& path, SectionRows& rows) {
+  std::size_t taken = 0;
+  std::size_t left = 0;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    ++(add_section_file(file, rows) ? taken : left);
+  });
+  if (taken > 0 && left > 0) {
+    throw et_schema::bad_input("an archive of several kinds of measurements",
+                               {.file = path,
+                                .expected = "files of one kind",
+                                .got = "rows of operators beside others",
+                                .hint = "unpack it and give the files"});
+  }
+  return taken > 0;
+}
+
+/// As read_measured_calls() takes them from a folder.
+bool is_table_of_operators(const std::string& name) {
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".jsonl") ||
+         name.ends_with(".jsonl.gz");
+}
+
+/// All files below: those of sections are taken, tables of operators go to `others`, what is
+/// neither is counted. A folder without a section's file goes there as a whole.
+void take_folder(const std::string& path, SectionRows& rows, std::vector<std::string>& others) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(path, error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code type_error;
+    const bool is_hidden = entry->path().filename().string().starts_with('.');
+    if (entry->is_regular_file(type_error) && !is_hidden) {
+      names.push_back(entry->path().string());
+    }
+  }
+  std::ranges::sort(names);
+  std::vector<std::string> tables;
+  std::uint64_t unknown = 0;
+  bool has_taken = false;
+  for (const std::string& name : names) {
+    if (take_file(name, rows)) {
+      has_taken = true;
+    } else if (is_table_of_operators(name)) {
+      tables.push_back(name);
+    } else {
+      ++unknown;
+    }
+  }
+  if (!has_taken) {
+    others.push_back(path);
+    return;
+  }
+  others.insert(others.end(), tables.begin(), tables.end());
+  if (unknown > 0) {
+    rows.left_out["files that are no measurements"] += unknown;
+  }
+}
+
 }  // namespace
 
 bool SectionRows::empty() const {
@@ -113,21 +174,9 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
   std::vector<std::string> others;
   for (const std::string& path : paths) {
     std::error_code ignored;
-    std::size_t taken = 0;
-    std::size_t left = 0;
-    if (!std::filesystem::is_directory(path, ignored)) {
-      et_schema::read_input_files(
-          path, et_schema::process_limits(),
-          [&](et_schema::InputFile&& file) { ++(add_section_file(file, rows) ? taken : left); });
-    }
-    if (taken > 0 && left > 0) {
-      throw et_schema::bad_input("an archive of several kinds of measurements",
-                                 {.file = path,
-                                  .expected = "files of one kind",
-                                  .got = "rows of operators beside others",
-                                  .hint = "unpack it and give the files"});
-    }
-    if (taken == 0) {
+    if (std::filesystem::is_directory(path, ignored)) {
+      take_folder(path, rows, others);
+    } else if (!take_file(path, rows)) {
       others.push_back(path);
     }
   }

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -62,9 +64,25 @@ TEST(Sections, OtherFilesAreLeftToOthers) {
   std::ofstream(rows) << to_json_lines(rows_of_all_reduce());
   std::ofstream(table) << "OPName,Latency (ms)\n";
   SectionRows read;
-  EXPECT_EQ(take_section_files({table, rows, folder.path()}, read),
-            (std::vector<std::string>{table, folder.path()}));
+  EXPECT_EQ(take_section_files({table, rows}, read), (std::vector<std::string>{table}));
   EXPECT_EQ(read.collectives.size(), 16U);
+}
+
+TEST(Sections, AFolderMayHoldAllKinds) {
+  const testing_files::TemporaryFolder folder;
+  const std::string table = folder.path() + "/a/table.csv";
+  std::filesystem::create_directory(folder.path() + "/a");
+  std::ofstream(table) << "OPName,Latency (ms)\n";
+  std::ofstream(folder.path() + "/a/README.md") << "# What these are\n";
+  SectionRows read;
+  EXPECT_EQ(take_section_files({folder.path()}, read), (std::vector<std::string>{folder.path()}))
+      << "tables alone are read as a folder";
+  EXPECT_TRUE(read.left_out.empty());
+  std::ofstream(folder.path() + "/rows.txt") << to_json_lines(rows_of_all_reduce());
+  EXPECT_EQ(take_section_files({folder.path()}, read), (std::vector<std::string>{table}));
+  EXPECT_EQ(read.collectives.size(), 16U);
+  EXPECT_EQ(read.left_out,
+            (std::map<std::string, std::uint64_t>{{"files that are no measurements", 1}}));
 }
 
 TEST(Sections, AProfileTellsItsHost) {

@@ -27,8 +27,9 @@ struct SectionRows {
 /// on a damaged one.
 bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
 
-/// Reads those of the paths that are such files (not folders), gzipped or not, and returns the
-/// others.
+/// Reads those of the paths that are such files, gzipped or not, and returns the others. Of a
+/// folder that holds such files the tables of operators are returned one by one, and what is
+/// neither is counted.
 [[nodiscard]] std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
                                                           SectionRows& rows);
 

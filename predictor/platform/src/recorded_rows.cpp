@@ -1,0 +1,113 @@
+#include "predictor/platform/recorded_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "predictor/platform/platform_costs.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+constexpr std::string_view kGpuPlace = "cuda";
+
+/// 0: not told.
+int threads_of(const et_schema::RecordedProfile& profile) {
+  const auto found = profile.variables.find("OMP_NUM_THREADS");
+  if (found == profile.variables.end()) {
+    return 0;
+  }
+  int threads = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  return error == std::errc() && end == text.data() + text.size() ? std::max(threads, 0) : 0;
+}
+
+void add_calls(const Program& program, const std::string& source,
+               std::vector<MeasuredCall>& calls) {
+  const bool on_device = has_issue_times(program);
+  const int threads = threads_of(*program.profile);
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.kind != InstructionKind::kOp || !instruction.timing) {
+      continue;
+    }
+    const std::int64_t ns = on_device ? instruction.timing->device_ns : instruction.timing->host_ns;
+    if (ns <= 0) {
+      continue;  // of a device's program what only its host does
+    }
+    MeasuredCall& call = calls.emplace_back();
+    call.call = call_of(program, instruction);
+    call.device = on_device ? kGpuPlace : "cpu";
+    call.threads = on_device ? 0 : threads;
+    call.timed = on_device ? TimedAs::kDevice : TimedAs::kHost;
+    call.median_ns = static_cast<double>(ns);
+    call.n = program.profile->steps;
+    call.source = source;
+  }
+}
+
+bool is_place(const std::string& device) {
+  return device == kGpuPlace || device.starts_with(std::string(kGpuPlace) + ":");
+}
+
+}  // namespace
+
+std::vector<MeasuredCall> recorded_calls(const et_schema::Bench& bench, const std::string& source) {
+  std::vector<MeasuredCall> calls;
+  for (const Program& program : bench.programs) {
+    if (program.profile) {
+      add_calls(program, source, calls);
+    }
+  }
+  if (calls.empty()) {
+    throw et_schema::bad_input(
+        "a benchmark without recorded times",
+        {.file = source,
+         .expected = "times of a linked profile",
+         .got = "none",
+         .hint =
+             "Make it anew with `generate --profile`, from a Kineto profile of the same step; a "
+             "folder that scripts/capture wrote holds one."});
+  }
+  return calls;
+}
+
+void name_places(std::vector<MeasuredCall>& calls, const std::vector<Card>& described) {
+  std::vector<std::string> unnamed;
+  for (const Card& card : described) {
+    if (std::ranges::find(calls, card.name, &MeasuredCall::device) == calls.end()) {
+      unnamed.push_back(card.name);
+    }
+  }
+  const auto first =
+      std::ranges::find_if(calls, [](const MeasuredCall& call) { return is_place(call.device); });
+  if (first == calls.end() || unnamed.empty()) {
+    return;
+  }
+  if (unnamed.size() > 1) {
+    throw et_schema::usage_error("several cards are described, and rows do not name theirs",
+                                 {.file = first->source,
+                                  .field = "--spec",
+                                  .expected = fmt::format("the card of {} alone", first->device),
+                                  .got = fmt::format("{}", fmt::join(unnamed, "; ")),
+                                  .hint = "give its card's file; those of others can be added "
+                                          "later: calibrate THIS.platform.json "
+                                          "--spec CARDS"});
+  }
+  for (MeasuredCall& call : calls) {
+    if (is_place(call.device)) {
+      call.device = unnamed.front();
+    }
+  }
+}
+
+}  // namespace understudy::predictor
