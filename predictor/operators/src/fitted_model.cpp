@@ -211,6 +211,17 @@ bool Range::is_above(const Point& point) const {
   return place_of(point)[0] > high[0];
 }
 
+double Range::ln_outside(const Point& point) const {
+  const double bound = place_of(point)[0];
+  return std::max({0.0, bound - static_cast<double>(high[0]), static_cast<double>(low[0]) - bound});
+}
+
+double FittedModel::width_at(const Point& point) const {
+  constexpr double kTenTimes = 2.302585;
+  return range.excludes(point) ? width_beyond * std::max(1.0, range.ln_outside(point) / kTenTimes)
+                               : width;
+}
+
 double FittedModel::ln_ns(const Point& point) const {
   const double own = model->ln_ns(point);
   return beyond && range.is_above(point) ? (own + beyond->ln_ns(point)) / 2 : own;

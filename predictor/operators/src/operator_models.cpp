@@ -40,6 +40,27 @@ double least_ns(const Point& point, const Card& card) {
                   bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor);
 }
 
+/// No call takes less, however small it is: of few rows of large calls no model can tell a floor.
+double least_call_ns(TimedAs timed) {
+  constexpr double kHostCall = 100;
+  constexpr double kKernel = 500;
+  constexpr double kTimedCall = 2000;
+  switch (timed) {
+    case TimedAs::kHost:
+      return kHostCall;
+    case TimedAs::kDevice:
+      return kKernel;
+    case TimedAs::kTimedCall:
+      break;
+  }
+  return kTimedCall;
+}
+
+/// Libraries of others name their operators as they like: what these do is a guess.
+bool is_of_torch(const Point& point) {
+  return point.op.starts_with("aten::") || point.op.find("::") == std::string::npos;
+}
+
 struct Width {
   double ln = 0;
   bool is_extrapolated = false;
@@ -70,8 +91,10 @@ Prediction ask(const FittedModel& fitted, const Point& point, bool is_known) {
   const double width = fitted.width_at(point);
   const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
                    fitted.range.excludes(point) || !is_known};
-  return prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
-                       std::string(to_string(fitted.model->kind())));
+  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
+                                        std::string(to_string(fitted.model->kind())));
+  prediction.modelled = is_known || is_of_torch(point);
+  return prediction;
 }
 
 Prediction bound_only(const Point& point, const Card& card) {
@@ -169,8 +192,10 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
       const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
                             std::ranges::binary_search(fit.operators, name);
       const double width = is_known ? fit.width : std::hypot(fit.width, kOtherOperatorWidth);
-      return prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point), point,
-                           {width, true}, "other cards");
+      Prediction prediction = prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point),
+                                            point, {width, true}, "other cards");
+      prediction.modelled = is_known || is_of_torch(point);
+      return prediction;
     }
   }
   return std::nullopt;
@@ -202,7 +227,14 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   if (!prediction) {
     prediction = bound_only(point, *card);
   }
-  return clipped(*prediction, least_ns(point, *card));
+  Prediction answer =
+      clipped(*prediction, std::max(least_ns(point, *card), least_call_ns(key.timed)));
+  if (key.timed == TimedAs::kDevice) {
+    // No host was in these times: what does not get shorter is the device's, too.
+    answer.device_ns = answer.ns;
+    answer.host_ns = 0;
+  }
+  return answer;
 }
 
 }  // namespace understudy::predictor

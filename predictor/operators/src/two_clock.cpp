@@ -163,6 +163,19 @@ TwoClock fit(std::span<const BaseSample> all, Time time, const TwoClock* around,
   return base_of(best.at);
 }
 
+/// What few samples are held near: the floor is what the shortest call took beyond its work. Where
+/// that explains all of it nothing is known of the floor but that it is a small part.
+TwoClock usual_base(std::span<const BaseSample> samples) {
+  constexpr double kSmallPart = 0.01;
+  const BaseSample& shortest = *std::ranges::min_element(samples, {}, &BaseSample::ln_ns);
+  const double least = std::exp(shortest.ln_ns);
+  TwoClock usual{0, 0, 0.6, 0.7};
+  usual.floor_ns = std::clamp(least - kernel_ns(usual, shortest.compute_ns, shortest.memory_ns),
+                              kSmallPart * least, least);
+  usual.fixed_ns = usual.floor_ns / 2;
+  return usual;
+}
+
 }  // namespace
 
 double kernel_ns(const TwoClock& base, double compute_ns, double memory_ns) {
@@ -187,8 +200,7 @@ TwoClock fit_two_clock(std::span<const BaseSample> samples, const TwoClock* arou
     // Few samples leave shares open: they stay near usual ones.
     UNDERSTUDY_ASSERT(!samples.empty());
     constexpr double kPull = 0.02;
-    const double least = std::exp(std::ranges::min_element(samples, {}, &BaseSample::ln_ns)->ln_ns);
-    const TwoClock usual{least, least / 2, 0.6, 0.7};
+    const TwoClock usual = usual_base(samples);
     return fit(samples, base_ns, &usual, kPull);
   }
   return fit(samples, base_ns, around, pull);

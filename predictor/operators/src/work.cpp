@@ -277,6 +277,17 @@ void set_rows(const OperatorCall& call, Work& work) {
   work.rows = std::max(in / work.row_length, 1.0);
 }
 
+/// Asks about a tensor, not about what it holds: "aten::is_same_size". What looks at elements is
+/// written as one word, "aten::isnan".
+bool is_query(std::string_view op) {
+  constexpr std::array<std::string_view, 5> kQueries = {"::is_", "::_is_", "::_has_same_storage",
+                                                        "::cudnn_is_acceptable", "::record_stream"};
+  return op.find("::is_nonzero") == std::string_view::npos &&
+         std::ranges::any_of(kQueries, [&](std::string_view query) {
+           return op.find(query) != std::string_view::npos;
+         });
+}
+
 }  // namespace
 
 std::string_view to_string(Family family) {
@@ -294,6 +305,9 @@ bool has_sparse_result(const OperatorCall& call) {
 }
 
 Family family_of(std::string_view op) {
+  if (is_query(op)) {
+    return Family::kView;
+  }
   const std::string_view name = et_schema::op_class(op);
   const auto* const found =
       std::ranges::find(kFamilyNames, name, &std::pair<Family, std::string_view>::second);

@@ -131,6 +131,25 @@ TEST(FitBest, FewRowsAndOneRow) {
   EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
 }
 
+TEST(FitBest, OneLargeCallTellsNoFloorOneSmallCallDoes) {
+  const Card on = synthetic::card("A");
+  const auto asked = [&](std::int64_t rows) { return point_of(synthetic::relu(rows, 1024), on); };
+  MeasuredCall large;
+  large.call = synthetic::relu(100000, 1024);
+  large.median_ns = synthetic::elementwise_ns(large.call, on);
+  MeasuredCall small = large;
+  small.call = synthetic::relu(1, 1024);
+  small.median_ns = synthetic::elementwise_ns(small.call, on);
+  const auto of_large = samples_of({large}, on);
+  const FittedModel by_large = fit_best({&of_large[0]}, synthetic::quick_fit());
+  EXPECT_NEAR(by_large.model->ln_ns(asked(100000)), std::log(large.median_ns), 0.1);
+  EXPECT_LT(by_large.model->ln_ns(asked(1)), std::log(large.median_ns / 20));
+  const auto of_small = samples_of({small}, on);
+  const FittedModel by_small = fit_best({&of_small[0]}, synthetic::quick_fit());
+  EXPECT_NEAR(by_small.model->ln_ns(asked(1)), std::log(small.median_ns), 0.1);
+  EXPECT_NEAR(by_small.model->ln_ns(asked(2)), std::log(small.median_ns), 0.1);
+}
+
 TEST(Range, ExcludesWhatIsAFifthOutside) {
   const Card on = synthetic::card("A");
   const auto samples = samples_of(synthetic::elementwise(on, 200), on);

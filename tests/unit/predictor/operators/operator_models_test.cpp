@@ -47,6 +47,56 @@ TEST_F(OneCard, TheDevicesPartOfACallAtTheFloorIsSmaller) {
   EXPECT_NEAR(small.host_ns, 20000, 2000);
 }
 
+/// Rows of `replay --operator-times` and of profiles: no host is in them.
+TEST(DeviceTimes, AreTheDevicesDownToTheSmallest) {
+  std::vector<MeasuredCall> calls = synthetic::elementwise(synthetic::card("A"), 400);
+  for (MeasuredCall& call : calls) {
+    call.timed = TimedAs::kDevice;
+  }
+  const OperatorModels models =
+      fit_operator_models(calls, {synthetic::card("A")}, synthetic::quick_models());
+  const Prediction small = models.predict(synthetic::relu(8, 32), {"A", 0, TimedAs::kDevice});
+  EXPECT_NEAR(small.ns, 20000, 1000);
+  EXPECT_EQ(small.device_ns, small.ns);
+  EXPECT_EQ(small.host_ns, 0) << "not told";
+}
+
+/// Rows of large products alone, in exact proportion to their work: they tell no floor.
+TEST(FewRows, NoCallIsFasterThanACallCanBe) {
+  std::vector<MeasuredCall> calls;
+  for (const std::int64_t n : {256, 512, 1024}) {
+    const TensorLayout square{et_schema::DType::kFloat32, {n, n}};
+    MeasuredCall& call = calls.emplace_back();
+    call.call = {"aten::mm", "", {square, square}, {square}};
+    call.device = "cpu";
+    call.threads = 1;
+    call.timed = TimedAs::kHost;
+    call.median_ns = 0.03 * static_cast<double>(n * n * n);
+  }
+  const OperatorModels models =
+      fit_operator_models(calls, {synthetic::card("cpu")}, synthetic::quick_models());
+  const DeviceKey host{"cpu", 1, TimedAs::kHost};
+  const auto square = [&](std::int64_t n) {
+    const TensorLayout tensor{et_schema::DType::kFloat32, {n, n}};
+    return models.predict({"aten::mm", "", {tensor, tensor}, {tensor}}, host);
+  };
+  EXPECT_GE(square(1).ns, 100);
+  EXPECT_GE(square(1).low_ns, 100);
+  EXPECT_TRUE(square(1).extrapolated);
+  // The further away, the less is known.
+  const auto width = [](const Prediction& p) { return p.high_ns / p.ns; };
+  EXPECT_GT(width(square(16)), 1.3 * width(square(128)));
+  EXPECT_GT(width(square(16384)), 1.3 * width(square(2048)));
+}
+
+TEST_F(OneCard, OperatorsOfOtherLibrariesAreNamedAsUnmodelled) {
+  EXPECT_TRUE(models.predict(named(synthetic::relu(200, 300), "aten::tanh"), key).modelled);
+  const Prediction other = models.predict(named(synthetic::relu(200, 300), "mylib::frob"), key);
+  EXPECT_FALSE(other.modelled);
+  EXPECT_TRUE(other.extrapolated);
+  EXPECT_GT(other.ns, 0);
+}
+
 TEST_F(OneCard, InPlaceIsTheSameOperator) {
   const OperatorCall call = synthetic::relu(2000, 300);
   EXPECT_EQ(models.predict(named(call, "aten::relu_"), key).ns, models.predict(call, key).ns);

@@ -136,5 +136,16 @@ TEST(Work, NothingDividesByZero) {
   }
 }
 
+TEST(Families, WhatAsksAboutATensorReadsNothingOfIt) {
+  for (const char* name : {"aten::is_same_size", "aten::_has_same_storage_numel",
+                           "aten::cudnn_is_acceptable", "aten::is_floating_point"}) {
+    EXPECT_EQ(family_of(name), Family::kView) << name;
+    const TensorLayout large{et_schema::DType::kFloat32, {4096, 4096}};
+    EXPECT_EQ(bytes_of(work_of({name, "", {large, large}, {}})), 0) << name;
+  }
+  EXPECT_EQ(family_of("aten::isnan"), Family::kElementwise);
+  EXPECT_NE(family_of("aten::is_nonzero"), Family::kView) << "waits for a value";
+}
+
 }  // namespace
 }  // namespace understudy::predictor

@@ -23,6 +23,8 @@ struct Range {
   [[nodiscard]] bool excludes(const Point& point) const;
   /// Above the largest bound.
   [[nodiscard]] bool is_above(const Point& point) const;
+  /// ln of how many times the bound is below the smallest or above the largest; 0 between them.
+  [[nodiscard]] double ln_outside(const Point& point) const;
   bool operator==(const Range&) const = default;
 };
 
@@ -45,9 +47,8 @@ struct FittedModel {
   [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
   /// ln of nanoseconds. Above the range the mean of both models: each errs in its own way.
   [[nodiscard]] double ln_ns(const Point& point) const;
-  [[nodiscard]] double width_at(const Point& point) const {
-    return range.excludes(point) ? width_beyond : width;
-  }
+  /// What the largest tenth tells of up to ten times as much grows with ln of what is asked beyond.
+  [[nodiscard]] double width_at(const Point& point) const;
 };
 
 struct FitOptions {
