@@ -62,6 +62,12 @@ std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::si
   return slot == nullptr ? std::nullopt : std::optional(slot->id);
 }
 
+/// A communication, or a wait for one.
+bool moves_data(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
+}
+
 /// A sparse gradient is added to a table row by row: what index_add_ does.
 std::optional<OperatorCall> sparse_update(const Program& program, const Instruction& instruction) {
   const std::optional<et_schema::SlotId> table = slot_of(instruction, 0);
@@ -99,10 +105,12 @@ std::string known_devices(const OperatorModels& models) {
 }
 
 [[noreturn]] void refuse(const OperatorModels& models, const std::string& got) {
-  throw et_schema::usage_error("no such device in the platform file",
-                               {.expected = known_devices(models),
-                                .got = got,
-                                .hint = "name one of them, or describe a card: --card card.json"});
+  throw et_schema::usage_error(
+      "no such device in the platform file",
+      {.expected = known_devices(models),
+       .got = got,
+       .hint = "name one of them (--device, or a table's column Device), or "
+               "describe a card: --card card.json"});
 }
 
 /// Device times tell more than timed calls; of a host those of the nearest number of threads.
@@ -169,6 +177,14 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
 
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
+  if (moves_data(instruction)) {
+    // Its tensors are no work of the host's: what moves them is of_communication(). Measured calls
+    // are timed from a host's, whose part is in them.
+    OperatorCost cost;
+    cost.host = key_.timed == TimedAs::kHost ? known(0, "within the communication")
+                                             : of_host(program, instruction, {});
+    return cost;
+  }
   const OperatorCall call = call_of(program, instruction);
   const Prediction prediction = platform_.operators.predict(call, key_);
   OperatorCost cost;

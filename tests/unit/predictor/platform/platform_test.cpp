@@ -193,6 +193,38 @@ TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
   EXPECT_DOUBLE_EQ(faulting.host.high_ns, cost.host.high_ns + 6000);
 }
 
+/// What an all-reduce's tensors take is communication, not reading and writing them on top.
+TEST(PlatformCosts, TheHostDoesNoWorkOfACommunication) {
+  Platform platform;
+  Card host = synthetic::card("cpu");
+  for (MeasuredCall call : synthetic::elementwise(host, 100)) {
+    call.timed = TimedAs::kHost;
+    call.threads = 1;
+    platform.rows.push_back(call);
+  }
+  platform.operators = fit_operator_models(platform.rows, {host}, synthetic::quick_models());
+  et_schema::Program program = relu_program();
+  et_schema::Instruction& call = program.instructions[0];
+  call.name = "allreduce";
+  call.kind = et_schema::InstructionKind::kCollective;
+  call.comm.emplace();
+  call.comm->kind = et_schema::CommKind::kAllReduce;
+  for (const auto kind :
+       {et_schema::InstructionKind::kCollective, et_schema::InstructionKind::kWait}) {
+    call.kind = kind;
+    const OperatorCost cost = PlatformCosts(platform, {"", 1}).of_operator(program, call);
+    EXPECT_EQ(cost.host.ns, 0);
+    EXPECT_TRUE(cost.host.modelled);
+    EXPECT_EQ(cost.device.ns, 0);
+    EXPECT_EQ(cost.launches, 0U);
+    // To a card it has to be issued, by whatever host.
+    const OperatorCost on_card = PlatformCosts(made(), {"A", 1}).of_operator(program, call);
+    EXPECT_FALSE(on_card.host.modelled);
+    EXPECT_GT(on_card.host.ns, 0);
+    EXPECT_EQ(on_card.device.ns, 0);
+  }
+}
+
 /// A table, the rows of a gradient and where they go, the gradient: sparse as a trace shows it.
 et_schema::Program sparse_update_program() {
   et_schema::Program program;
@@ -270,7 +302,8 @@ TEST(PlatformCosts, SeveralDevicesAndNoneNamedIsRefused) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "no such device in the platform file\n  expected: A; B; C\n  got:      "
-              "several devices, and none named\n  hint:     name one of them, or describe a card: "
+              "several devices, and none named\n  hint:     name one of them (--device, "
+              "or a table's column Device), or describe a card: "
               "--card card.json");
   }
 }
