@@ -1,9 +1,13 @@
 #include "shard/platform.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
@@ -12,6 +16,8 @@
 #include "predictor/embedding/fitted_json.h"
 #include "predictor/embedding/seed.h"
 #include "predictor/platform/platform.h"
+#include "predictor/platform/platform_costs.h"
+#include "predictor/sharding/operator_costs.h"
 
 namespace understudy::cli {
 namespace {
@@ -80,23 +86,56 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
   if (arguments.platform.empty()) {
     embedding_ = std::make_unique<predictor::SeedEmbeddingCosts>(*predictor::seed_card("v100"));
   } else {
-    read(arguments.platform);
+    read(arguments);
   }
   if (arguments.memory_gib) {
     memory_bytes_ = *arguments.memory_gib * kGiB;
   }
 }
 
-void ShardPlatform::read(const std::string& path) {
-  const predictor::Platform platform = predictor::read_platform(path);
-  embedding_ = std::make_unique<predictor::FittedEmbeddingCosts>(
-      section_of(platform, path, "embeddings", "add rows of embedding tables: calibrate ROWS.jsonl",
-                 predictor::embedding_from_json));
-  collectives_ = section_of(platform, path, "collectives",
-                            "add rows of communication: calibrate nccl-tests' output",
-                            predictor::collectives_from_json);
+void ShardPlatform::read(const ShardArguments& arguments) {
+  const std::string& path = arguments.platform;
+  platform_ = predictor::read_platform(path);
+  read_embeddings(path);
+  if (arguments.ranks > 1) {  // one alone exchanges nothing
+    collectives_ = section_of(platform_, path, "collectives",
+                              "add rows of communication: mpirun -np N calibrate --rows "
+                              "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
+                              predictor::collectives_from_json);
+  }
   memory_bytes_ = std::numeric_limits<double>::infinity();
   name_ = std::filesystem::path(path).filename();
+}
+
+/// Rows of whole tables tell what repeats among their lookups; else single operators that were
+/// measured.
+void ShardPlatform::read_embeddings(const std::string& path) {
+  if (!platform_.sections.contains("embeddings")) {
+    std::set<std::string> names;
+    for (const auto& [key, unused] : platform_.operators.devices()) {
+      if (predictor::OperatorEmbeddingCosts::are_known(platform_.operators, key)) {
+        names.insert(key.device);
+      }
+    }
+    if (names.size() > 1) {
+      throw et_schema::usage_error(
+          "the platform has embedding tables of several devices",
+          {.file = path,
+           .expected = "those of one",
+           .got = fmt::format("{}", fmt::join(names, "; ")),
+           .hint = "calibrate the rows of one device into a platform of its own"});
+    }
+    if (!names.empty()) {
+      embedding_ = std::make_unique<predictor::OperatorEmbeddingCosts>(
+          platform_.operators, predictor::find_device(platform_.operators, {*names.begin(), 1}));
+      return;
+    }
+  }
+  embedding_ = std::make_unique<predictor::FittedEmbeddingCosts>(section_of(
+      platform_, path, "embeddings",
+      "measure operators on embedding tables: calibrate --only embedding; or add rows of "
+      "whole tables",
+      predictor::embedding_from_json));
 }
 
 predictor::ShardCosts ShardPlatform::costs() const {

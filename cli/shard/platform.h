@@ -5,6 +5,7 @@
 
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/costs.h"
+#include "predictor/platform/platform.h"
 #include "predictor/sharding/plan.h"
 #include "shard/arguments.h"
 
@@ -23,11 +24,13 @@ class ShardPlatform {
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
-  void read(const std::string& path);
+  void read(const ShardArguments& arguments);
+  void read_embeddings(const std::string& path);
 
   std::string name_;
   double memory_bytes_ = 0;
   int nodes_ = 1;
+  predictor::Platform platform_;
   std::unique_ptr<predictor::EmbeddingCosts> embedding_;
   predictor::CollectiveModels collectives_;  ///< none: published all-to-alls
 };

@@ -174,7 +174,7 @@ EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction dire
                                {.field = is_forward ? "forward" : "backward",
                                 .expected = std::to_string(kLeastRows) + " rows or more",
                                 .got = std::to_string(calls.size()),
-                                .hint = "measure more: calibrate --only embedding"});
+                                .hint = "give more rows (docs/formats.md, \"Embedding rows\")"});
   }
   const Fitted fitted = fit_calls(calls, cache);
   EmbeddingFit fit;

@@ -37,8 +37,9 @@ double in_sectors(double bytes) {
 /// Index pointers and the like that a warp reads for its bag.
 constexpr double kOffsetsBytes = 32 + 64;
 
+/// Of numbers of any size; the formulas were published of four bytes each.
 double row_bytes(const EmbeddingTable& table) {
-  return in_sectors(kItemBytes * static_cast<double>(table.dim));
+  return in_sectors(static_cast<double>(table.item_bytes * table.dim));
 }
 
 }  // namespace
@@ -79,6 +80,9 @@ double seed_backward_bytes(const EmbeddingTable& table, double batch) {
 
 double seed_hit_rate(const EmbeddingTable& table, double batch, double cached_rows) {
   const double lookups = batch * table.pooling;
+  if (!(lookups > 0)) {
+    return 0;
+  }
   const auto rows = static_cast<double>(table.rows);
   const double cached = std::min({cached_rows, rows, lookups});
   // Of each row the probability that no lookup meets it.
@@ -103,7 +107,7 @@ double seed_forward_hit_us(const SeedCard& card, const EmbeddingTable& table, do
   constexpr double kUsableCache = 0.9;
   const double bags = std::ceil(card.multiprocessors * warps_per_block / batch);
   const double cached =
-      kUsableCache * card.l2_bytes / bags / (kItemBytes * static_cast<double>(table.dim));
+      kUsableCache * card.l2_bytes / bags / static_cast<double>(table.item_bytes * table.dim);
   const double rate = std::clamp(seed_hit_rate(table, batch, cached), 0.0, 1.0);
   const double hit_bytes = tables * batch * rate * table.pooling * row_bytes(table);
   const double dram_bytes = tables * batch *

@@ -44,8 +44,12 @@ ReuseShares read_shares(const JsonField& field) {
   return normalized(shares);
 }
 
+/// Programs that reckon in floating point write whole numbers as "100000.0".
 std::int64_t positive(const JsonField& field) {
-  const std::int64_t value = field.as_int();
+  constexpr double kExact = 9e15;
+  const double number = field.as_double();
+  const bool is_whole = number == std::floor(number) && std::abs(number) < kExact;
+  const std::int64_t value = is_whole ? static_cast<std::int64_t>(number) : field.as_int();
   if (value < 1) {
     field.fail("1 or more");
   }
@@ -91,6 +95,10 @@ ReuseShares uniform_shares(double lookups, double rows) {
   constexpr int kWidth = 12;
   const double mean = lookups / rows;
   ReuseShares shares{};
+  if (!(mean > 0)) {
+    shares[0] = 1;  // none is met: any share of nothing
+    return shares;
+  }
   if (mean > kMostMean) {
     shares[reuse_bin(static_cast<std::int64_t>(mean))] = 1;
     return shares;
@@ -120,8 +128,8 @@ EmbeddingTable read_table(const JsonField& field) {
   table.dim = positive(field.at("dim"));
   const JsonField pooling = field.at("pooling");
   table.pooling = pooling.as_double();
-  if (!(table.pooling > 0) || !std::isfinite(table.pooling)) {
-    pooling.fail("lookups a bag, above 0");
+  if (!(table.pooling >= 0) || !std::isfinite(table.pooling)) {
+    pooling.fail("lookups a bag, 0 or more");
   }
   if (const auto dtype = field.find("dtype")) {
     const auto type = et_schema::dtype_from_string(dtype->as_text());

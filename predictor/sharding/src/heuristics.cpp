@@ -34,7 +34,7 @@ Numbers norm_lookup_costs(const ShardTask& task) {
   const double mean_size = std::accumulate(sizes.begin(), sizes.end(), 0.0) / n;
   const double mean_lookups = std::accumulate(lookups.begin(), lookups.end(), 0.0) / n;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    lookups[i] = lookups[i] / mean_lookups + sizes[i] / mean_size;
+    lookups[i] = (mean_lookups > 0 ? lookups[i] / mean_lookups : 0) + sizes[i] / mean_size;
   }
   return lookups;
 }

@@ -125,25 +125,47 @@ std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& s
   return plan;
 }
 
+/// The shards with one of them cut in two; nothing where that cannot be cut.
+std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector<Shard> shards,
+                                              std::size_t at, bool by_rows) {
+  const auto halves = halves_of(task, shards[at], by_rows);
+  if (!halves) {
+    return std::nullopt;
+  }
+  shards[at] = halves->first;
+  shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(at) + 1, halves->second);
+  return shards;
+}
+
 /// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
 std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Plan& plan, int ranks,
                                                 const ShardCosts& costs) {
   const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, *costs.embedding);
   const auto largest = std::ranges::max_element(
       loads, {}, [](const ShardLoad& load) { return load.forward + load.backward; });
-  std::vector<Shard> shards = plan.shards;
-  const auto place = shards.begin() + (largest - loads.begin());
-  const std::int64_t end =
-      place->split == Split::kColumns ? place->end : task.tables[place->table].table.dim;
-  const std::int64_t begin = place->split == Split::kColumns ? place->begin : 0;
-  const std::int64_t half = (end - begin) / 2 / kLeastColumns * kLeastColumns;
-  if (place->split == Split::kRows || half < kLeastColumns) {
-    return std::nullopt;
+  return with_halves(task, plan.shards, static_cast<std::size_t>(largest - loads.begin()), false);
+}
+
+/// Parts that find room together: of those that do not, the one of most bytes is halved, as often
+/// as it takes. Nothing where they cannot be cut any further.
+std::optional<std::vector<Shard>> cut_for_room(const ShardTask& task, std::vector<Shard> shards,
+                                               int ranks, double memory_bytes,
+                                               const EmbeddingCosts& costs) {
+  constexpr std::size_t kMostCuts = 32;  // a rank: by then the parts are as small as what is left
+  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(ranks);
+  while (shards.size() < most) {
+    const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, costs);
+    if (by_room(loads, ranks, memory_bytes)) {
+      return shards;
+    }
+    const auto largest = std::ranges::max_element(loads, {}, &ShardLoad::bytes);
+    auto cut = with_halves(task, shards, static_cast<std::size_t>(largest - loads.begin()), true);
+    if (!cut) {
+      return std::nullopt;
+    }
+    shards = std::move(*cut);
   }
-  const Shard second{place->table, Split::kColumns, begin + half, end};
-  *place = {place->table, Split::kColumns, begin, begin + half};
-  shards.insert(place + 1, second);
-  return shards;
+  return std::nullopt;
 }
 
 /// Cuts as long as a cut shortens the step by a hundredth. Several parts may delay the others
@@ -172,8 +194,13 @@ Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
 
 Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const ShardCosts& costs,
                  const std::vector<Plan>& starts, const SearchOptions& options) {
-  std::optional<Plan> plan = best_plan(task, shards_that_fit(task, ranks, memory_bytes), ranks,
-                                       memory_bytes, costs, starts, options);
+  const std::vector<Shard> shards = shards_that_fit(task, ranks, memory_bytes);
+  std::optional<Plan> plan = best_plan(task, shards, ranks, memory_bytes, costs, starts, options);
+  if (!plan) {
+    if (const auto cut = cut_for_room(task, shards, ranks, memory_bytes, *costs.embedding)) {
+      plan = best_plan(task, *cut, ranks, memory_bytes, costs, starts, options);
+    }
+  }
   if (!plan) {
     throw et_schema::usage_error(
         "the tables do not fit",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "et_schema/support/error.h"
 #include "predictor/sharding/search.h"
@@ -57,6 +59,27 @@ void split_table(std::vector<Shard>& shards, const ShardTask& task, std::size_t 
 }
 
 }  // namespace
+
+std::optional<std::pair<Shard, Shard>> halves_of(const ShardTask& task, const Shard& shard,
+                                                 bool by_rows) {
+  const EmbeddingTable& table = task.tables[shard.table].table;
+  const bool has_rows = shard.split == Split::kRows;
+  const std::int64_t begin = shard.split == Split::kColumns ? shard.begin : 0;
+  const std::int64_t end = shard.split == Split::kColumns ? shard.end : table.dim;
+  const std::int64_t columns = (end - begin) / 2 / kLeastColumns * kLeastColumns;
+  if (!has_rows && columns >= kLeastColumns) {
+    return std::pair(Shard{shard.table, Split::kColumns, begin, begin + columns},
+                     Shard{shard.table, Split::kColumns, begin + columns, end});
+  }
+  const std::int64_t first = has_rows ? shard.begin : 0;
+  const std::int64_t last = has_rows ? shard.end : table.rows;
+  if (!by_rows || shard.split == Split::kColumns || last - first < 2) {
+    return std::nullopt;
+  }
+  const std::int64_t middle = first + (last - first) / 2;
+  return std::pair(Shard{shard.table, Split::kRows, first, middle},
+                   Shard{shard.table, Split::kRows, middle, last});
+}
 
 std::vector<Shard> shards_that_fit(const ShardTask& task, int ranks, double memory_bytes) {
   double sum = 0;

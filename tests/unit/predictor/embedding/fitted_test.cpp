@@ -81,6 +81,15 @@ TEST(FittedEmbedding, HotRowsHit) {
   EXPECT_EQ(misses(1e9), 0);
 }
 
+TEST(FittedEmbedding, WhatNobodyLooksUpMissesNothing) {
+  const EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 0};
+  for (const CacheModel cache :
+       {CacheModel::kReuse, CacheModel::kUniform, CacheModel::kWholeTable}) {
+    const EmbeddingTerms terms = terms_of(table, 1000, cache, 1 << 20);
+    EXPECT_EQ(terms, (EmbeddingTerms{0, 1, 1000, 0, 0, 0, 0})) << to_string(cache);
+  }
+}
+
 TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
   const FittedEmbeddingCosts costs(fit_embedding(true_rows(), CacheModel::kReuse));
   EXPECT_FALSE(costs.time(1000, Direction::kForward).extrapolated);
@@ -99,7 +108,7 @@ TEST(FittedEmbedding, FewRowsAreRefused) {
               "  field:    forward\n"
               "  expected: 20 rows or more\n"
               "  got:      5\n"
-              "  hint:     measure more: calibrate --only embedding\n");
+              "  hint:     give more rows (docs/formats.md, \"Embedding rows\")\n");
   }
 }
 

@@ -24,6 +24,14 @@ TEST(SeedFormulas, EmbeddingTablesOfTheDlrmIteration) {
   EXPECT_NEAR(costs.of(dlrm(Direction::kBackward)).ns / 1268e3 - 1, -0.144, 0.001);
 }
 
+TEST(SeedFormulas, TablesOfHalfAsLargeNumbersReadHalfAsManyBytes) {
+  EmbeddingTable table{.rows = 1000, .dim = 64, .pooling = 10};
+  EXPECT_EQ(seed_forward_bytes(table, 1), 32 + 64 + 64 + 11 * 256);
+  table.item_bytes = 2;
+  EXPECT_EQ(seed_forward_bytes(table, 1), 32 + 64 + 64 + 11 * 128);
+  EXPECT_EQ(seed_backward_bytes(table, 1), 32 + 64 + 64 + 21 * 128);
+}
+
 TEST(SeedFormulas, RooflineOfTheDlrmIteration) {
   const SeedCard v100 = *seed_card("v100");
   EXPECT_NEAR(concat_us(v100, 2048.0 * 64 * 9), 14.6, 0.05);

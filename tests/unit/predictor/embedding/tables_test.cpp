@@ -46,7 +46,7 @@ TEST(ReuseShares, OfUniformDraws) {
   EXPECT_NEAR(rare[0], 1, 1e-4);
   const ReuseShares often = uniform_shares(1e6, 100);
   EXPECT_NEAR(often[reuse_bin(10000)], 1, 1e-9);
-  for (const double mean : {1e-6, 0.5, 3.0, 900.0, 2000.0}) {
+  for (const double mean : {0.0, 1e-6, 0.5, 3.0, 900.0, 2000.0}) {
     const ReuseShares shares = uniform_shares(1e5 * mean, 1e5);
     EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
   }
@@ -65,10 +65,14 @@ std::string table_message(const std::string& json) {
 
 TEST(EmbeddingTable, ReadsWhatIsGivenAndRefusesTheRest) {
   EXPECT_EQ(table_message(R"({"rows":10,"dim":4,"pooling":1.5})"), "read");
+  EXPECT_EQ(table_message(R"({"rows":1e5,"dim":64.0,"pooling":1})"), "read");
+  EXPECT_EQ(table_message(R"({"rows":1.5,"dim":4,"pooling":1})"),
+            "rows: an integer of 64 bits, got 1.5");
   EXPECT_EQ(table_message(R"({"rows":0,"dim":4,"pooling":1})"), "rows: 1 or more, got 0");
   EXPECT_EQ(table_message(R"({"rows":1,"dim":-4,"pooling":1})"), "dim: 1 or more, got -4");
-  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":0})"),
-            "pooling: lookups a bag, above 0, got 0");
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":0})"), "read");
+  EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":-1})"),
+            "pooling: lookups a bag, 0 or more, got -1");
   EXPECT_EQ(table_message(R"({"rows":1,"dim":4})"), "pooling: this key, got none");
   EXPECT_EQ(table_message(R"({"rows":1,"dim":4,"pooling":1,"dtype":"float31"})"),
             "dtype: an element type, got \"float31\"");

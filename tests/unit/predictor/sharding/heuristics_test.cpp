@@ -43,6 +43,19 @@ TEST(Heuristics, PlaceAsTheirNamesSay) {
   EXPECT_EQ(plans["random"].rank_of, plans_of(five_tables(), 2, kAnyMemory)["random"].rank_of);
 }
 
+/// Of public index data some tables are met by no sample.
+TEST(Heuristics, TablesThatNobodyLooksUpTakeRoom) {
+  const ShardTask task{{table("a", 1000, 16, 0), table("b", 500, 16, 0), table("c", 400, 16, 0)},
+                       10};
+  for (const auto& [name, plan] : plans_of(task, 2, kAnyMemory)) {
+    EXPECT_EQ(plan.time.forward.ns, 0) << name;
+    EXPECT_GT(plan.time.all_to_all.ns, 0) << name;
+  }
+  auto plans = plans_of(task, 2, kAnyMemory);
+  EXPECT_EQ(plans["norm_lookup_greedy"].rank_of, (std::vector<int>{0, 1, 1}));
+  EXPECT_EQ(plans["size_greedy"].rank_of, (std::vector<int>{0, 1, 1}));
+}
+
 TEST(Heuristics, GreedyLeavesRanksWithoutRoom) {
   // By lookups e would be alone on rank 0; a fits nowhere but there.
   const double memory = table_bytes(five_tables().tables[0].table) + 10000;

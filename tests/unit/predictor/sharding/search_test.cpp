@@ -158,14 +158,33 @@ TEST(Splits, TablesThatDoNotFitAreRefused) {
             "  hint:     more ranks, more memory, or a smaller element type\n");
 }
 
+/// Three tables of 0.6 on two ranks of 1: 1.8 of 2, but no two of them fit on one.
+TEST(Splits, TablesThatLeaveEachOtherNoRoomAreCut) {
+  for (const std::int64_t dim : {64, 5}) {  // by columns; by rows of what is too narrow
+    const ShardTask task{
+        {table("a", 600, dim, 1), table("b", 600, dim, 1), table("c", 600, dim, 1)}, 8};
+    const double memory_bytes = 1000.0 * static_cast<double>(dim) * 4;
+    const Plan plan = search_plan(task, 2, memory_bytes, plain_costs(), {});
+    EXPECT_TRUE(plan.fits);
+    ASSERT_EQ(plan.shards.size(), 4U);
+    EXPECT_EQ(plan.shards[0].split, dim == 64 ? Split::kColumns : Split::kRows);
+    double bytes = 0;
+    for (const RankLoad& rank : plan.ranks) {
+      EXPECT_LE(rank.bytes, memory_bytes);
+      bytes += rank.bytes;
+    }
+    EXPECT_EQ(bytes, 3 * 600.0 * static_cast<double>(dim) * 4) << "each number once";
+  }
+}
+
 TEST(Splits, NorAreThoseThatLeaveNoRoomForAPart) {
-  // Three tables of 0.6 on two ranks of 1: 1.8 of 2, but no two of them fit on one.
-  const ShardTask task{{table("a", 600, 64, 1), table("b", 600, 64, 1), table("c", 600, 64, 1)}, 8};
-  EXPECT_EQ(message_of(task, 2, 1000 * 64 * 4),
+  // Single rows of four numbers cannot be cut, and three of them do not fit on two ranks of 1.5.
+  const ShardTask task{{table("a", 1, 4, 1), table("b", 1, 4, 1), table("c", 1, 4, 1)}, 8};
+  EXPECT_EQ(message_of(task, 2, 24),
             "the tables do not fit\n"
             "  field:    --memory\n"
             "  expected: room for the tables and their parts, whole, on the ranks\n"
-            "  got:      0.000238 GiB on each of 2 ranks\n"
+            "  got:      2.24e-08 GiB on each of 2 ranks\n"
             "  hint:     a little more memory: in sum it is enough\n");
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "predictor/sharding/plan.h"
@@ -19,13 +21,19 @@ struct SearchOptions {
 };
 
 /// The plan of the shortest predicted step that it finds. Tables that do not fit on a rank are cut
-/// in columns, where that is not enough in rows. From each of the plans that fit, and from a greedy
-/// one by the predicted time itself, shards are moved and swapped between ranks as long as that
-/// shortens the step; so it is never longer than any of `starts`. Deterministic. Throws Error
+/// in columns, where that is not enough in rows; where parts that fit by themselves leave each
+/// other no room, the largest of them are halved. From each of the plans that fit, and from a
+/// greedy one by the predicted time itself, shards are moved and swapped between ranks as long as
+/// that shortens the step; so it is never longer than any of `starts`. Deterministic. Throws Error
 /// (usage) where the tables do not fit on all ranks.
 [[nodiscard]] Plan search_plan(const ShardTask& task, int ranks, double memory_bytes,
                                const ShardCosts& costs, const std::vector<Plan>& starts,
                                const SearchOptions& options = {});
+
+/// A shard cut in two, by its columns; where it is too narrow and `by_rows`, by its rows. Nothing
+/// of what can be cut in neither.
+[[nodiscard]] std::optional<std::pair<Shard, Shard>> halves_of(const ShardTask& task,
+                                                               const Shard& shard, bool by_rows);
 
 /// All tables as shards, none larger than a rank's memory. Throws Error (usage), as above.
 [[nodiscard]] std::vector<Shard> shards_that_fit(const ShardTask& task, int ranks,
