@@ -81,8 +81,10 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
          "With --platform: predict for this GPU, measured or not, by its specification file")
       ->type_name("FILE")
       ->needs("--platform");
-  app.add_option("--device", arguments.device,
-                 "With --platform: use the models of this measured device")
+  app.add_option(
+         "--device", arguments.device,
+         "With --platform: use the models of this measured device; with --operators in place of "
+         "the rows' own")
       ->type_name("NAME")
       ->needs("--platform")
       ->excludes("--card");
@@ -132,8 +134,8 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
                      "docs/formats.md, or an operator-times file")
           ->type_name("FILE")
           ->needs("--platform");
-  for (const char* of_step : {"BENCH", "--recorded", "--device", "--what-if", "--batch",
-                              "--world-size", "--report", "--trace", "--explain", "--overlap"}) {
+  for (const char* of_step : {"BENCH", "--recorded", "--what-if", "--batch", "--world-size",
+                              "--report", "--trace", "--explain", "--overlap"}) {
     operators->excludes(of_step);
   }
   app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
@@ -183,8 +185,14 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
                                     .expected = "a step: a benchmark or traces",
                                     .got = "--operators"});
     }
+    if (arguments.format == Format::kJson) {
+      throw et_schema::usage_error(
+          "single operators are written as a table",
+          {.field = "--format json", .expected = "csv, or no --format", .got = "--operators"});
+    }
     table.platform = arguments.platform;
     table.card = arguments.card;
+    table.device = arguments.device;
     table.threads = arguments.threads;
     table.quiet = arguments.quiet;
     arguments.operators = std::move(table);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
+#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "predictor/sections/cost_parts.h"
 #include "predictor/what_if/placement.h"
@@ -78,7 +80,10 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       return recorded_->of_operator(program, at).host;
     };
     assumptions_.emplace_back("what a host takes to issue an operator is what it took");
-  } else if (!parts.host && device.timed != predictor::TimedAs::kHost) {
+  } else if (!parts.host && device.timed == predictor::TimedAs::kDevice) {
+    assumptions_.emplace_back(
+        "the platform's times are the device's alone: a host issues an operator in 2 us");
+  } else if (!parts.host && device.timed == predictor::TimedAs::kTimedCall) {
     assumptions_.emplace_back(
         "a host issues an operator in the least time that a timed call of the device took");
   }
@@ -112,8 +117,8 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
     return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults", false, true};
   };
   assumptions_.push_back(
-      fmt::format("a step meets {:.0f} page faults, as the original's did, at {:.2f} us each",
-                  faults, *ns * 1e-3));
+      fmt::format("a step meets {} page faults, as the original's did, at {:.2f} us each",
+                  with_commas(static_cast<std::uint64_t>(std::llround(faults))), *ns * 1e-3));
 }
 
 void ChosenCosts::place(const std::string& device, predictor::Job& job) {

@@ -56,10 +56,12 @@ Asked read_asked(const std::string& path) {
   return std::move(*asked);
 }
 
-/// Where a row's call is to run: `--card`, else its own device, else the only one there is.
+/// Where a row's call is to run: `--card`, else `--device`, else its own device, else the only one
+/// there is.
 predictor::DeviceKey device_of(const MeasuredCall& call, const OperatorsArguments& arguments,
                                const std::string& card, const predictor::OperatorModels& models) {
-  const std::string name = card.empty() ? call.device : card;
+  const std::string& asked = card.empty() ? arguments.device : card;
+  const std::string name = asked.empty() ? call.device : asked;
   const int threads = call.threads > 0 ? call.threads : std::max(arguments.threads, 0);
   return predictor::find_device(models, {name, threads});
 }

@@ -8,7 +8,8 @@ namespace understudy::cli {
 struct OperatorsArguments {
   std::string table;  ///< CSV, or an operator-times file
   std::string platform;
-  std::string card;    ///< a card's JSON file; empty: the rows' own devices
+  std::string card;    ///< a card's JSON file; empty: `device`
+  std::string device;  ///< a device's name; empty: the rows' own devices
   int threads = 0;     ///< of operators on a CPU, where the table does not say; 0: as measured
   std::string output;  ///< empty: standard output
   bool quiet = false;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/table.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/version.h"
@@ -121,6 +122,10 @@ BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
   return batched;
 }
 
+std::string count_text(std::int64_t count) {
+  return with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
+}
+
 /// What the figures rest on beside the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, std::vector<std::string>& texts) {
@@ -129,7 +134,7 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
       profile->minor_faults != profile->profiled_minor_faults) {
     texts.push_back(
         fmt::format("a step meets {} page faults, the profiled ones met {}, at {:.2f} us each",
-                    *profile->minor_faults, *profile->profiled_minor_faults,
+                    count_text(*profile->minor_faults), count_text(*profile->profiled_minor_faults),
                     predictor::PageFaultCost{}.ns * 1e-3));
   }
   if (job.is_partial) {

@@ -168,14 +168,23 @@ std::string what_is_there(const Job& job) {
   const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
     return std::ranges::any_of(program->instructions, is_communication);
   });
+  const bool has_device = std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::any_of(program->instructions, [&](const Instruction& instruction) {
+      return touches_device(*program, instruction);
+    });
+  });
+  const char* got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
+                    : question.target == WhatIfTarget::kSingleStream
+                        ? "no device in this benchmark: a CPU has no streams"
+                        : "no instruction of that name";
   throw et_schema::usage_error(
       "a what-if that changes nothing",
       {.field = fmt::format("--what-if '{}'", question.text),
-       .expected = fmt::format("something that the benchmark has: {}host, streams, a regular "
+       .expected = fmt::format("something that the benchmark has: {}host, {}a regular "
                                "expression of an operator's name, or one of {}",
-                               communicates ? "network, " : "", what_is_there(job)),
-       .got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
-                                                        : "no instruction of that name",
+                               communicates ? "network, " : "", has_device ? "streams, " : "",
+                               what_is_there(job)),
+       .got = got,
        .hint = "`inspect BENCH --ops` lists its operators"});
 }
 
