@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "et_schema/support/error.h"
 #include "hand_made.h"
 
@@ -149,6 +151,49 @@ TEST(Messages, ASendThatIsKeptApartHoldsNobodyBack) {
   Job job = made.job();
   job.kept_apart = {{true, false}, {true, false}};
   EXPECT_EQ(simulate(job, made, round_times()).iteration_ns, 17);
+}
+
+/// A stage's step: forward passes as far ahead as there are stages behind it, then in turns with
+/// the backward passes. Sends are not waited for.
+void add_stage(HandMade& made, int stage, int stages, int batches, std::int64_t forward_ns,
+               std::int64_t backward_ns) {
+  made.begin_program();
+  const auto pass = [&](std::int64_t ns, int from, int to) {
+    const auto x = made.cpu();
+    const auto y = made.cpu();
+    if (from >= 0 && from < stages) {
+      made.message(CommKind::kRecv, x, from, 0);
+    }
+    made.op("aten::mm", {x}, {y}, {.host_ns = ns});
+    if (to >= 0 && to < stages) {
+      made.message(CommKind::kSend, y, to, 0, true);
+    }
+  };
+  const int ahead = std::min(batches, stages - 1 - stage);
+  for (int i = 0; i < ahead; ++i) {
+    pass(forward_ns, stage - 1, stage + 1);
+  }
+  for (int i = 0; i < batches; ++i) {
+    if (i + ahead < batches) {
+      pass(forward_ns, stage - 1, stage + 1);
+    }
+    pass(backward_ns, stage + 1, stage - 1);
+  }
+}
+
+/// (batches + stages - 1) (forward + backward): what a pipeline takes whose messages take nothing.
+TEST(Pipelines, OneForwardOneBackwardTakesItsFormula) {
+  for (const int stages : {2, 4, 8}) {
+    for (const int batches : {1, 4, 16}) {
+      HandMade made;
+      for (int stage = 0; stage < stages; ++stage) {
+        add_stage(made, stage, stages, batches, 100, 200);
+      }
+      EXPECT_EQ(simulate(made.job(), made, single_step()).iteration_ns,
+                (batches + stages - 1) * 300)
+          << stages << " stages, " << batches << " batches";
+    }
+  }
 }
 
 TEST(Deadlocks, RanksThatWaitInACircleAreNamed) {
