@@ -191,6 +191,7 @@ class Fitter {
     FitOptions fit;
     fit.candidates = options_.candidates;
     fit.trees = options_.trees;
+    fit.least_ns = least_call_ns(key.timed);
     const auto shared = models.shared().find(shared_key(key.timed, name));
     const bool is_few = all.size() < kFewestForOwnModel;
     if (is_few && shared != models.shared().end()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -52,12 +54,26 @@ struct Trial {
   std::vector<double> residuals;
 };
 
+/// What predictions miss by, which are never below the least that a call takes.
+std::vector<double> misses_of(const Samples& samples, const FitOptions& options,
+                              const std::function<double(const Point&)>& ln_ns) {
+  const double least =
+      options.least_ns > 0 ? std::log(options.least_ns) : -std::numeric_limits<double>::infinity();
+  std::vector<double> misses;
+  misses.reserve(samples.size());
+  for (const Sample* sample : samples) {
+    misses.push_back(sample->ln_ns - std::max(ln_ns(sample->point), least));
+  }
+  return misses;
+}
+
 Trial cross_validate(Candidate candidate, const Samples& samples, const std::vector<Samples>& folds,
                      const FitOptions& options) {
   Trial trial{candidate, {}};
   for (const Samples& fold : folds) {
     const auto model = fit_model(candidate, without(samples, fold), options.shared, options.trees);
-    const std::vector<double> residuals = residuals_of(fold, *model);
+    const std::vector<double> residuals =
+        misses_of(fold, options, [&](const Point& point) { return model->ln_ns(point); });
     trial.residuals.insert(trial.residuals.end(), residuals.begin(), residuals.end());
   }
   return trial;
@@ -115,12 +131,10 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
   const Samples asked(by_size.begin() + cut, by_size.end());
   const auto whole = fit_model(candidate, known, options.shared, options.trees);
   const auto half = fit_larger_half(candidate, known, options);
-  std::vector<double> misses;
-  for (const Sample* sample : asked) {
-    const double ln_ns = (whole->ln_ns(sample->point) + half->ln_ns(sample->point)) / 2;
-    misses.push_back(sample->ln_ns - ln_ns);
-  }
-  return kBlockedFactor * conformal_width(misses);
+  std::vector<double> misses = misses_of(asked, options, [&](const Point& point) {
+    return (whole->ln_ns(point) + half->ln_ns(point)) / 2;
+  });
+  return kBlockedFactor * conformal_width(std::move(misses));
 }
 
 std::vector<std::string> operators_of(const Samples& samples) {

@@ -40,22 +40,6 @@ double least_ns(const Point& point, const Card& card) {
                   bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor);
 }
 
-/// No call takes less, however small it is: of few rows of large calls no model can tell a floor.
-double least_call_ns(TimedAs timed) {
-  constexpr double kHostCall = 100;
-  constexpr double kKernel = 500;
-  constexpr double kTimedCall = 2000;
-  switch (timed) {
-    case TimedAs::kHost:
-      return kHostCall;
-    case TimedAs::kDevice:
-      return kKernel;
-    case TimedAs::kTimedCall:
-      break;
-  }
-  return kTimedCall;
-}
-
 /// Libraries of others name their operators as they like: what these do is a guess.
 bool is_of_torch(const Point& point) {
   return point.op.starts_with("aten::") || point.op.find("::") == std::string::npos;
@@ -119,6 +103,21 @@ Prediction clipped(Prediction prediction, double least) {
 }
 
 }  // namespace
+
+double least_call_ns(TimedAs timed) {
+  constexpr double kHostCall = 100;
+  constexpr double kKernel = 500;
+  constexpr double kTimedCall = 2000;
+  switch (timed) {
+    case TimedAs::kHost:
+      return kHostCall;
+    case TimedAs::kDevice:
+      return kKernel;
+    case TimedAs::kTimedCall:
+      break;
+  }
+  return kTimedCall;
+}
 
 DeviceKey key_of(const MeasuredCall& call) {
   return {call.device, call.threads, call.timed};

@@ -131,6 +131,26 @@ TEST(FitBest, FewRowsAndOneRow) {
   EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
 }
 
+/// As a step has them: many equal small calls and a few sizes of large ones. Where the small ones
+/// are left out nothing tells a floor, and what is predicted of them is the least of any call.
+TEST(FitBest, WhatNoCallCanBeMakesNoInterval) {
+  const Card on = synthetic::card("A");
+  std::vector<MeasuredCall> calls;
+  for (int i = 0; i < 80; ++i) {
+    MeasuredCall& call = calls.emplace_back();
+    const bool is_small = i < 50;
+    call.call = synthetic::relu(is_small ? 1 : 20000 + 10000 * (i % 5), is_small ? 1 : 1024);
+    const double bytes = 2 * stored_bytes(call.call.inputs[0]);
+    call.median_ns = is_small ? 2000 : bytes / (0.8 * on.bandwidth_bytes_per_s) * 1e9;
+  }
+  const auto samples = samples_of(calls, on);
+  FitOptions options = synthetic::quick_fit();
+  options.least_ns = 500;
+  const FittedModel fitted = fit_best(pointers(samples), options);
+  EXPECT_LE(fitted.width, std::log(2000.0 / 500) + 0.2);
+  EXPECT_NEAR(fitted.model->ln_ns(samples[0].point), std::log(2000), 0.1);
+}
+
 TEST(FitBest, OneLargeCallTellsNoFloorOneSmallCallDoes) {
   const Card on = synthetic::card("A");
   const auto asked = [&](std::int64_t rows) { return point_of(synthetic::relu(rows, 1024), on); };

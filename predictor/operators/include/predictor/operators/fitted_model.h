@@ -57,6 +57,7 @@ struct FitOptions {
   std::shared_ptr<const SharedModel> shared = nullptr;  ///< adds the transferred kinds
   TreeOptions trees = {};
   std::size_t folds = 4;
+  double least_ns = 0;  ///< predictions are never below it
 };
 
 /// Fits the candidates in cross-validation whose folds keep equal shapes together, keeps the one of

@@ -96,6 +96,9 @@ class OperatorModels {
   std::vector<Card> cards_;
 };
 
+/// No call takes less, however small it is: of few rows of large calls no model can tell a floor.
+[[nodiscard]] double least_call_ns(TimedAs timed);
+
 /// Under which an operator's, or a family's, shared model is kept.
 [[nodiscard]] std::string shared_key(TimedAs timed, std::string_view operator_or_family);
 
