@@ -221,23 +221,31 @@ struct Group {
 
 constexpr std::array kGroups = std::to_array<Group>({
     {broadcast,
-     " abs add addcdiv addcmul alias bernoulli clamp clamp_max clamp_min clone contiguous copy cos "
-     "detach div dropout elu empty_like eq erf exp fill ge gelu gelu_backward gt hardtanh le "
+     " abs add addcdiv addcmul alias bernoulli bitwise_and bitwise_not bitwise_or ceil clamp "
+     "clamp_max clamp_min clone contiguous copy cos "
+     "detach div dropout elu elu_backward empty_like eq erf exp expm1 fill floor ge gelu "
+     "gelu_backward gt "
+     "hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward "
+     "isfinite isinf isnan le "
      "leaky_relu leaky_relu_backward lerp lift_fresh log log1p log_softmax logical_and "
-     "logical_not lt masked_fill maximum minimum mul native_dropout native_dropout_backward ne "
+     "logical_not logical_or lt masked_fill maximum minimum mish mish_backward mul native_dropout "
+     "native_dropout_backward ne "
      "neg ones_like pow rand_like randn_like reciprocal relu rsqrt rsub sigmoid sigmoid_backward "
-     "sign silu silu_backward sin softmax softplus sqrt sub tanh tanh_backward threshold_backward "
+     "sign silu silu_backward sin softmax softplus softplus_backward sqrt square sub tanh "
+     "tanh_backward threshold_backward "
      "to where zero zeros_like _log_softmax _log_softmax_backward_data _softmax "
      "_softmax_backward_data _to_copy "},
     {loss,
      " binary_cross_entropy binary_cross_entropy_with_logits l1_loss mse_loss "
      "smooth_l1_loss "},
     {batch::index, " index "},
-    {like_first, " index_put _index_put_impl "},
+    {like_first,
+     " cudnn_batch_norm_backward index_put miopen_batch_norm_backward _index_put_impl "},
     {like_second,
      " binary_cross_entropy_backward convolution_backward l1_loss_backward max_pool2d_with_indices_"
      "backward avg_pool2d_backward _adaptive_avg_pool2d_backward mse_loss_backward "
-     "native_batch_norm_backward native_layer_norm_backward nll_loss_backward "
+     "native_batch_norm_backward native_group_norm_backward native_layer_norm_backward "
+     "nll_loss_backward "
      "smooth_l1_loss_backward "},
     {batch::reshape,
      " view reshape flatten squeeze unflatten unsqueeze _reshape_alias _unsafe_view "},
@@ -250,16 +258,20 @@ constexpr std::array kGroups = std::to_array<Group>({
     {linear, " linear "},
     {reduce, " amax amin argmax argmin mean sum "},
     {leading,
-     " adaptive_avg_pool2d avg_pool2d conv1d conv2d convolution cross_entropy_loss "
+     " adaptive_avg_pool2d avg_pool2d conv1d conv2d conv3d convolution cross_entropy_loss "
+     "cudnn_batch_norm cudnn_convolution group_norm miopen_batch_norm miopen_convolution "
      "layer_norm batch_norm max_pool2d max_pool2d_with_indices mkldnn_convolution "
-     "native_batch_norm native_layer_norm nll_loss nll_loss_forward scaled_dot_product_attention "
+     "native_batch_norm native_group_norm native_layer_norm nll_loss nll_loss_forward "
+     "scaled_dot_product_attention "
      "_adaptive_avg_pool2d _batch_norm_impl_index _convolution _embedding_bag "
      "_embedding_bag_forward_only "
      "_native_batch_norm_legit _scaled_dot_product_attention_math "
-     "_scaled_dot_product_efficient_attention _scaled_dot_product_flash_attention "
+     "_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention "
+     "_scaled_dot_product_flash_attention "
      "_scaled_dot_product_flash_attention_for_cpu "},
     {attention_backward,
-     " _scaled_dot_product_efficient_attention_backward "
+     " _scaled_dot_product_cudnn_attention_backward "
+     "_scaled_dot_product_efficient_attention_backward "
      "_scaled_dot_product_flash_attention_backward "
      "_scaled_dot_product_flash_attention_for_cpu_backward "},
     {no_batch,

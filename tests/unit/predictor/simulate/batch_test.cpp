@@ -118,6 +118,25 @@ TEST(Batch, GoesThroughALayerAndBackAndEndsAtTheWeights) {
   EXPECT_EQ(addmm->after, "float32[4] float32[128,8] float32[8,4] -> float32[128,4]");
 }
 
+/// As a GPU's step has it: cuDNN's own operators.
+TEST(Batch, GoesThroughCudnnsBatchNorm) {
+  Made made;
+  const SlotId x = made.data({64, 8, 4, 4});
+  const SlotId weight = made.data({8});
+  const SlotId y = made.slot({64, 8, 4, 4});
+  const SlotId mean = made.slot({8});
+  made.add("aten::cudnn_batch_norm", {ref(x), ref(weight)}, {ref(y), ref(mean)});
+  const SlotId back = made.slot({64, 8, 4, 4});
+  const SlotId of_weight = made.slot({8});
+  made.add("aten::cudnn_batch_norm_backward", {ref(x), ref(y), ref(weight), ref(mean)},
+           {ref(back), ref(of_weight)});
+  const ScaledBatch scaled = with_batch_size(made.program, kTwice, 0);
+  EXPECT_EQ(sizes_of(scaled, y), (Sizes{128, 8, 4, 4}));
+  EXPECT_EQ(sizes_of(scaled, mean), (Sizes{8}));
+  EXPECT_EQ(sizes_of(scaled, back), (Sizes{128, 8, 4, 4}));
+  EXPECT_EQ(sizes_of(scaled, of_weight), (Sizes{8}));
+}
+
 TEST(Batch, IsJoinedWithTheSequenceAndTakenApartAgain) {
   Made made;
   const SlotId x = made.data({64, 5, 6});
