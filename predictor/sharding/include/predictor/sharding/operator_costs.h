@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "predictor/embedding/costs.h"
 #include "predictor/operators/operator_models.h"
 
@@ -24,7 +26,7 @@ class OperatorEmbeddingCosts final : public EmbeddingCosts {
  private:
   const OperatorModels& models_;
   DeviceKey device_;
-  double width_[2] = {};  ///< ln, by direction
+  std::array<double, 2> width_{};  ///< ln: forward, backward
 };
 
 }  // namespace understudy::predictor
