@@ -8,6 +8,12 @@
 namespace understudy::et_schema {
 namespace {
 
+constexpr std::array kClasses = std::to_array<std::string_view>(
+    {"matmul",  "convolution", "attention",     "normalization", "recurrent", "embedding",
+     "pooling", "optimizer",   "loss",          "softmax",       "linalg",    "fft",
+     "copy",    "reduction",   "view",          "allocation",    "index",     "random",
+     "sort",    "compiled",    "communication", "elementwise"});
+
 using Row = std::pair<std::string_view, std::string_view>;
 
 /// Part of the name → class. The first row that fits decides.
@@ -16,8 +22,13 @@ constexpr std::array kRows = std::to_array<Row>({
     {"copysign", "elementwise"},
     {"conj_physical", "elementwise"},
     {"linalg_vector_norm", "reduction"},
+    {"linalg_matrix_norm", "reduction"},
+    {"linalg_norm", "reduction"},
+    {"frobenius_norm", "reduction"},
+    {"nuclear_norm", "linalg"},
     {"_foreach_norm", "optimizer"},
     {"slow_conv", "convolution"},
+    {"qconv", "convolution"},
     {"thnn_conv", "convolution"},
     {"attention", "attention"},
     {"convolution", "convolution"},
@@ -39,13 +50,46 @@ constexpr std::array kRows = std::to_array<Row>({
     {"pool", "pooling"},
     {"addmm", "matmul"},
     {"::mm", "matmul"},
+    {"_mm", "matmul"},
     {"bmm", "matmul"},
     {"matmul", "matmul"},
     {"::linear", "matmul"},
+    {"mkldnn_linear", "matmul"},
+    {"_linear_pointwise", "matmul"},
+    {"qlinear", "matmul"},
     {"addmv", "matmul"},
     {"::mv", "matmul"},
     {"::dot", "matmul"},
+    {"::vdot", "matmul"},
+    {"_vecdot", "matmul"},
+    {"multi_dot", "matmul"},
+    {"matrix_power", "matmul"},
     {"einsum", "matmul"},
+    {"fftshift", "copy"},
+    {"fftfreq", "elementwise"},
+    {"fft", "fft"},
+    {"::stft", "fft"},
+    {"::istft", "fft"},
+    {"linalg_diagonal", "view"},
+    {"linalg_cross", "elementwise"},
+    {"linalg_vander", "elementwise"},
+    {"linalg", "linalg"},
+    {"cholesky", "linalg"},
+    {"triangular_solve", "linalg"},
+    {"matrix_exp", "linalg"},
+    {"::inverse", "linalg"},
+    {"::pinverse", "linalg"},
+    {"::det", "linalg"},
+    {"::logdet", "linalg"},
+    {"::slogdet", "linalg"},
+    {"::qr", "linalg"},
+    {"::svd", "linalg"},
+    {"::_svd_helper", "linalg"},
+    {"::geqrf", "linalg"},
+    {"::orgqr", "linalg"},
+    {"::ormqr", "linalg"},
+    {"::lu", "linalg"},
+    {"::_lu", "linalg"},
     {"bernoulli", "random"},
     {"dropout", "random"},
     {"::rand", "random"},
@@ -91,11 +135,14 @@ constexpr std::array kRows = std::to_array<Row>({
     {"gather", "index"},
     {"scatter", "index"},
     {"masked_", "index"},
+    {"count_nonzero", "reduction"},
     {"nonzero", "index"},
     {"permute_1D", "index"},
     {"permute_2D", "index"},
     {"sort", "sort"},
     {"topk", "sort"},
+    {"kthvalue", "sort"},
+    {"median", "sort"},
     {"unique", "sort"},
     {"::sum", "reduction"},
     {"::mean", "reduction"},
@@ -106,6 +153,11 @@ constexpr std::array kRows = std::to_array<Row>({
     {"::var", "reduction"},
     {"::std", "reduction"},
     {"cumsum", "reduction"},
+    {"cumprod", "reduction"},
+    {"cummax", "reduction"},
+    {"cummin", "reduction"},
+    {"logcumsumexp", "reduction"},
+    {"segment_reduce", "reduction"},
     {"::prod", "reduction"},
     {"::norm", "reduction"},
     {"::amax", "reduction"},
@@ -113,7 +165,6 @@ constexpr std::array kRows = std::to_array<Row>({
     {"::aminmax", "reduction"},
     {"::nansum", "reduction"},
     {"::logsumexp", "reduction"},
-    {"linalg", "reduction"},
     {"::any", "reduction"},
     {"::all", "reduction"},
     {"view", "view"},
@@ -180,6 +231,10 @@ bool is_compiled(std::string_view op) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> op_classes() {
+  return kClasses;
+}
 
 std::string_view op_class(std::string_view op) {
   if (is_compiled(op)) {

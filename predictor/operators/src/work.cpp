@@ -10,7 +10,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Family, std::string_view>, 19> kFamilyNames = {{
+constexpr std::array<std::pair<Family, std::string_view>, 21> kFamilyNames = {{
     {Family::kMatmul, "matmul"},
     {Family::kConvolution, "convolution"},
     {Family::kAttention, "attention"},
@@ -29,6 +29,8 @@ constexpr std::array<std::pair<Family, std::string_view>, 19> kFamilyNames = {{
     {Family::kRecurrent, "recurrent"},
     {Family::kRandom, "random"},
     {Family::kSort, "sort"},
+    {Family::kLinalg, "linalg"},
+    {Family::kFft, "fft"},
     {Family::kCommunication, "communication"},
 }};
 
@@ -151,6 +153,17 @@ void set_attention(const OperatorCall& call, Work& work) {
   work.is_product = true;
   const double rows = std::max(dimension(query, 2) * dimension(query, 1), 1.0);
   work.product = {count(query) / rows, dimension(query, 2), dimension(key, 2), dimension(query, 1)};
+}
+
+/// A decomposition, or a solution with it, meets each element of a matrix once for each of its
+/// rows or columns, the fewer.
+double decomposition_flops(const OperatorCall& call) {
+  double most = 0;
+  for (const TensorLayout* matrix : matrices(call)) {
+    most =
+        std::max(most, 2 * count(*matrix) * std::min(dimension(*matrix, 1), dimension(*matrix, 2)));
+  }
+  return most;
 }
 
 double elements_of(const std::vector<TensorLayout>& tensors) {
@@ -332,6 +345,13 @@ Work work_of(const OperatorCall& call) {
       break;
     case Family::kSort:
       work.flops = elements * std::log2(std::max(work.row_length, 2.0));
+      break;
+    case Family::kLinalg:
+      work.flops = decomposition_flops(call);
+      break;
+    case Family::kFft:
+      // Which dimensions are transformed is not told: the last one is, hardly ever the batch.
+      work.flops = 5 * elements * std::log2(std::max(work.row_length, 2.0));
       break;
     case Family::kRecurrent:
       // Each step of the sequence meets all weights.

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -26,11 +25,6 @@ using et_schema::Program;
 
 constexpr double kLargestFactor = 1e6;
 constexpr std::size_t kLongestText = 200;
-constexpr std::array<std::string_view, 20> kClasses = {
-    "matmul",    "convolution", "attention",     "normalization", "recurrent",
-    "embedding", "pooling",     "optimizer",     "loss",          "softmax",
-    "reduction", "copy",        "view",          "allocation",    "index",
-    "random",    "sort",        "communication", "compiled",      "elementwise"};
 
 [[noreturn]] void refuse_what_if(std::string_view text, std::string expected, std::string got) {
   throw et_schema::usage_error(
@@ -68,7 +62,7 @@ void read_target(WhatIf& question, std::string_view target) {
     question.target = WhatIfTarget::kNetwork;
   } else if (target == "host") {
     question.target = WhatIfTarget::kHost;
-  } else if (std::find(kClasses.begin(), kClasses.end(), target) != kClasses.end()) {
+  } else if (std::ranges::find(et_schema::op_classes(), target) != et_schema::op_classes().end()) {
     question.target = WhatIfTarget::kClass;
   } else if (et_schema::kind_of_recorded_name(target)) {
     question.target = WhatIfTarget::kCollective;

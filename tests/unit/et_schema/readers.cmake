@@ -30,4 +30,5 @@ understudy_test(readers_test
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
+  UNDERSTUDY_DOCS="${PROJECT_SOURCE_DIR}/docs"
   UNDERSTUDY_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")

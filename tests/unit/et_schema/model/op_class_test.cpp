@@ -1,6 +1,13 @@
 #include "et_schema/model/op_class.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace understudy::et_schema {
 namespace {
@@ -82,12 +89,85 @@ TEST(OpClass, WhatMovesBytesIsNoView) {
   EXPECT_EQ(op_class("aten::copysign.Tensor"), "elementwise");
 }
 
+TEST(OpClass, DecompositionsAndSolversAreLinearAlgebra) {
+  for (const char* name : {"aten::linalg_cholesky_ex",
+                           "aten::linalg_eigh",
+                           "aten::_linalg_svd",
+                           "aten::linalg_qr",
+                           "aten::_linalg_solve_ex.result",
+                           "aten::linalg_inv_ex",
+                           "aten::linalg_lu_factor_ex",
+                           "aten::linalg_solve_triangular",
+                           "aten::linalg_lstsq",
+                           "aten::linalg_matrix_exp",
+                           "aten::cholesky_solve",
+                           "aten::_cholesky_solve_helper",
+                           "aten::triangular_solve",
+                           "aten::inverse",
+                           "aten::logdet",
+                           "aten::slogdet",
+                           "aten::lu_solve",
+                           "aten::lu_unpack",
+                           "aten::_lu_with_info",
+                           "aten::qr",
+                           "aten::svd",
+                           "aten::ormqr",
+                           "aten::nuclear_norm"}) {
+    EXPECT_EQ(op_class(name), "linalg") << name;
+  }
+  EXPECT_EQ(op_class("aten::linalg_diagonal"), "view");
+  EXPECT_EQ(op_class("aten::linalg_cross"), "elementwise");
+  EXPECT_EQ(op_class("aten::detach"), "view");
+}
+
+TEST(OpClass, FourierTransformsAreAClass) {
+  for (const char* name : {"aten::fft_rfft2", "aten::_fft_r2c", "aten::_fft_c2c", "aten::_fft_c2r",
+                           "aten::stft", "aten::istft"}) {
+    EXPECT_EQ(op_class(name), "fft") << name;
+  }
+  EXPECT_EQ(op_class("aten::fft_fftshift"), "copy");
+  EXPECT_EQ(op_class("aten::fft_rfftfreq"), "elementwise");
+}
+
+TEST(OpClass, WhatMultipliesMatricesIsAProduct) {
+  for (const char* name :
+       {"aten::_scaled_mm", "aten::_int_mm", "aten::_grouped_mm", "aten::_sparse_mm",
+        "aten::_weight_int4pack_mm_for_cpu", "aten::mkldnn_linear", "mkldnn::_linear_pointwise",
+        "onednn::qlinear_pointwise", "aten::vdot", "aten::linalg_matmul", "aten::linalg_vecdot",
+        "aten::linalg_multi_dot", "aten::linalg_matrix_power"}) {
+    EXPECT_EQ(op_class(name), "matmul") << name;
+  }
+  EXPECT_EQ(op_class("aten::upsample_linear1d"), "elementwise");
+}
+
+TEST(OpClass, EachIsInTheListAndInTheDocument) {
+  std::ifstream file(std::filesystem::path(UNDERSTUDY_DOCS) / "metrics.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = text.find("`class` is told by the operator's name");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string list = text.substr(begin, text.find("for all others", begin) - begin);
+  EXPECT_EQ(std::ranges::count(list, '`'),
+            2 * static_cast<std::ptrdiff_t>(op_classes().size() + 1));
+  for (const std::string_view name : op_classes()) {
+    EXPECT_NE(list.find(fmt::format("`{}`", name)), std::string::npos) << name;
+  }
+  for (const char* name : {"aten::mm", "aten::linalg_qr", "aten::_fft_c2c", "triton_poi_fused_0",
+                           "all_to_allv", "aten::cosh", "aten::topk"}) {
+    EXPECT_NE(std::ranges::find(op_classes(), op_class(name)), op_classes().end()) << name;
+  }
+}
+
 TEST(OpClass, WhatMakesOneNumberOfManyReduces) {
   for (const char* name :
        {"aten::amax", "aten::amin", "aten::aminmax", "aten::prod.dim_int", "aten::nansum",
-        "aten::norm.ScalarOpt_dim", "aten::linalg_vector_norm", "aten::logsumexp"}) {
+        "aten::norm.ScalarOpt_dim", "aten::linalg_vector_norm", "aten::logsumexp",
+        "aten::linalg_norm", "aten::linalg_matrix_norm", "aten::frobenius_norm",
+        "aten::logcumsumexp", "aten::cumprod", "aten::_cummax_helper", "aten::segment_reduce",
+        "aten::_segment_reduce_backward", "aten::count_nonzero.dim_IntList"}) {
     EXPECT_EQ(op_class(name), "reduction") << name;
   }
+  EXPECT_EQ(op_class("aten::nonzero"), "index");
+  EXPECT_EQ(op_class("aten::kthvalue"), "sort");
   EXPECT_EQ(op_class("aten::_foreach_norm.Scalar"), "optimizer");
   EXPECT_EQ(op_class("aten::native_layer_norm"), "normalization");
   EXPECT_EQ(op_class("aten::binary_cross_entropy_with_logits"), "loss");

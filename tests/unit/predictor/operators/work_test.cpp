@@ -66,6 +66,22 @@ TEST(Work, AttentionTakesTwoProducts) {
   EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
 }
 
+TEST(Work, DecompositionsAreCubic) {
+  const Work work = work_of(
+      call("aten::linalg_cholesky_ex", {"float32[4,10,10]"}, {"float32[4,10,10]", "int32[4]"}));
+  EXPECT_EQ(work.family, Family::kLinalg);
+  EXPECT_EQ(to_string(work.family), "linalg");
+  EXPECT_EQ(work.flops, 2.0 * 4 * 10 * 10 * 10);
+  EXPECT_EQ(work_of(call("aten::linalg_qr", {"float32[20,10]"}, {})).flops, 2.0 * 20 * 10 * 10);
+}
+
+TEST(Work, FourierTransformsAreOfTheLastDimension) {
+  const Work work = work_of(call("aten::_fft_r2c", {"float32[4,16]"}, {"complex64[4,9]"}));
+  EXPECT_EQ(work.family, Family::kFft);
+  EXPECT_EQ(to_string(work.family), "fft");
+  EXPECT_EQ(work.flops, 5.0 * 4 * 16 * 4);
+}
+
 TEST(Work, OfSparseTensorsWhatTheyHold) {
   const Work coalesce =
       work_of(call("aten::coalesce", {"float32[1000,16;0,0;1120]"}, {"float32[1000,16;0,0;800]"}));
@@ -122,9 +138,10 @@ TEST(Work, AnUnknownOperatorIsElementwiseByItsBytes) {
 }
 
 TEST(Work, NothingDividesByZero) {
-  for (const char* name : {"aten::mm", "aten::conv2d", "aten::bmm", "aten::linear", "aten::sum",
-                           "aten::softmax", "aten::embedding", "aten::sort", "aten::lstm",
-                           "aten::einsum", "aten::scaled_dot_product_attention"}) {
+  for (const char* name :
+       {"aten::mm", "aten::conv2d", "aten::bmm", "aten::linear", "aten::sum", "aten::softmax",
+        "aten::embedding", "aten::sort", "aten::lstm", "aten::einsum",
+        "aten::scaled_dot_product_attention", "aten::linalg_eigh", "aten::_fft_c2c"}) {
     for (const std::vector<std::string>& inputs :
          std::vector<std::vector<std::string>>{{},
                                                {"float32[]"},

@@ -27,6 +27,8 @@ enum class Family : std::uint8_t {
   kRecurrent,
   kRandom,
   kSort,
+  kLinalg,
+  kFft,
   kCommunication
 };
 /// A lookup's gradient as a sparse tensor, whose recorded strides are all 0: a row for each index.
