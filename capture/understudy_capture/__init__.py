@@ -33,12 +33,21 @@ def set_command_capture(capture_or_none):
     _of_command = capture_or_none
 
 
-def step():
+def step(*unexpected):
     """Ends a step of a script that understudy-capture runs, True while it wants more of them.
 
-    Does nothing, and returns False, when the script runs by itself.
+    Takes nothing. Does nothing, and returns False, when the script runs by itself.
     """
+    if unexpected:
+        raise TypeError(f"understudy_capture.step() takes nothing, got {_kind(unexpected[0])}: it is "
+                        "called behind each step of a loop; capture_step(step_fn, out_dir) is what "
+                        "calls a function once a step")
     return _of_command is not None and _of_command.step()
+
+
+def _kind(value):
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
 
 
 def __getattr__(name):

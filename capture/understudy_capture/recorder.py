@@ -19,7 +19,7 @@ import secrets
 import torch
 from torch.profiler import record_function
 
-from . import job, machine
+from . import _kind, job, machine
 from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_graphs, graph_modules
 from .indices import IndexRecorder
@@ -372,6 +372,10 @@ def capture(out_dir, **options):
 
 def capture_step(step_fn, out_dir, **options):
     """Calls step_fn() as often as the capture needs; returns the Capture."""
+    if not callable(step_fn):
+        raise TypeError("capture_step() calls its first argument once a step: expected a function of "
+                        "no arguments, as capture_step(lambda: train(batch), 'captures/mine'), got "
+                        f"{_kind(step_fn)}")
     with capture(out_dir, **options) as c:
         while not c.done:
             step_fn()

@@ -12,6 +12,7 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+import understudy_capture  # noqa: E402
 from understudy_capture import recorder as capture, records, threads  # noqa: E402
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
@@ -46,6 +47,21 @@ class CaptureTest(unittest.TestCase):
                          "the loop ended after 5 of the 6 steps that the capture needs; make it "
                          "longer, or ask for fewer warm-up or timed steps")
         self.assertEqual(list(Path(self.folder).iterdir()), [])
+
+    def test_what_is_no_function_is_refused_before_a_step(self):
+        with self.assertRaises(TypeError) as caught:
+            capture.capture_step(torch.ones(2), f"{self.folder}/capture")
+        self.assertEqual(str(caught.exception),
+                         "capture_step() calls its first argument once a step: expected a function "
+                         "of no arguments, as capture_step(lambda: train(batch), 'captures/mine'), "
+                         "got a Tensor")
+        self.assertEqual(list(Path(self.folder).iterdir()), [])
+        with self.assertRaises(TypeError) as caught:
+            understudy_capture.step(1)
+        self.assertEqual(str(caught.exception),
+                         "understudy_capture.step() takes nothing, got an int: it is called behind "
+                         "each step of a loop; capture_step(step_fn, out_dir) is what calls a "
+                         "function once a step")
 
     def test_page_faults_are_counted_where_the_loop_goes_on(self):
         names, rank = record(self.folder, NEEDED + capture.FAULT_STEPS)
