@@ -251,7 +251,7 @@ class TensorsWriter {
     for (const SlotId slot : used_) {
       const Slot& layout = program().slots[slot];
       const et_schema::Storage& storage = program().storages[layout.storage];
-      const bool has_zeros = storage.zeros > 0 && changed[layout.storage] &&
+      const bool has_zeros = storage.zeros > 0 && storage.external && changed[layout.storage] &&
                              !flow_.is_given(slot) && et_schema::is_floating(layout.dtype) &&
                              is_contiguous(layout) &&
                              et_schema::extent_bytes(layout) == storage.bytes;

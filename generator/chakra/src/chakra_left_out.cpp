@@ -18,7 +18,7 @@ constexpr std::array<ChakraLossInfo, kChakraLosses> kLosses = {{
     {"bodies", "Operators recorded below an operator, which replace it where a target lacks it."},
     {"value_rules",
      "Tensors with a rule for their content; read back, what operators ask for is found anew."},
-    {"zeros", "Tensors of before the step whose share of zeros was recorded."},
+    {"zeros", "Tensors whose share of zeros was recorded."},
     {"sparse_contents", "Sparse tensors of before the step, with the number of their elements."},
     {"python_numbers",
      "Numbers of Python that operators took as tensors: their values, where they are not known."},

@@ -104,6 +104,22 @@ void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
   }
 }
 
+/// What is asked of the first `count` of `all` elements, said of all of them; none where it cannot
+/// be.
+std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64_t all) {
+  if (rule.kind == ValueRuleKind::kLengths) {
+    if (count < all) {
+      rule.segments.push_back({all - count, 0});
+    }
+    return rule;
+  }
+  if (rule.kind != ValueRuleKind::kOffsets || (rule.include_last && count < all)) {
+    return std::nullopt;
+  }
+  rule.include_last = rule.include_last || count + 1 == all;  // the end is what was left out
+  return rule;
+}
+
 }  // namespace
 
 bool is_order_free(ValueRuleKind kind) {
@@ -158,6 +174,26 @@ const Demand* Demands::widest(StorageId storage) const {
     }
   }
   return widest;
+}
+
+std::optional<ValueRule> Demands::rule_of_all(const Slot& slot) const {
+  const Demand* const widest_one = widest(slot.storage);
+  if (widest_one == nullptr) {
+    return std::nullopt;
+  }
+  const std::int64_t all = element_count(slot);
+  std::optional<ValueRule> first;
+  std::int64_t most = 0;
+  for (const Demand& demand : by_storage_[slot.storage]) {
+    const bool is_of_first = demand.offset == slot.offset && demand.count <= all &&
+                             demand.count >= most && demand.dtype == slot.dtype;
+    if (std::optional<ValueRule> rule =
+            is_of_first ? extended(demand.rule, demand.count, all) : std::nullopt) {
+      first = std::move(rule);
+      most = demand.count;
+    }
+  }
+  return first ? first : widest_one->rule;
 }
 
 /// A range of some elements says less than the reuse recorded of all of them.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -44,6 +45,9 @@ class Demands {
   }
   /// The demand on the most elements; of several the last one. Null where nothing is asked.
   [[nodiscard]] const Demand* widest(et_schema::StorageId storage) const;
+  /// One rule for all of a tensor's elements: offsets or lengths that are asked of its first ones,
+  /// as long as the others can be had with them, else the widest demand.
+  [[nodiscard]] std::optional<et_schema::ValueRule> rule_of_all(const et_schema::Slot& slot) const;
 
   /// Writes the demands on external storages into their external slots, indices spread as the user
   /// wants where nothing is known of them. One on elements that are no slot of their own becomes a

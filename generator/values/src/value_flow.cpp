@@ -14,6 +14,7 @@
 #include "demands.h"
 #include "drawn.h"
 #include "et_schema/model/assumed.h"
+#include "et_schema/model/logarithm.h"
 #include "generator/values/masks.h"
 #include "reuse_rules.h"
 #include "sparse_counts.h"
@@ -135,12 +136,14 @@ class ValueAssigner {
     }
   }
 
-  /// Of an external alone: what the program itself computes has the zeros that it computes.
+  /// Of externals: what the program itself computes has the zeros that it computes. That it takes
+  /// a logarithm of such is kept, since its infinities are then no error of a replay.
   void use_captured_zeros(const Instruction& instruction) {
+    const bool is_logarithm = et_schema::is_logarithm(instruction.name);
     for_each_captured(
         captured_.reuses.zeros_by_node, instruction, [&](SlotId slot, const CapturedZeros& zeros) {
           et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
-          if (storage.external) {
+          if (storage.external || is_logarithm) {
             storage.zeros = zeros.share;
           }
         });
@@ -358,8 +361,8 @@ class ValueAssigner {
     instruction.pinned = true;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       Slot& slot = program_.slots[id];
-      if (const Demand* demand = demands_.widest(slot.storage)) {
-        slot.value = demand->rule;
+      if (std::optional<ValueRule> rule = demands_.rule_of_all(slot)) {
+        slot.value = std::move(rule);
       }
       if (!slot.value && et_schema::is_integral(slot.dtype) && !slot.sizes.empty()) {
         slot.value = ValueRule{};

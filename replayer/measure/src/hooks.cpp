@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "et_schema/model/logarithm.h"
 #include "median.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/device/device.h"
@@ -217,8 +218,11 @@ std::uint8_t ScanHook::flags_of(SlotId slot, const at::Tensor& tensor) const {
 
 bool ScanHook::is_asked_for_inf(const et_schema::Instruction& instruction) const {
   bool reads = instruction.name == "aten::_ctc_loss";  // logarithms of paths that cannot be
+  const bool is_logarithm = et_schema::is_logarithm(instruction.name);
   for_each_slot(instruction.args, [&](SlotId slot) {
-    reads = reads || holds_recorded_inf_[program_.slots[slot].storage];
+    const et_schema::StorageId storage = program_.slots[slot].storage;
+    reads = reads || holds_recorded_inf_[storage] ||
+            (is_logarithm && program_.storages[storage].zeros > 0);
   });
   return reads || std::any_of(instruction.args.begin(), instruction.args.end(),
                               [](const Argument& argument) {

@@ -149,7 +149,7 @@ class ScanHook {
   static constexpr std::uint8_t kNan = 1;
   static constexpr std::uint8_t kInf = 2;
   static constexpr std::uint8_t kSubnormal = 4;
-  static constexpr std::uint8_t kRecordedInf = 8;  ///< written by the trace itself, as for a mask
+  static constexpr std::uint8_t kRecordedInf = 8;  ///< the program's own, as for a mask
   static constexpr std::uint8_t kUnhealthy = kNan | kInf | kSubnormal;
   static constexpr std::size_t kMostFindings = 20;
 
@@ -172,7 +172,8 @@ class ScanHook {
  private:
   void find(const Step& step, et_schema::SlotId slot, const at::Tensor& tensor);
   [[nodiscard]] std::uint8_t flags_of(et_schema::SlotId slot, const at::Tensor& tensor) const;
-  /// Whether the operator was recorded with an infinite argument or reads what one wrote.
+  /// Whether the operator was recorded with an infinite argument, takes a logarithm of what had
+  /// zeros, or reads what such a one wrote.
   [[nodiscard]] bool is_asked_for_inf(const et_schema::Instruction& instruction) const;
 
   std::vector<std::uint8_t>& health_;

@@ -82,7 +82,7 @@ class RandomBench {
     for (std::uint64_t i = 1 + below(5); i > 0; --i) {
       program.storages.push_back({device(), static_cast<std::int64_t>(below(1U << 20U)), coin()});
       Storage& storage = program.storages.back();
-      storage.zeros = storage.external && coin() ? 1.0 / 3.0 : 0;
+      storage.zeros = coin() ? 1.0 / 3.0 : 0;
       storage.untouched = storage.external && coin();
       storage.pinned = storage.external && coin();
     }

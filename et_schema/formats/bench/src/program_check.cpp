@@ -85,10 +85,8 @@ class Checker {
   }
 
   void check_zeros(const std::string& name, const Storage& storage) const {
-    const bool is_share = storage.zeros >= 0 && storage.zeros <= 1;
-    if (!is_share || (storage.zeros > 0 && !storage.external)) {
-      fail(name, is_share ? "nothing for a storage that the program makes" : "a share from 0 to 1",
-           std::to_string(storage.zeros));
+    if (!(storage.zeros >= 0 && storage.zeros <= 1)) {
+      fail(name, "a share from 0 to 1", std::to_string(storage.zeros));
     }
   }
 

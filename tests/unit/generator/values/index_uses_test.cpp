@@ -139,6 +139,17 @@ TEST(IndexUses, ZerosReachWhatWasThereBeforeTheStep) {
   EXPECT_EQ(zeros_of(1), 0);  // the step computes it
 }
 
+TEST(IndexUses, ZerosOfALogarithmAreKeptThoughTheStepComputesThem) {
+  constexpr const char* kLog = "aten::log(Tensor self) -> Tensor";
+  TraceBuilder builder;
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(10, 11, {8, 4})}, {tensor(12, 13, {8, 4})});
+  builder.add(2, "aten::log", kLog, {tensor(12, 13, {8, 4})}, {tensor(14, 15, {8, 4})});
+  Trace trace = with_uses(builder, {{"aten::sqrt", 1}, {"aten::log", 1}}, {});
+  trace.index_uses.zeros = {{"aten::log", 0, 0, {8, 4}, 0.5}};
+  const Program program = compile(std::move(trace));
+  EXPECT_EQ(program.storages[argument_slot(program, 1, 0).storage].zeros, 0.5);
+}
+
 constexpr const char* kSparseMm = "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor";
 constexpr const char* kSparseAddmm =
     "aten::_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) "

@@ -150,6 +150,25 @@ TEST_F(MeasureTest, ValuesThatAnOperatorRefusesAreRestoredBeforeItDoes) {
   EXPECT_EQ(report.iteration_ms.samples.size(), 40U);
 }
 
+TEST_F(MeasureTest, OfALogarithmThatWasSeenToMeetZerosInfinitiesAreTheProgramsOwn) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(0));
+  const SlotId magnitude = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId logarithm = builder_.intermediate(DType::kFloat32, {4});
+  const SlotId sum = builder_.intermediate(DType::kFloat32, {});
+  builder_.add_op("aten::abs(Tensor self) -> Tensor", {ref(x)}, {ref(magnitude)});
+  builder_.add_op("aten::log(Tensor self) -> Tensor", {ref(magnitude)}, {ref(logarithm)});
+  builder_.add_op("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                  {ref(logarithm), none()}, {ref(sum)});
+  Program& program = builder_.program();
+  program.storages[program.slots[magnitude].storage].zeros = 0.5;
+  try_out();
+  const et_schema::RankReport report = measure();
+  EXPECT_EQ(report.values.inf, 0U);
+  EXPECT_EQ(report.values.recorded_inf, 2U);
+  EXPECT_TRUE(report.value_findings.empty());
+  EXPECT_EQ(report.measurement.restore_every, 16U);
+}
+
 TEST_F(MeasureTest, WithoutRestoresTheyDriftAndTheReportSaysSince) {
   multiply(1e10);
   options_.asked.restores = false;

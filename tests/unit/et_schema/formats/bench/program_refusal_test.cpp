@@ -131,9 +131,8 @@ TEST(ProgramRefusal, LayoutsThatCannotBe) {
             unsound("storage 1, held_until", "at most 2, the number of instructions", "9"));
   EXPECT_EQ(refused_program("\"external\":true}", "\"external\":true,\"held_until\":1}"),
             unsound("storage 0, held_until", "nothing for an external storage", "1"));
-  EXPECT_EQ(
-      refused_program("\"bytes\":4096}", "\"bytes\":4096,\"zeros\":0.5}"),
-      unsound("storage 1, zeros", "nothing for a storage that the program makes", "0.500000"));
+  EXPECT_EQ(refused_program("\"bytes\":4096}", "\"bytes\":4096,\"zeros\":1.5}"),
+            unsound("storage 1, zeros", "a share from 0 to 1", "1.500000"));
   EXPECT_EQ(refused_program("\"external\":true}", "\"external\":true,\"zeros\":-0.5}"),
             unsound("storage 0, zeros", "a share from 0 to 1", "-0.500000"));
   EXPECT_EQ(refused_program("\"sizes\":[1,32]", "\"sizes\":[1,-32]"),

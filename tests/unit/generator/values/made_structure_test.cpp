@@ -1,0 +1,222 @@
+// Lengths and offsets decide shapes: those that a program computes are made as its shapes want
+// them.
+
+#include <gtest/gtest.h>
+
+#include "trace_builder.h"
+
+namespace understudy::generator::test {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::ValueRuleKind;
+
+TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
+  constexpr const char* kRandint =
+      "aten::randint.low(SymInt low, SymInt high, SymInt[] size) -> Tensor";
+  constexpr const char* kSort =
+      "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+      "indices)";
+  constexpr const char* kPack =
+      "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, "
+      "Tensor)";
+  const TestValue lengths = tensor(10, 11, {4}, "long int");
+  const TestValue sorted = tensor(12, 13, {4}, "long int");
+  TraceBuilder builder;
+  builder.add(2, "aten::randint", kRandint, {integer(3), integer(9), list({integer(4)})},
+              {lengths});
+  builder.add(2, "aten::sort", kSort, {lengths, integer(-1), integer(1)},
+              {sorted, tensor(14, 15, {4}, "long int")});
+  builder.add(2, "aten::_pack_padded_sequence", kPack,
+              {tensor(16, 17, {4, 8, 5}), sorted, integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(2, "aten::unsqueeze", "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+              {sorted, integer(1)}, {tensor(22, 13, {4, 1}, "long int")});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(program.instructions[1].pinned);
+  EXPECT_FALSE(program.instructions.back().pinned) << "a view of them";
+  const Slot& drawn =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(drawn.value.has_value());
+  EXPECT_EQ(drawn.value->kind, ValueRuleKind::kLengths);
+}
+
+constexpr const char* kBag =
+    "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+    "bool "
+    "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)";
+
+/// Offsets as jagged data has them: F.pad(lengths.cumsum(0), (1, 0)), of lengths that were drawn.
+TEST(MadeStructure, OffsetsOfDrawnLengthsArePinnedThoughTheirRunningSumIsPadded) {
+  TraceBuilder builder;
+  builder.add(2, "aten::randint",
+              "aten::randint.low(SymInt low, SymInt high, SymInt[] size) -> Tensor",
+              {integer(0), integer(9), list({integer(4)})}, {tensor(10, 11, {4}, "long int")});
+  builder.add(2, "aten::cumsum", "aten::cumsum(Tensor self, int dim) -> Tensor",
+              {tensor(10, 11, {4}, "long int"), integer(0)}, {tensor(12, 13, {4}, "long int")});
+  builder.add(2, "aten::constant_pad_nd",
+              "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+              {tensor(12, 13, {4}, "long int"), list({integer(1), integer(0)}), integer(0)},
+              {tensor(14, 15, {5}, "long int")});
+  builder.add(
+      2, "aten::_embedding_bag", kBag,
+      {tensor(16, 17, {50, 3}), tensor(18, 19, {21}, "long int"), tensor(14, 15, {5}, "long int"),
+       integer(0), integer(0), integer(0), none(), integer(1), integer(-1)},
+      {tensor(20, 21, {4, 3})});
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[1].pinned);
+  EXPECT_TRUE(program.instructions[2].pinned);
+  const Slot& offsets =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  ASSERT_TRUE(offsets.value.has_value());
+  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(offsets.value->high, 21);
+}
+
+/// The bags' starts alone: F.pad(lengths.cumsum(0), (1, 0))[:-1], whose range was seen as a whole.
+TEST(MadeStructure, OffsetsThatAreAllButTheLastOfWhatIsPaddedArePinnedAsOffsets) {
+  TraceBuilder builder;
+  const TestValue sums = tensor(12, 13, {4}, "long int");
+  const TestValue padded = tensor(14, 15, {5}, "long int");
+  const TestValue starts = tensor(16, 15, {4}, "long int");
+  builder.add(2, "aten::cumsum", "aten::cumsum(Tensor self, int dim) -> Tensor",
+              {tensor(10, 11, {4}, "long int"), integer(0)}, {sums});
+  builder.add(2, "aten::constant_pad_nd",
+              "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+              {sums, list({integer(1), integer(0)}), integer(0)}, {padded});
+  builder.add(2, "aten::slice",
+              "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, "
+              "SymInt step=1) -> Tensor(a)",
+              {padded, integer(0), integer(0), integer(-1), integer(1)}, {starts},
+              R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[0,21]}"})");
+  builder.add(2, "aten::_embedding_bag", kBag,
+              {tensor(18, 19, {50, 3}), tensor(20, 21, {21}, "long int"), starts, integer(0),
+               integer(0), integer(0), none(), integer(0), integer(-1)},
+              {tensor(22, 23, {4, 3})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[1].pinned);
+  const Slot& made =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[1].results[0].value).id];
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(made.value->high, 21);
+  EXPECT_TRUE(made.value->include_last) << "the end is what the bags leave out";
+}
+
+/// Lengths of the first of a longer list that the program computes.
+TEST(MadeStructure, LengthsThatAreTheFirstOfAListAreFollowedByNone) {
+  TraceBuilder builder;
+  const TestValue all = tensor(14, 15, {6}, "long int");
+  const TestValue first = tensor(16, 15, {4}, "long int");
+  builder.add(2, "aten::index", "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+              {tensor(10, 11, {6}, "long int"), list({tensor(12, 13, {6}, "long int")})}, {all});
+  builder.add(2, "aten::slice",
+              "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, "
+              "SymInt step=1) -> Tensor(a)",
+              {all, integer(0), integer(0), integer(4), integer(1)}, {first},
+              R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[0,9]}"})");
+  builder.add(
+      2, "aten::segment_reduce",
+      "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? "
+      "indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? "
+      "initial=None) -> Tensor",
+      {tensor(18, 19, {21, 3}), none(), first, none(), none(), integer(0), integer(0), none()},
+      {tensor(22, 23, {4, 3})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  const Slot& made =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(made.value.has_value());
+  ASSERT_EQ(made.value->kind, ValueRuleKind::kLengths);
+  ASSERT_EQ(made.value->segments.size(), 2U);
+  EXPECT_EQ(made.value->segments[0].count, 4);
+  EXPECT_EQ(made.value->segments[0].sum, 21);
+  EXPECT_EQ(made.value->segments[1].count, 2);
+  EXPECT_EQ(made.value->segments[1].sum, 0);
+}
+
+constexpr const char* kSegments =
+    "aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) "
+    "-> "
+    "Tensor";
+
+void pack_by(TraceBuilder& builder, const TestValue& offsets) {
+  builder.add(2, "aten::_padded_dense_to_jagged_forward", kSegments,
+              {tensor(80, 81, {3, 8, 2}), list({offsets}), integer(17)}, {tensor(82, 83, {17, 2})});
+}
+
+TEST(MadeStructure, OffsetsComputedOfTheBatchArePinnedWhereTheyAreComputed) {
+  TraceBuilder builder;  // lengths of a batch, their running sums, and a zero before them
+  builder.add(2, "aten::cumsum", "aten::cumsum(Tensor self, int dim) -> Tensor",
+              {tensor(10, 11, {3}, "long int"), integer(0)}, {tensor(12, 13, {3}, "long int")});
+  builder.add(2, "aten::zeros", "aten::zeros(SymInt[] size) -> Tensor", {list({integer(1)})},
+              {tensor(14, 15, {1}, "long int")});
+  builder.add(
+      2, "aten::cat", "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+      {list({tensor(14, 15, {1}, "long int"), tensor(12, 13, {3}, "long int")}), integer(0)},
+      {tensor(16, 17, {4}, "long int")});
+  pack_by(builder, tensor(16, 17, {4}, "long int"));
+  const Program program = builder.program();
+  EXPECT_FALSE(program.instructions[0].pinned);
+  EXPECT_TRUE(program.instructions[2].pinned);
+  const Slot& offsets =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  ASSERT_TRUE(offsets.value.has_value());
+  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
+  EXPECT_EQ(offsets.value->high, 17);
+  EXPECT_EQ(offsets.value->low, 8) << "no longer than the padded rows";
+}
+
+TEST(MadeStructure, OffsetsThatTheProgramKnowsAreComputed) {
+  TraceBuilder builder;
+  builder.add(2, "aten::arange",
+              "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1) -> Tensor",
+              {integer(0), integer(8), integer(2)}, {tensor(16, 17, {4}, "long int")});
+  pack_by(builder, tensor(16, 17, {4}, "long int"));
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
+TEST(MadeStructure, LengthsInAnotherOrderArePinned) {  // sorted by hand: lengths[lengths.argsort()]
+  TraceBuilder builder;
+  builder.add(2, "aten::index", "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+              {tensor(10, 11, {4}, "long int"), list({tensor(12, 13, {4}, "long int")})},
+              {tensor(14, 15, {4}, "long int")});
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(16, 17, {4, 8, 5}), tensor(14, 15, {4}, "long int"), integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(2, "aten::item", "aten::item(Tensor self) -> Scalar",
+              {tensor(22, 15, {}, "long int")}, {},
+              R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[8,8]}"})");
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  const Slot& made =
+      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, ValueRuleKind::kLengths) << "what was seen of one says less";
+}
+
+TEST(MadeStructure, BatchSizesFollowFromTheLengthsThatAreMade) {
+  TraceBuilder builder;
+  builder.add(2, "aten::_pack_padded_sequence",
+              "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+              "(Tensor, Tensor)",
+              {tensor(16, 17, {4, 8, 5}), tensor(14, 15, {4}, "long int"), integer(1)},
+              {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int")});
+  builder.add(
+      2, "aten::_pad_packed_sequence",
+      "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
+      "padding_value, int total_length) -> (Tensor, Tensor)",
+      {tensor(18, 19, {21, 5}), tensor(20, 21, {8}, "long int"), integer(1), integer(0),
+       integer(8)},
+      {tensor(22, 23, {4, 8, 5}), tensor(24, 25, {4}, "long int")});
+  EXPECT_FALSE(builder.program().instructions[0].pinned);
+}
+
+}  // namespace
+}  // namespace understudy::generator::test
