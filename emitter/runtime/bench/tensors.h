@@ -164,10 +164,13 @@ class Maker {
 
   /// First content for all tensors.
   void fill_all() {
-    // Of layouts on one memory those with a rule have the last word; of the others the first.
-    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-      if (made->rule.kind == Rule::Kind::kByShape)
-        fill(made->tensor, made->rule, seed_, made->id);
+    // Of layouts on one memory those with a rule have the last word; of the others the first that
+    // is not flat.
+    for (const bool flat : {true, false}) {
+      for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+        if (made->rule.kind == Rule::Kind::kByShape && is_flat(made->tensor) == flat)
+          fill(made->tensor, made->rule, seed_, made->id);
+      }
     }
     for (const Made& made : made_) {
       if (made.rule.kind != Rule::Kind::kByShape)
@@ -251,6 +254,11 @@ class Maker {
     std::size_t present;
   };
 
+  /// At most one dimension of more than one element.
+  static bool is_flat(const Tensor& tensor) {
+    const at::IntArrayRef sizes = tensor.sizes();
+    return std::count_if(sizes.begin(), sizes.end(), [](auto size) { return size > 1; }) < 2;
+  }
   [[nodiscard]] bool is_in_table(const Tensor& tensor) const {
     return std::any_of(tables_.begin(), tables_.end(),
                        [&](const Table& table) { return table.holds(tensor); });

@@ -51,6 +51,11 @@ def contiguous_strides(sizes):
     return strides
 
 
+def is_flat(tensor):
+    """At most one dimension of more than one element."""
+    return sum(size > 1 for size in tensor.shape) < 2
+
+
 class Maker:
     """Makes tensors and fills them by their rules."""
 
@@ -92,9 +97,12 @@ class Maker:
         # All of a storage: parts of it that have a rule of their own begin at other addresses.
         wanted = [m for m in self.made if only is None
                   or m[1].untyped_storage().data_ptr() == only.untyped_storage().data_ptr()]
-        for id, tensor, rule in reversed(wanted):
-            if rule is None:
-                fill(tensor, rule, self.seed + variant, id)
+        # Of layouts on one memory those with a rule have the last word; of the others the first
+        # that is not flat.
+        for flat in (True, False):
+            for id, tensor, rule in reversed(wanted):
+                if rule is None and is_flat(tensor) == flat:
+                    fill(tensor, rule, self.seed + variant, id)
         for id, tensor, rule in wanted:
             if rule is not None:
                 fill(tensor, rule, self.seed + variant, id)

@@ -31,6 +31,11 @@ bool is_index(const Slot& slot) {
                         slot.value->kind == et_schema::ValueRuleKind::kIntegers);
 }
 
+/// At most one dimension of more than one element.
+bool is_flat(const Slot& layout) {
+  return std::ranges::count_if(layout.sizes, [](std::int64_t size) { return size > 1; }) < 2;
+}
+
 /// All bytes of a storage as a tensor.
 at::Tensor whole(const c10::Storage& memory) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(memory.device()).dtype(at::kByte));
@@ -380,17 +385,21 @@ void Externals::fill(const Tensor& tensor) const {
 void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
   // Where layouts of one storage overlap, one whose rule asks for something has the last word, and
   // before it the one that the program met first: a weight has its own fan-in, not that of the
-  // transposed view which a backward pass reads.
-  const auto has_rule = [&](const Tensor& tensor) {
-    return program_.slots[tensor.slot].value.has_value();
+  // transposed view which a backward pass reads. A flat one (FSDP gathers its weights so) has no
+  // fan-in to tell.
+  const auto fill_default = [&](const Tensor& tensor, bool flat) {
+    const Slot& layout = program_.slots[tensor.slot];
+    if (!layout.value && is_flat(layout) == flat) {
+      fill(tensor);
+    }
   };
-  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
-    if (!has_rule(*tensor)) {
-      fill(*tensor);
+  for (const bool flat : {true, false}) {
+    for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+      fill_default(*tensor, flat);
     }
   }
   for (const Tensor& tensor : tensors) {
-    if (has_rule(tensor)) {
+    if (program_.slots[tensor.slot].value) {
       fill(tensor);
     }
   }

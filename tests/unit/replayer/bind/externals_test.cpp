@@ -92,6 +92,21 @@ TEST_F(DefaultsTest, AWeightHasItsOwnFanInNotItsTransposedViews) {
   EXPECT_NEAR(slot(weight).std().item<double>(), 1.0 / 32, 0.005);
 }
 
+TEST_F(DefaultsTest, AWeightThatIsMetFlatFirstHasTheFanInOfItsMatrix) {
+  constexpr std::int64_t kInputs = 64;
+  const SlotId flat = builder_.external(DType::kFloat32, {16 * kInputs}, constant(0));
+  const SlotId weight = builder_.view(flat, {16, kInputs}, {kInputs, 1}, 0);
+  for (const SlotId layout : {flat, weight}) {
+    builder_.slot(layout).external = true;
+    builder_.slot(layout).value.reset();
+  }
+  keep(flat, sink(DType::kFloat32, {16 * kInputs}));
+  keep(weight, sink(DType::kFloat32, {16, kInputs}));
+  try_out();
+  EXPECT_NEAR(slot(weight).std().item<double>(), 1.0 / 8, 0.02);
+  EXPECT_NEAR(slot(weight).mean().item<double>(), 0, 0.02);
+}
+
 using DrawsTest = ReplayerTest;
 
 TEST_F(DrawsTest, TakeTurnsInMemoryThatHasWaited) {
