@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "et_schema/model/slot_extent.h"
 #include "observed_blocks.h"
 
 namespace understudy::generator {
@@ -75,7 +78,8 @@ class GradientHolds {
     return std::nullopt;
   }
 
-  /// Which optimizer's step reads each storage, and what no other instruction reads before.
+  /// Which optimizer's step reads each storage, and what no other instruction reads before. Steps
+  /// that read a parameter or a state of an earlier one are that optimizer's again.
   void note_optimizers() {
     std::vector<bool> is_read(program_.storages.size());
     for (const Instruction& instruction : program_.instructions) {
@@ -85,6 +89,11 @@ class GradientHolds {
         const StorageId id = program_.slots[slot].storage;
         if (step) {
           optimizers_[id] = optimizers_[id].value_or(*step);
+          if (program_.storages[id].external &&
+              et_schema::extent_elements(program_.slots[slot]) > 1) {
+            NodeIndex& first = first_steps_.try_emplace(*step, *step).first->second;
+            first = std::min(first, first_step(*optimizers_[id]));
+          }
           program_.storages[id].state |= program_.storages[id].external && !is_read[id];
         }
         is_read[id] = true;
@@ -102,8 +111,14 @@ class GradientHolds {
     return first_behind(later != clears.end() ? *later : clears.front());
   }
 
+  /// The optimizer that a step is of, by the first one of its steps.
+  [[nodiscard]] NodeIndex first_step(NodeIndex step) const {
+    const auto known = first_steps_.find(step);
+    return known == first_steps_.end() ? step : known->second;
+  }
+
   /// The labels that clear the gradients of the optimizer with this step label: those of its class
-  /// or, where a class clears as often as it steps, those at its place among them.
+  /// or, where a class clears as often as it steps, those at the places of its steps among them.
   [[nodiscard]] std::vector<NodeIndex> clears_of(std::optional<NodeIndex> step) const {
     if (!step) {
       return clears_;
@@ -118,8 +133,13 @@ class GradientHolds {
     std::vector<NodeIndex> clears = of_class(clears_);
     const std::vector<NodeIndex> steps = of_class(steps_);
     if (clears.size() == steps.size()) {
-      const auto place = std::ranges::find(steps, *step) - steps.begin();
-      clears = {clears[static_cast<std::size_t>(place)]};
+      std::vector<NodeIndex> own;
+      for (std::size_t place = 0; place < steps.size(); ++place) {
+        if (first_step(steps[place]) == first_step(*step)) {
+          own.push_back(clears[place]);
+        }
+      }
+      clears = std::move(own);
     }
     return clears.empty() ? clears_ : clears;
   }
@@ -137,6 +157,7 @@ class GradientHolds {
   std::vector<NodeIndex> clears_;                     ///< labels of zero_grad, in order
   std::vector<NodeIndex> steps_;                      ///< labels of step
   std::vector<std::optional<NodeIndex>> optimizers_;  ///< by storage: the step that reads it first
+  std::map<NodeIndex, NodeIndex> first_steps_;        ///< by step: the first of its optimizer's
 };
 
 }  // namespace

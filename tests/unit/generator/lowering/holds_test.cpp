@@ -23,11 +23,11 @@ class HoldsTest : public ::testing::Test {
   void backward() {
     builder_.add(2, "aten::relu", kRelu, {tensor(16, 17, {8})}, {gradient_});
     const auto label = builder_.add(2, "torch::autograd::AccumulateGrad", "", {gradient_}, {});
-    builder_.add(label, "aten::detach", kDetach, {gradient_}, {tensor(18, 13, {8})});
+    builder_.add(label, "aten::detach", kDetach, {gradient_}, {kept_});
   }
   void step(const std::string& optimizer = "SGD") {
     const auto label = builder_.add(2, "Optimizer.step#" + optimizer + ".step", "", {}, {});
-    builder_.add(label, "aten::mul_", kMulInPlace, {tensor(14, 15, {8}), tensor(18, 13, {8})},
+    builder_.add(label, "aten::mul_", kMulInPlace, {tensor(14, 15, {8}), kept_},
                  {tensor(14, 15, {8})});
     builder_.add(label, "aten::mul_", kMulInPlace, {parameter_, tensor(14, 15, {8})}, {parameter_});
   }
@@ -43,6 +43,7 @@ class HoldsTest : public ::testing::Test {
   TraceBuilder builder_;
   TestValue parameter_ = tensor(10, 11, {8});
   TestValue gradient_ = tensor(12, 13, {8});
+  TestValue kept_ = tensor(18, 13, {8});
 };
 
 TEST_F(HoldsTest, AGradientLivesIntoTheNextStepWhereThatClearsIt) {
@@ -94,6 +95,21 @@ TEST_F(HoldsTest, OfTwoOptimizersOfOneClassEachAtItsPlace) {
   builder_.add(2, "Optimizer.step#SGD.step", "", {}, {});
   step();
   EXPECT_EQ(held(builder_.program()), (Held{{}, {}, 1, {}}));
+}
+
+TEST_F(HoldsTest,
+       OfOneOptimizerThatStepsTwiceTheNextClearTakesIt) {  // two batches in the traced step
+  clear();
+  forward();
+  backward();
+  step();
+  clear();
+  forward();
+  gradient_ = tensor(22, 23, {8});
+  kept_ = tensor(24, 23, {8});
+  backward();
+  step();
+  EXPECT_EQ(held(builder_.program()), (Held{{}, {}, 5, {}, {}, 0}));
 }
 
 TEST_F(HoldsTest, WhatTheOptimizerReadsFirstIsItsState) {
