@@ -173,8 +173,8 @@ int fleet_gc(int argc, char** argv) {
   }
   const Freed freed = collect(*connection, store, arguments);
   if (!arguments.quiet) {
-    print_output(fmt::format("{}{} benchmarks and {} reports let go of, {} files, {}\n",
-                             arguments.dry_run ? "Would free: " : "", freed.benchmarks,
+    print_output(fmt::format("{} {} benchmarks and {} reports: {} files, {}\n",
+                             arguments.dry_run ? "Would delete" : "Deleted", freed.benchmarks,
                              freed.reports, freed.objects, with_bytes(freed.bytes)));
   }
   return kStatusOk;

@@ -84,7 +84,7 @@ std::string night_text(const std::string& summary) {
   const nlohmann::json night = nlohmann::json::parse(summary);
   const nlohmann::json& unchanged = night.at("unchanged");
   std::string text = fmt::format(
-      "Night {}: {}\n{} job{}: {} unchanged by their files' times, {} by content, {} made anew; {} "
+      "Night {}: {}\n{} job{}: {} unchanged by their files' times, {} by content, {} rebuilt; {} "
       "replayed\n{}",
       night.at("night").get<std::int64_t>(), verdict_of(night),
       night.at("jobs").get<std::int64_t>(), night.at("jobs") == 1 ? "" : "s",

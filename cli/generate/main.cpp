@@ -202,7 +202,7 @@ void refuse_choices(const Arguments& arguments) {
                        arguments.profiles.none;
   if (chooses) {
     throw et_schema::usage_error(
-        "a benchmark cannot be narrowed or made anew",
+        "a benchmark cannot be narrowed or rebuilt",
         {.file = arguments.paths[0],
          .field = arguments.chakra_folder.empty() ? "--emit" : "--chakra",
          .expected =

@@ -31,7 +31,7 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kEndingWords =
-    "\nreplay: ending the measurement, to report what there is; once more ends it at once\n";
+    "\nreplay: ending the measurement, to report what was measured; once more ends it at once\n";
 
 using et_schema::Bench;
 using et_schema::Error;

@@ -336,7 +336,7 @@ ReadCollectives parse_collective_rows(std::string_view text, const std::string& 
       read = parse_size_table(text, file);
       break;
     case RowFormat::kNone:
-      refuse_rows(file, "", "rows of ours, nccl-tests, comm_replay, or a table of sizes",
+      refuse_rows(file, "", "collective rows, nccl-tests, comm_replay, or a table of sizes",
                   "another file");
   }
   if (std::ranges::all_of(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {

@@ -377,7 +377,7 @@ TEST(ReadRows, OtherFilesAreRefused) {
   EXPECT_EQ(message_of("hello"),
             "the measured communication cannot be read\n"
             "  file:     rows.txt\n"
-            "  expected: rows of ours, nccl-tests, comm_replay, or a table of sizes\n"
+            "  expected: collective rows, nccl-tests, comm_replay, or a table of sizes\n"
             "  got:      another file\n"
             "  hint:     docs/formats.md lists what is read\n");
 }
