@@ -36,7 +36,7 @@ std::vector<std::string> names_to_try(const std::string& op) {
 /// What a kernel cannot be faster than. Of what fits in the cache, memory does not decide.
 double least_ns(const Point& point, const Card& card) {
   const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
-  return std::max(point.compute_ns,
+  return std::max(point.least_compute_ns,
                   bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor);
 }
 
@@ -94,8 +94,12 @@ Prediction bound_only(const Point& point, const Card& card) {
   return prediction;
 }
 
+/// What is lifted keeps its interval's upper side: a model that promised too much knows no better.
 Prediction clipped(Prediction prediction, double least) {
-  prediction.ns = std::max(prediction.ns, least);
+  if (prediction.ns < least) {
+    prediction.high_ns *= least / prediction.ns;
+    prediction.ns = least;
+  }
   prediction.low_ns = std::clamp(prediction.low_ns, least, prediction.ns);
   prediction.high_ns = std::max(prediction.high_ns, prediction.ns);
   prediction.device_ns = std::max(prediction.device_ns, least);

@@ -61,6 +61,43 @@ TEST(DeviceTimes, AreTheDevicesDownToTheSmallest) {
   EXPECT_EQ(small.host_ns, 0) << "not told";
 }
 
+/// `count` float32 convolutions by filters of a size, each at `share` of what its products take.
+std::vector<MeasuredCall> convolutions(const Card& on, std::int64_t filter, double share) {
+  std::vector<MeasuredCall> calls;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const std::int64_t channels = 64 + 8 * (i % 10);
+    const std::int64_t size = 28 + 7 * (i / 10);
+    const TensorLayout x{et_schema::DType::kFloat32, {16, channels, size, size}};
+    const TensorLayout w{et_schema::DType::kFloat32, {128, channels, filter, filter}};
+    const TensorLayout y{et_schema::DType::kFloat32, {16, 128, size, size}};
+    MeasuredCall& call = calls.emplace_back();
+    call.call = {"aten::conv2d", "", {x, w}, {y}};
+    call.device = on.name;
+    call.median_ns = share * 2 * 16 * 128.0 *
+                     static_cast<double>(size * size * channels * filter * filter) / on.flops * 1e9;
+  }
+  return calls;
+}
+
+TEST(Convolutions, MayTakeLessThanTheirProductsByWinogradsWay) {
+  const Card on = synthetic::card("A");
+  const DeviceKey key{"A", 0, TimedAs::kTimedCall};
+  const auto of_filter = [&](std::int64_t filter) {
+    const auto calls = convolutions(on, filter, 0.5);
+    const Prediction prediction =
+        fit_operator_models(calls, {on}, synthetic::quick_models()).predict(calls[30].call, key);
+    return std::pair(prediction, calls[30].median_ns);
+  };
+  const auto [winograd, measured] = of_filter(3);
+  EXPECT_NEAR(winograd.ns, measured, 0.1 * measured);
+  EXPECT_GT(winograd.high_ns, winograd.ns);
+  // 1x1 filters have no such way: lifted to the bound, the interval's upper side with it.
+  const auto [plain, too_fast] = of_filter(1);
+  EXPECT_NEAR(plain.ns, 2 * too_fast, 0.001 * too_fast);
+  EXPECT_EQ(plain.low_ns, plain.ns);
+  EXPECT_GT(plain.high_ns, 1.005 * plain.ns);
+}
+
 /// Rows of large products alone, in exact proportion to their work: they tell no floor.
 TEST(FewRows, NoCallIsFasterThanACallCanBe) {
   std::vector<MeasuredCall> calls;

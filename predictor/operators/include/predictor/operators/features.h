@@ -39,8 +39,11 @@ struct KernelLoad {
 /// A call as models take it.
 struct Point {
   Features x = {};
-  double compute_ns = 0;    ///< FLOPs at the card's peak
-  double memory_ns = 0;     ///< bytes at the card's bandwidth
+  double compute_ns = 0;  ///< FLOPs at the card's peak
+  double memory_ns = 0;   ///< bytes at the card's bandwidth
+  /// The least that any way of computing the result takes: convolutions are done with fewer
+  /// products.
+  double least_compute_ns = 0;
   KernelLoad kernels = {};  ///< what its kernels do, at those: padding and transforms included
   std::uint64_t shape = 0;  ///< of operator, dtypes, shapes: what a split keeps together
   std::string op;           ///< "aten::add.Tensor"
