@@ -180,3 +180,16 @@ def tangents():
         return (slope - value).square().mean()
 
     return train(body.parameters(), loss)
+
+
+@builder
+def double_default():
+    """Doubles are the default: what is made without a type, and whole numbers that are divided."""
+    torch.set_default_dtype(torch.float64)
+    body = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+
+    def loss():
+        x, time = torch.randn(20, 6), torch.arange(20) / 20
+        return (body(x).squeeze(1) - torch.sin(time)).square().mean()
+
+    return train(body.parameters(), loss)

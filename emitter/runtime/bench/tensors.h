@@ -6,6 +6,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/core/Storage.h>
 
 #include <algorithm>
@@ -145,6 +147,11 @@ class Maker {
 
   /// Tables that are mapped on demand: a TableSeeding gives rows their values.
   [[nodiscard]] std::vector<Table>& tables() { return tables_; }
+
+  /// The type of floating results that nothing else tells.
+  static void default_dtype(at::ScalarType dtype) {
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
+  }
 
   /// What the step changes, and gets back between iterations.
   void changes(std::vector<Tensor> tensors) { changed_ = std::move(tensors); }

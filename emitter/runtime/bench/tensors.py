@@ -83,6 +83,10 @@ class Maker:
         self.made.append((id, tensor, rule))
         return tensor
 
+    def default_dtype(self, dtype):
+        """The type of floating results that nothing else tells."""
+        torch.set_default_dtype(dtype)
+
     def changes(self, tensors):
         self.changed = tensors
 

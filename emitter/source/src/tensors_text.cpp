@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "et_schema/model/default_dtype.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
@@ -242,6 +243,11 @@ class TensorsWriter {
     add("changes", changes);
     add("varies", varies);
     add("zeros", zeros_of(changed));
+    if (const et_schema::DType floats = et_schema::default_dtype(program());
+        floats != et_schema::DType::kFloat32) {
+      text_.making.push_back(fmt::format("make.default_dtype({}){}", dtype_text(floats, dialect_),
+                                         is_python() ? "" : ";"));
+    }
   }
 
   /// Tensors with the share of their elements that were zero: of what changes, each storage once.

@@ -4,6 +4,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "backends/launcher.h"
+#include "et_schema/model/default_dtype.h"
 #include "et_schema/support/error.h"
 #include "rank_comms.h"
 #include "replayer/bind/bind.h"
@@ -22,6 +25,7 @@
 #include "replayer/device/device.h"
 #include "replayer/device/kernel_settings.h"
 #include "replayer/device/placement.h"
+#include "replayer/dispatch/layout.h"
 #include "replayer/measure/checksums.h"
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
@@ -139,6 +143,22 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
   return original;
 }
 
+/// The type of floating results that nothing else tells, while it lives.
+class DefaultDtype {
+ public:
+  explicit DefaultDtype(at::ScalarType dtype) : before_(c10::get_default_dtype()) {
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
+  }
+  ~DefaultDtype() { c10::set_default_dtype(before_); }
+  DefaultDtype(const DefaultDtype&) = delete;
+  DefaultDtype& operator=(const DefaultDtype&) = delete;
+  DefaultDtype(DefaultDtype&&) = delete;
+  DefaultDtype& operator=(DefaultDtype&&) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
 void add_settings(RankRun& run, const std::string& kind, const Settings& settings) {
   for (const auto& [name, value] : settings) {
     run.settings[kind + name] = value;
@@ -162,6 +182,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const Place place = choose_place(recorded, device, options.place);
   run.settings["place"] = to_string(place);
   run.settings["device"] = options.device;
+  const et_schema::DType floats = et_schema::default_dtype(recorded);
+  const DefaultDtype default_dtype(to_scalar_type(floats));
+  if (floats != et_schema::DType::kFloat32) {
+    run.settings["default_dtype"] = et_schema::to_string(floats);
+  }
   seed_generators(device, options.seed);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   run.versions["torch"] = TORCH_VERSION;

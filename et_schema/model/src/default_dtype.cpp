@@ -1,0 +1,73 @@
+#include "et_schema/model/default_dtype.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// The floating type of a result's elements, or of their parts where it is complex.
+std::optional<DType> floating_part(DType dtype) {
+  if (dtype == DType::kComplexFloat64) {
+    return DType::kFloat64;
+  }
+  if (dtype == DType::kComplexFloat32) {
+    return DType::kFloat32;
+  }
+  return is_floating(dtype) ? std::optional(dtype) : std::nullopt;
+}
+
+/// The instruction was left to choose: its argument `dtype` is none, or it has no such argument.
+struct Choice {
+  bool is_free = false;        ///< no argument says a type
+  bool could_be_told = false;  ///< there is such an argument
+};
+
+Choice choice_of(const Program& program, const Instruction& instruction) {
+  const std::vector<std::string_view> names = argument_names(program.schemas[*instruction.schema]);
+  const auto at = static_cast<std::size_t>(std::ranges::find(names, "dtype") - names.begin());
+  if (at >= names.size() || at >= instruction.args.size()) {
+    return {true, false};
+  }
+  return {std::holds_alternative<Argument::None>(instruction.args[at].value), true};
+}
+
+std::optional<DType> shown_by(const Program& program, const Instruction& instruction) {
+  const auto* result = instruction.kind != InstructionKind::kOp || instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  const std::optional<DType> given =
+      result == nullptr ? std::nullopt : floating_part(program.slots[result->id].dtype);
+  if (!given || !instruction.name.starts_with("aten::") || !instruction.schema) {
+    return std::nullopt;
+  }
+  bool has_tensors = false;
+  bool are_whole_numbers = true;  // Python's numbers beside them say nothing
+  for_each_slot(instruction.args, [&](SlotId id) {
+    const Slot& slot = program.slots[id];
+    has_tensors = has_tensors || !slot.wrapped_number;
+    are_whole_numbers = are_whole_numbers && (slot.wrapped_number || is_integral(slot.dtype));
+  });
+  const Choice choice = choice_of(program, instruction);
+  const bool shows = has_tensors ? are_whole_numbers && !choice.could_be_told
+                                 : choice.could_be_told && choice.is_free;
+  return shows ? given : std::nullopt;
+}
+
+}  // namespace
+
+DType default_dtype(const Program& program) {
+  for (const Instruction& instruction : program.instructions) {
+    if (const std::optional<DType> shown = shown_by(program, instruction)) {
+      return *shown;
+    }
+  }
+  return DType::kFloat32;
+}
+
+}  // namespace understudy::et_schema
