@@ -28,8 +28,9 @@ std::int64_t add_night(Connection& connection, std::int64_t jobs, std::int64_t u
 /// True if this call closed it: once.
 bool close_night(Connection& connection, std::int64_t night, const std::string& summary);
 
-/// Until the transaction ends nobody else plans a night, joins one or adds replays to one: who joins
-/// sees each benchmark that was made before, and who makes one sees each platform that joined.
+/// Until the transaction ends nobody else plans a night, joins one or adds replays to one: who
+/// joins sees each benchmark that was made before, and who makes one sees each platform that
+/// joined.
 void lock_nights(Connection& connection);
 
 /// Platforms that replay in a night, with the options that their workers go by (JSON).
