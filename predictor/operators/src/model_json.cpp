@@ -15,9 +15,10 @@ using et_schema::JsonField;
 void append_number(std::string& out, double value) {
   out += fmt::format("{}", value);
 }
-/// The shortest text that reads back as the same float.
+/// The shortest text that reads back as the same float; of -0, which reads back as a whole number,
+/// 0.
 void append_number(std::string& out, float value) {
-  out += fmt::format("{}", value);
+  out += fmt::format("{}", value + 0.0F);
 }
 
 void append_base(std::string& out, const TwoClock& base) {
