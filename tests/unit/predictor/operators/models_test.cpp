@@ -74,6 +74,19 @@ TEST(Trees, GrowToWhatTheyAreShown) {
   EXPECT_EQ(trees, grow_trees(rows, 2, target, {}, {})) << "the same each time";
 }
 
+TEST(Trees, PartRowsThatDifferByLittle) {
+  const auto at = [](int i) { return 6.00003F + static_cast<float>(i) * 1.3e-5F; };
+  std::vector<float> rows;
+  std::vector<float> target;
+  for (int i = 0; i < 400; ++i) {
+    rows.push_back(at(i % 20));
+    target.push_back(i % 20 < 10 ? -1.0F : 1.0F);
+  }
+  const Trees trees = grow_trees(rows, 1, target, {}, {});
+  EXPECT_NEAR(trees(std::vector<float>{at(9)}), -1, 0.02);
+  EXPECT_NEAR(trees(std::vector<float>{at(10)}), 1, 0.02);
+}
+
 TEST(Conformal, ANinthOfTenIsWithin) {
   std::vector<double> residuals;
   for (int i = 1; i <= 99; ++i) {
