@@ -143,7 +143,7 @@ TEST(OpClass, WhatMultipliesMatricesIsAProduct) {
 TEST(OpClass, EachIsInTheListAndInTheDocument) {
   std::ifstream file(std::filesystem::path(UNDERSTUDY_DOCS) / "metrics.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t begin = text.find("`class` is told by the operator's name");
+  const std::size_t begin = text.find("`class` depends on the operator's name");
   ASSERT_NE(begin, std::string::npos);
   const std::string list = text.substr(begin, text.find("for all others", begin) - begin);
   EXPECT_EQ(std::ranges::count(list, '`'),
