@@ -1,7 +1,5 @@
 #include "predictor/operators/trees.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -90,29 +88,14 @@ void Trees::add(const Trees& other, double factor) {
 }
 
 double Trees::operator()(std::span<const float> x) const {
-  // A walk waits for each node's memory: several walks wait together.
-  constexpr std::size_t kWalks = 8;
   double sum = 0;
-  for (std::size_t first = 0; first < roots_.size(); first += kWalks) {
-    const std::size_t walks = std::min(kWalks, roots_.size() - first);
-    std::array<const Node*, kWalks> nodes{};
-    for (std::size_t walk = 0; walk < walks; ++walk) {
-      nodes[walk] = &nodes_[roots_[first + walk]];
+  for (const std::uint32_t root : roots_) {
+    const Node* node = &nodes_[root];
+    while (node->feature != kLeaf) {
+      const bool is_left = x[static_cast<std::size_t>(node->feature)] < node->value;
+      node += is_left ? 1 : node->right;
     }
-    for (bool is_walking = true; is_walking;) {
-      is_walking = false;
-      for (std::size_t walk = 0; walk < walks; ++walk) {
-        const Node* const node = nodes[walk];
-        if (node->feature != kLeaf) {
-          const bool is_left = x[static_cast<std::size_t>(node->feature)] < node->value;
-          nodes[walk] += is_left ? 1 : node->right;
-          is_walking = true;
-        }
-      }
-    }
-    for (std::size_t walk = 0; walk < walks; ++walk) {
-      sum += static_cast<double>(nodes[walk]->value);
-    }
+    sum += static_cast<double>(node->value);
   }
   return sum;
 }
