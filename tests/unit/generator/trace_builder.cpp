@@ -10,6 +10,11 @@
 namespace understudy::generator::test {
 namespace {
 
+const et_schema::Slot& slot_of(const et_schema::Program& program,
+                               const et_schema::Argument& tensor) {
+  return program.slots.at(std::get<et_schema::Argument::SlotRef>(tensor.value).id);
+}
+
 std::string side(const std::vector<TestValue>& values) {
   std::vector<std::string> texts;
   std::vector<std::string> shapes;
@@ -124,8 +129,12 @@ std::vector<std::string> names(const std::vector<et_schema::Instruction>& instru
 
 const et_schema::Slot& argument_slot(const et_schema::Program& program, std::size_t instruction,
                                      std::size_t argument) {
-  const et_schema::Argument& value = program.instructions.at(instruction).args.at(argument);
-  return program.slots.at(std::get<et_schema::Argument::SlotRef>(value.value).id);
+  return slot_of(program, program.instructions.at(instruction).args.at(argument));
+}
+
+const et_schema::Slot& result_slot(const et_schema::Program& program, std::size_t instruction,
+                                   std::size_t result) {
+  return slot_of(program, program.instructions.at(instruction).results.at(result));
 }
 
 }  // namespace understudy::generator::test

@@ -64,5 +64,8 @@ class TraceBuilder {
 /// The slot of an instruction's argument, which is a tensor.
 [[nodiscard]] const et_schema::Slot& argument_slot(const et_schema::Program& program,
                                                    std::size_t instruction, std::size_t argument);
+/// The slot of an instruction's result, which is a tensor.
+[[nodiscard]] const et_schema::Slot& result_slot(const et_schema::Program& program,
+                                                 std::size_t instruction, std::size_t result);
 
 }  // namespace understudy::generator::test

@@ -40,8 +40,7 @@ TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
   const Program program = builder.program();
   EXPECT_FALSE(program.instructions[0].pinned);
   EXPECT_TRUE(program.instructions[1].pinned);
-  const Slot& indices =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[2].args[1].value).id];
+  const Slot& indices = argument_slot(program, 2, 1);
   ASSERT_TRUE(indices.value.has_value());
   EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
   EXPECT_EQ(indices.value->high, 50);
@@ -55,8 +54,7 @@ TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
   look_up(builder, tensor(14, 15, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  EXPECT_FALSE(
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[0].value).id].value);
+  EXPECT_FALSE(argument_slot(program, 0, 0).value);
 }
 
 TEST(MadeMasks, AMaskSelectsAsManyAsTheNumbersBesideIt) {  // targets[mask, labels] = 1
@@ -120,8 +118,7 @@ TEST(MadeMasks, WhatIsCopiedIntoIndicesFitsToo) {
               {tensor(10, 11, {6}, "long int")});
   look_up(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
-  const Slot& source =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].args[3].value).id];
+  const Slot& source = argument_slot(program, 0, 3);
   ASSERT_TRUE(source.value.has_value());
   EXPECT_EQ(source.value->high, 50);
 }

@@ -8,7 +8,6 @@
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Program;
 using et_schema::Slot;
 using et_schema::ValueRuleKind;
@@ -38,8 +37,7 @@ TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
   EXPECT_TRUE(program.instructions[0].pinned);
   EXPECT_FALSE(program.instructions[1].pinned);
   EXPECT_FALSE(program.instructions.back().pinned) << "a view of them";
-  const Slot& drawn =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  const Slot& drawn = result_slot(program, 0, 0);
   ASSERT_TRUE(drawn.value.has_value());
   EXPECT_EQ(drawn.value->kind, ValueRuleKind::kLengths);
 }
@@ -70,8 +68,7 @@ TEST(MadeStructure, OffsetsOfDrawnLengthsArePinnedThoughTheirRunningSumIsPadded)
   const Program program = builder.program();
   EXPECT_FALSE(program.instructions[1].pinned);
   EXPECT_TRUE(program.instructions[2].pinned);
-  const Slot& offsets =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  const Slot& offsets = result_slot(program, 2, 0);
   ASSERT_TRUE(offsets.value.has_value());
   EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
   EXPECT_EQ(offsets.value->high, 21);
@@ -99,8 +96,7 @@ TEST(MadeStructure, OffsetsThatAreAllButTheLastOfWhatIsPaddedArePinnedAsOffsets)
               {tensor(22, 23, {4, 3})});
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[1].pinned);
-  const Slot& made =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[1].results[0].value).id];
+  const Slot& made = result_slot(program, 1, 0);
   ASSERT_TRUE(made.value.has_value());
   EXPECT_EQ(made.value->kind, ValueRuleKind::kOffsets);
   EXPECT_EQ(made.value->high, 21);
@@ -128,8 +124,7 @@ TEST(MadeStructure, LengthsThatAreTheFirstOfAListAreFollowedByNone) {
       {tensor(22, 23, {4, 3})});
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  const Slot& made =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  const Slot& made = result_slot(program, 0, 0);
   ASSERT_TRUE(made.value.has_value());
   ASSERT_EQ(made.value->kind, ValueRuleKind::kLengths);
   ASSERT_EQ(made.value->segments.size(), 2U);
@@ -163,8 +158,7 @@ TEST(MadeStructure, OffsetsComputedOfTheBatchArePinnedWhereTheyAreComputed) {
   const Program program = builder.program();
   EXPECT_FALSE(program.instructions[0].pinned);
   EXPECT_TRUE(program.instructions[2].pinned);
-  const Slot& offsets =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[2].results[0].value).id];
+  const Slot& offsets = result_slot(program, 2, 0);
   ASSERT_TRUE(offsets.value.has_value());
   EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
   EXPECT_EQ(offsets.value->high, 17);
@@ -195,8 +189,7 @@ TEST(MadeStructure, LengthsInAnotherOrderArePinned) {  // sorted by hand: length
               R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[8,8]}"})");
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  const Slot& made =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  const Slot& made = result_slot(program, 0, 0);
   ASSERT_TRUE(made.value.has_value());
   EXPECT_EQ(made.value->kind, ValueRuleKind::kLengths) << "what was seen of one says less";
 }

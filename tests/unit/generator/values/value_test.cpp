@@ -7,7 +7,6 @@
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Program;
 using et_schema::Slot;
 using et_schema::ValueRuleKind;
@@ -16,11 +15,6 @@ constexpr const char* kTo =
     "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False) -> Tensor(a)";
 constexpr const char* kMaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
 constexpr const char* kGreater = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor";
-
-const Slot& argument(const Program& program, std::size_t instruction, std::size_t index) {
-  return program
-      .slots[std::get<Argument::SlotRef>(program.instructions[instruction].args[index].value).id];
-}
 
 void embed_at(TraceBuilder& builder, const TestValue& indices, const std::string& attributes = "") {
   builder.add(2, "aten::embedding", kEmbedding,
@@ -32,13 +26,13 @@ TEST(Values, IndicesStayBelowTheTable) {
   TraceBuilder builder;
   embed_at(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
-  const Slot& indices = argument(program, 0, 1);
+  const Slot& indices = argument_slot(program, 0, 1);
   ASSERT_TRUE(indices.value.has_value());
   EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
   EXPECT_EQ(indices.value->low, 0);
   EXPECT_EQ(indices.value->high, 50);
   EXPECT_EQ(indices.value->why, "aten::embedding.indices");
-  EXPECT_FALSE(argument(program, 0, 0).value.has_value());
+  EXPECT_FALSE(argument_slot(program, 0, 0).value.has_value());
 }
 
 TEST(Values, ADemandIsCarriedThroughACopyToItsSource) {
@@ -47,8 +41,8 @@ TEST(Values, ADemandIsCarriedThroughACopyToItsSource) {
               {tensor(20, 21, {6}, "long int")});
   embed_at(builder, tensor(20, 21, {6}, "long int"));
   const Program program = builder.program();
-  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
-  EXPECT_EQ(argument(program, 0, 0).value->high, 50);
+  ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
+  EXPECT_EQ(argument_slot(program, 0, 0).value->high, 50);
 }
 
 TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
@@ -59,7 +53,7 @@ TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
   const Program program = builder.program();
   const Slot& part = program.slots.back();
   EXPECT_TRUE(part.external);
-  EXPECT_EQ(part.storage, argument(program, 0, 0).storage);
+  EXPECT_EQ(part.storage, argument_slot(program, 0, 0).storage);
   EXPECT_EQ(part.offset, 4);
   EXPECT_EQ(part.sizes, std::vector<std::int64_t>{6});
   ASSERT_TRUE(part.value.has_value());
@@ -71,8 +65,8 @@ TEST(Values, ACapturedRangeNarrowsADemand) {
   embed_at(builder, tensor(10, 11, {6}, "long int"),
            R"(,{"name":"tensor_range","type":"string","value":"{\"1\":[3,9]}"})");
   const Program program = builder.program();
-  EXPECT_EQ(argument(program, 0, 1).value->low, 3);
-  EXPECT_EQ(argument(program, 0, 1).value->high, 10);
+  EXPECT_EQ(argument_slot(program, 0, 1).value->low, 3);
+  EXPECT_EQ(argument_slot(program, 0, 1).value->high, 10);
 }
 
 TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
@@ -99,7 +93,7 @@ TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
               "Tensor offset2bag) -> Tensor",
               {tensor(36, 37, {3, 8}), indices, offsets, of_bags}, {tensor(38, 39, {6, 8})});
   const Program program = builder.program();
-  const std::optional<et_schema::ValueRule>& rule = argument(program, 0, 2).value;
+  const std::optional<et_schema::ValueRule>& rule = argument_slot(program, 0, 2).value;
   ASSERT_TRUE(rule.has_value());
   EXPECT_EQ(rule->kind, ValueRuleKind::kOffsets);
   EXPECT_EQ(rule->high, 6);
@@ -112,7 +106,7 @@ TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
   builder.add(2, "aten::_sparse_mm", "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
               {matrix, tensor(12, 13, {30, 4})}, {tensor(14, 15, {50, 4})});
   const Program program = builder.program();
-  const Slot& slot = argument(program, 0, 0);
+  const Slot& slot = argument_slot(program, 0, 0);
   ASSERT_TRUE(slot.sparse);
   ASSERT_TRUE(slot.content.has_value());
   EXPECT_FALSE(slot.content->coalesced);
@@ -128,8 +122,8 @@ TEST(Values, AnUnknownSparseTensorIsCoalescedWhereItsIndicesAreRead) {
   builder.add(2, "aten::indices", "aten::indices(Tensor(a) self) -> Tensor(a)",
               {without_storage(10, {50, 30}, {})}, {tensor(12, 13, {2, 187}, "long int")});
   const Program program = builder.program();
-  ASSERT_TRUE(argument(program, 0, 0).content.has_value());
-  EXPECT_TRUE(argument(program, 0, 0).content->coalesced);
+  ASSERT_TRUE(argument_slot(program, 0, 0).content.has_value());
+  EXPECT_TRUE(argument_slot(program, 0, 0).content->coalesced);
 }
 
 TestValue on_meta(TestValue value) {
@@ -145,8 +139,8 @@ TEST(Values, TensorsWithoutMemoryAreNoAliasesOfEachOther) {
               {on_meta(tensor(14, 155, {1000}))}, {on_meta(tensor(16, 155, {1000}))});
   const Program program = builder.program();
   ASSERT_EQ(program.instructions.size(), 2U);
-  const Slot& first = argument(program, 0, 0);
-  const Slot& second = argument(program, 1, 0);
+  const Slot& first = argument_slot(program, 0, 0);
+  const Slot& second = argument_slot(program, 1, 0);
   EXPECT_NE(first.storage, second.storage);
   EXPECT_TRUE(second.external);
   EXPECT_EQ(program.storages[first.storage].device.type, et_schema::DeviceType::kMeta);
@@ -171,8 +165,7 @@ TEST(Values, ZerosWithoutMemoryAreNoAliasesOfEachOther) {
   ASSERT_EQ(names(program.instructions),
             (std::vector<std::string>{"aten::_efficientzerotensor", "aten::_efficientzerotensor",
                                       "aten::add.Tensor"}));
-  EXPECT_EQ(std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id,
-            std::get<Argument::SlotRef>(program.instructions[2].args[0].value).id);
+  EXPECT_EQ(&result_slot(program, 0, 0), &argument_slot(program, 2, 0));
 }
 
 TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
@@ -182,7 +175,7 @@ TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   builder.add(2, "aten::masked_select", kMaskedSelect,
               {tensor(10, 11, {6}), tensor(12, 13, {6}, "bool")}, {tensor(14, 15, {2})});
   const Program program = builder.program();
-  const Slot& mask = argument(program, 1, 1);
+  const Slot& mask = argument_slot(program, 1, 1);
   EXPECT_TRUE(mask.external);
   ASSERT_TRUE(mask.value.has_value());
   EXPECT_EQ(mask.value->kind, ValueRuleKind::kMask);
@@ -202,8 +195,7 @@ TEST(Values, UniqueHasPinnedResults) {
   embed_at(builder, tensor(12, 13, {3}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  const Slot& values =
-      program.slots[std::get<Argument::SlotRef>(program.instructions[0].results[0].value).id];
+  const Slot& values = result_slot(program, 0, 0);
   ASSERT_TRUE(values.value.has_value());
   EXPECT_EQ(values.value->high, 50);
 }
@@ -222,7 +214,7 @@ TEST(Values, MemoryThatIsReadBeforeItIsWrittenIsPinned) {
   embed_at(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  EXPECT_EQ(argument(program, 1, 1).value->high, 50);
+  EXPECT_EQ(argument_slot(program, 1, 1).value->high, 50);
 }
 
 TEST(Values, WhatTorchTensorMadeIsPinnedThoughOnlyViewsOfItFollow) {
@@ -260,8 +252,8 @@ TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
   builder.add(2, "aten::sqrt", kSqrt, {tensor(14, 15, {4})}, {tensor(16, 17, {4})});
   const Program program = builder.program();
   for (const std::size_t index : {0U, 1U}) {
-    ASSERT_TRUE(argument(program, 0, index).value.has_value());
-    EXPECT_GT(argument(program, 0, index).value->a, 0);
+    ASSERT_TRUE(argument_slot(program, 0, index).value.has_value());
+    EXPECT_GT(argument_slot(program, 0, index).value->a, 0);
   }
 }
 
@@ -278,9 +270,9 @@ TEST(Values, ARepeatedBiasIsNearZero) {  // as an instance norm repeats its own
               {tensor(14, 15, {1, 12, 2}), integer(12), none(), tensor(12, 13, {12})},
               {tensor(16, 17, {1, 12, 2})});
   const Program program = builder.program();
-  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
-  EXPECT_EQ(argument(program, 0, 0).value->kind, ValueRuleKind::kNormal);
-  EXPECT_EQ(argument(program, 0, 0).value->why, "aten::group_norm.bias");
+  ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
+  EXPECT_EQ(argument_slot(program, 0, 0).value->kind, ValueRuleKind::kNormal);
+  EXPECT_EQ(argument_slot(program, 0, 0).value->why, "aten::group_norm.bias");
 }
 
 TEST(Values, APartNearZeroAsksNothingOfTheRest) {
@@ -290,7 +282,7 @@ TEST(Values, APartNearZeroAsksNothingOfTheRest) {
   builder.add(2, "aten::group_norm", kGroupNorm,
               {tensor(14, 15, {1, 6, 2}), integer(6), none(), tensor(18, 13, {6}, "float", 6)},
               {tensor(16, 17, {1, 6, 2})});
-  EXPECT_FALSE(argument(builder.program(), 0, 0).value.has_value());
+  EXPECT_FALSE(argument_slot(builder.program(), 0, 0).value.has_value());
 }
 
 TEST(Values, AMovingAverageIsMovedInPlace) {
@@ -298,7 +290,7 @@ TEST(Values, AMovingAverageIsMovedInPlace) {
     TraceBuilder builder;
     builder.add(2, name, schema, {tensor(10, 11, {4, 4}), tensor(12, 13, {4, 4}), integer(1)},
                 {tensor(result, result + 1, {4, 4})});
-    return argument(builder.program(), 0, 0).value;
+    return argument_slot(builder.program(), 0, 0).value;
   };
   const auto moved = rule_of_self(
       "aten::lerp_", "aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
@@ -319,8 +311,8 @@ TEST(Values, LengthsOfPackedSequencesFallAndAddUp) {
               {tensor(10, 11, {12, 4, 8}), tensor(12, 13, {4}, "long int"), integer(0)},
               {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
   const Program program = builder.program();
-  ASSERT_TRUE(argument(program, 0, 1).value.has_value());
-  const auto& segments = argument(program, 0, 1).value->segments;
+  ASSERT_TRUE(argument_slot(program, 0, 1).value.has_value());
+  const auto& segments = argument_slot(program, 0, 1).value->segments;
   using Segment = et_schema::ValueRule::Segment;
   EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
 }
@@ -338,8 +330,8 @@ TEST(Values, LengthsThatAreSortedFirstFallAndAddUpToo) {
               {tensor(10, 11, {9, 4, 8}), tensor(18, 19, {4}, "long int"), integer(0)},
               {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
   const Program program = builder.program();
-  ASSERT_TRUE(argument(program, 0, 0).value.has_value());
-  const auto& segments = argument(program, 0, 0).value->segments;
+  ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
+  const auto& segments = argument_slot(program, 0, 0).value->segments;
   using Segment = et_schema::ValueRule::Segment;
   EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
 }
