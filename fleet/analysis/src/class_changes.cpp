@@ -4,8 +4,9 @@
 #include <iterator>
 #include <set>
 #include <span>
+#include <utility>
 
-#include "et_schema/model/report.h"
+#include "comparer/statistics.h"
 #include "fleet/analysis/change_points.h"
 
 namespace understudy::fleet {
@@ -17,8 +18,7 @@ double median_of_class(std::span<const ClassTimes> nights, const std::string& na
     const auto found = night.find(name);
     figures.push_back(found == night.end() ? 0 : found->second);
   }
-  std::ranges::sort(figures);
-  return et_schema::percentile(figures, 0.5).value_or(0);
+  return comparer::median(std::move(figures));
 }
 
 }  // namespace

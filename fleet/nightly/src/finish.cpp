@@ -101,8 +101,7 @@ Json texts_of(const std::vector<FinishedWork>& work, const std::string& outcome)
 }
 
 /// Jobs that broke in an earlier night and are so still: their traces, or their replay.
-Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
-                  std::int64_t night) {
+Json still_broken(Connection& connection, std::int64_t night) {
   Json list = Json::array();
   for (const Job& job : all_jobs(connection)) {
     if (!job.broken.empty() && job.broken_night < night) {
@@ -113,11 +112,7 @@ Json still_broken(Connection& connection, const std::vector<FinishedWork>& work,
     }
   }
   for (const FailingReplay& replay : failing_replays(connection)) {
-    const bool is_of_night = std::ranges::any_of(work, [&](const FinishedWork& row) {
-      return row.kind == kReplayWork && row.outcome == kStayedBroken &&
-             row.subject == replay.benchmark && row.platform == replay.platform;
-    });
-    if (!is_of_night) {
+    if (replay.last_night != night || replay.since_night == night) {
       continue;
     }
     const auto benchmark = find_benchmark(connection, replay.benchmark);
@@ -195,7 +190,7 @@ Json summary_of(Connection& connection, const Night& night, Json points,
           {"changed", events_json(events, kChanged)},
           {"drifted", events_json(events, kDrifted)},
           {"broken", events_json(events, kBroken)},
-          {"still_broken", still_broken(connection, work, night.id)},
+          {"still_broken", still_broken(connection, night.id)},
           {"slower", events_json(events, kSlower)},
           {"faster", events_json(events, kFaster)},
           {"unjudged", events_json(events, kUnjudged)},

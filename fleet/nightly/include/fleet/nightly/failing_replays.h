@@ -13,6 +13,7 @@ struct FailingReplay {
   std::int64_t benchmark = 0;
   std::string platform;
   std::int64_t since_night = 0;  ///< began to fail
+  std::int64_t last_night = 0;   ///< was tried last
   std::string text;              ///< why, in one line
 };
 
