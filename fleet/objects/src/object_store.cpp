@@ -61,6 +61,22 @@ double seconds_of_now() {
   return seconds_of(now);
 }
 
+/// Folders below that nothing was written to since, what is in them before themselves.
+std::vector<fs::path> folders_before(const fs::path& folder, double time_s) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end;
+       place.increment(error)) {
+    struct stat status {};
+    if (::lstat(place->path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+        seconds_of(status.st_mtim) <= time_s) {
+      folders.push_back(place->path());
+    }
+  }
+  std::ranges::reverse(folders);
+  return folders;
+}
+
 }  // namespace
 
 ObjectStore::ObjectStore(const fs::path& folder) : folder_(folder) {
@@ -141,6 +157,7 @@ void ObjectStore::remove(const std::string& hash) const {
 
 Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
   const double now = seconds_of_now();
+  const std::vector<fs::path> old_folders = folders_before(folder_ / kWork, now - age_s);
   Leftovers left;
   for (const char* part : {kObjects, kWork}) {
     for_each_file(folder_ / part, [&](const fs::directory_entry& entry) {
@@ -158,6 +175,10 @@ Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
         left.bytes += S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
       }
     });
+  }
+  for (const fs::path& folder : only_counts ? std::vector<fs::path>() : old_folders) {
+    std::error_code holds_files;
+    fs::remove(folder, holds_files);
   }
   return left;
 }

@@ -82,6 +82,18 @@ TEST_F(Objects, AWorkersLinkIsAsYoungAsItself) {
   EXPECT_EQ(store_.fault_of(hash), "");
 }
 
+TEST_F(Objects, FoldersOfKilledWorkersGoToo) {
+  const fs::path empty = store_.work_folder("1");
+  const fs::path inner = store_.work_folder("2") / "runs";
+  fs::create_directories(inner);
+  std::ofstream(inner / "report.json") << "half";
+  EXPECT_EQ(store_.remove_leftovers(3600).files, 0U);
+  EXPECT_EQ(store_.remove_leftovers(-1, true).files, 1U);
+  EXPECT_TRUE(fs::exists(empty));
+  EXPECT_EQ(store_.remove_leftovers(-1).files, 1U);
+  EXPECT_TRUE(fs::is_empty(empty.parent_path()));
+}
+
 TEST_F(Objects, ANameThatLeadsOutIsDamage) {
   for (const char* name : {"", "../../../etc/passwd", "0123456789ABCDEF0123456789abcdef"}) {
     EXPECT_THROW(static_cast<void>(store_.path_of(name)), et_schema::Error) << name;
