@@ -22,6 +22,7 @@
 #include "predictor/overheads/observe.h"
 #include "predictor/platform/platform.h"
 #include "predictor/platform/recorded_rows.h"
+#include "predictor/recorded/recorded_comms.h"
 #include "predictor/rows/measured_files.h"
 #include "predictor/sections/fit_sections.h"
 
@@ -62,7 +63,15 @@ std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& prog
   return std::nullopt;
 }
 
-/// Recorded times of benchmarks, as rows of their operators and of their hosts; the other paths.
+void add(const predictor::RecordedComms& comms, predictor::SectionRows& sections) {
+  sections.collectives.insert(sections.collectives.end(), comms.rows.begin(), comms.rows.end());
+  for (const auto& [reason, calls] : comms.left_out) {
+    sections.left_out[reason] += calls;
+  }
+}
+
+/// Recorded times of benchmarks, as rows of their operators, communication and hosts; the other
+/// paths.
 std::vector<std::string> take_benches(const std::vector<std::string>& paths, Progress& progress,
                                       std::vector<predictor::MeasuredCall>& calls,
                                       predictor::SectionRows& sections) {
@@ -74,8 +83,9 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
       continue;
     }
     const std::filesystem::path name = std::filesystem::path(path) / "";  // of folders, too
-    std::ranges::move(predictor::recorded_calls(*bench, name.parent_path().filename().string()),
-                      std::back_inserter(calls));
+    const std::string source = name.parent_path().filename().string();
+    std::ranges::move(predictor::recorded_calls(*bench, source), std::back_inserter(calls));
+    add(predictor::recorded_comms(predictor::job_of(*bench), source), sections);
     for (const et_schema::Program& program : bench->programs) {
       merge(sections.overheads, predictor::observe(program));
     }
@@ -135,7 +145,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
       "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
       "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
-      "program (its host's overheads); platform files, whose rows, cards and sections are kept");
+      "program (its host's overheads; of all ranks of a job communication, too); platform files, "
+      "whose rows, cards and sections are kept");
   app.add_option("--spec", arguments.specs,
                  "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "
                  "other cards are taken from their fastest rows")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace understudy::et_schema {
 namespace {
@@ -162,6 +163,26 @@ double value_of(BusFactor factor, int ranks) {
       return 2 * (n - 1) / n;
   }
   return 1;
+}
+
+std::int64_t size_of_call(CommKind kind, std::int64_t in_bytes, std::int64_t out_bytes,
+                          std::int64_t ranks) {
+  const auto of_all = [ranks](std::int64_t bytes) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(bytes, ranks, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                          : product;
+  };
+  switch (traits(kind).bytes) {
+    case CommBytes::kInputs:
+      return in_bytes;
+    case CommBytes::kOutputs:
+      return out_bytes;
+    case CommBytes::kInputsOfAllRanks:
+      return of_all(in_bytes);
+    case CommBytes::kOutputsOfAllRanks:
+      return of_all(out_bytes);
+  }
+  return in_bytes;
 }
 
 const CommTraits& traits(CommKind kind) {

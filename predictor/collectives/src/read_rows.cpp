@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/report.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/json_scan.h"
@@ -121,23 +120,15 @@ ReplayedCall call_of(const JsonField& call, CommKind kind) {
   return replayed;
 }
 
-CollectiveRow row_of(const ReplayedCall& call, std::vector<double> latencies_us,
+CollectiveRow row_of(const ReplayedCall& call, std::vector<double> times_ns,
                      const std::string& file) {
-  constexpr double kLow = 0.1;
-  constexpr double kHalf = 0.5;
-  constexpr double kHigh = 0.9;
-  std::ranges::sort(latencies_us);
   CollectiveRow row;
   row.kind = call.kind;
   row.bytes = call.bytes;
   row.ranks = call.ranks;
   row.dtype = call.dtype;
-  row.median_ns = *et_schema::percentile(latencies_us, kHalf) * kNsPerUs;
-  row.spread_ns =
-      (*et_schema::percentile(latencies_us, kHigh) - *et_schema::percentile(latencies_us, kLow)) /
-      2 * kNsPerUs;
-  row.n = latencies_us.size();
   row.source = file;
+  set_times(row, std::move(times_ns));
   return row;
 }
 
@@ -145,7 +136,7 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
   const et_schema::JsonSource source{file, "the output of comm_replay cannot be read",
                                      "give a file of its replayed_trace folder"};
   const nlohmann::json document = et_schema::parse_json(text, source);
-  std::map<ReplayedCall, std::vector<double>> latencies_us;
+  std::map<ReplayedCall, std::vector<double>> times_ns;
   ReadCollectives read;
   for (const JsonField& call : JsonField(document, source).items()) {
     const auto name = call.find("comms");
@@ -158,9 +149,9 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
       ++read.left_out["calls that are no communication: " + et_schema::quote(name->as_text())];
       continue;
     }
-    latencies_us[call_of(call, *kind)].push_back(call.at("latency_us").as_double());
+    times_ns[call_of(call, *kind)].push_back(call.at("latency_us").as_double() * kNsPerUs);
   }
-  for (const auto& [call, samples] : latencies_us) {
+  for (const auto& [call, samples] : times_ns) {
     read.rows.push_back(row_of(call, samples, file));
     check_row(read.rows.back(), file, std::string(et_schema::to_string(call.kind)));
   }

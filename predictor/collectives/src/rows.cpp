@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/report.h"
+#include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/json_text.h"
@@ -83,6 +85,18 @@ void append_row(std::string& out, const CollectiveRow& row) {
 }
 
 }  // namespace
+
+void set_times(CollectiveRow& row, std::vector<double> times_ns) {
+  constexpr double kLow = 0.1;
+  constexpr double kHalf = 0.5;
+  constexpr double kHigh = 0.9;
+  UNDERSTUDY_ASSERT(!times_ns.empty());
+  std::ranges::sort(times_ns);
+  row.median_ns = *et_schema::percentile(times_ns, kHalf);
+  row.spread_ns =
+      (*et_schema::percentile(times_ns, kHigh) - *et_schema::percentile(times_ns, kLow)) / 2;
+  row.n = times_ns.size();
+}
 
 void check_row(const CollectiveRow& row, const std::string& file, const std::string& where) {
   const auto fail = [&](const char* field, const char* expected, std::string got) {

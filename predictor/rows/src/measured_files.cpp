@@ -44,28 +44,14 @@ bool is_measured(const et_schema::InstructionTime& row) {
   return ran && !is_warm && (row.device ? *row.device : row.host).median_ns > 0;
 }
 
-/// All files below, in the order of names; hidden ones aside.
-std::vector<std::string> files_below(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+/// A file itself, or the tables of a folder.
+std::vector<std::string> tables_of(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
     return {path};
   }
-  std::vector<std::string> names;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().string();
-    std::error_code type_error;
-    const bool is_table = name.ends_with(".csv") || name.ends_with(".csv.gz") ||
-                          name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
-    if (is_table && entry->is_regular_file(type_error)) {
-      names.push_back(name);
-    }
-  }
-  if (error) {
-    throw et_schema::bad_input("a folder that cannot be read",
-                               {.file = path, .got = error.message()});
-  }
-  std::ranges::sort(names);
+  std::vector<std::string> names = files_below(path);
+  std::erase_if(names, [](const std::string& name) { return !is_named_table(name); });
   return names;
 }
 
@@ -121,6 +107,30 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
 
 }  // namespace
 
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code type_error;
+    const bool is_hidden = entry->path().filename().string().starts_with('.');
+    if (!is_hidden && entry->is_regular_file(type_error)) {
+      names.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw et_schema::bad_input("a folder that cannot be read",
+                               {.file = folder, .got = error.message()});
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool is_named_table(std::string_view name) {
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".jsonl") ||
+         name.ends_with(".jsonl.gz");
+}
+
 std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
                                    const std::string& source) {
   std::vector<MeasuredCall> calls;
@@ -147,7 +157,7 @@ RowsRead read_measured_calls(const std::vector<std::string>& paths) {
   RowsRead rows;
   for (const std::string& path : paths) {
     const std::size_t before = rows.calls.size();
-    for (const std::string& file : files_below(path)) {
+    for (const std::string& file : tables_of(path)) {
       et_schema::read_input_files(
           file, et_schema::process_limits(),
           [&](et_schema::InputFile&& unpacked) { read_file(std::move(unpacked), rows); });

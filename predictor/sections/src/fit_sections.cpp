@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/error.h"
@@ -13,6 +13,7 @@
 #include "predictor/embedding/fitted_json.h"
 #include "predictor/overheads/observe.h"
 #include "predictor/overheads/overheads_json.h"
+#include "predictor/rows/measured_files.h"
 
 namespace understudy::predictor {
 namespace {
@@ -23,8 +24,7 @@ bool holds(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-void add_collectives(const et_schema::InputFile& file, SectionRows& rows) {
-  ReadCollectives read = parse_collective_rows(file.data, file.name);
+void add_collectives(ReadCollectives&& read, SectionRows& rows) {
   if (const auto alone =
           std::erase_if(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
     rows.left_out["calls of one rank"] += alone;
@@ -105,33 +105,16 @@ bool take_file(const std::string& path, SectionRows& rows) {
   return taken > 0;
 }
 
-/// As read_measured_calls() takes them from a folder.
-bool is_table_of_operators(const std::string& name) {
-  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".jsonl") ||
-         name.ends_with(".jsonl.gz");
-}
-
 /// All files below: those of sections are taken, tables of operators go to `others`, what is
 /// neither is counted. A folder without a section's file goes there as a whole.
 void take_folder(const std::string& path, SectionRows& rows, std::vector<std::string>& others) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::recursive_directory_iterator entry(path, error), end;
-       !error && entry != end; entry.increment(error)) {
-    std::error_code type_error;
-    const bool is_hidden = entry->path().filename().string().starts_with('.');
-    if (entry->is_regular_file(type_error) && !is_hidden) {
-      names.push_back(entry->path().string());
-    }
-  }
-  std::ranges::sort(names);
   std::vector<std::string> tables;
   std::uint64_t unknown = 0;
   bool has_taken = false;
-  for (const std::string& name : names) {
+  for (const std::string& name : files_below(path)) {
     if (take_file(name, rows)) {
       has_taken = true;
-    } else if (is_table_of_operators(name)) {
+    } else if (is_named_table(name)) {
       tables.push_back(name);
     } else {
       ++unknown;
@@ -160,9 +143,11 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
     const std::vector<EmbeddingRow> read = parse_embedding_rows(file.data, file.name);
     rows.embeddings.insert(rows.embeddings.end(), read.begin(), read.end());
   } else if (is_collective_rows(file.data)) {
-    add_collectives(file, rows);
+    add_collectives(parse_collective_rows(file.data, file.name), rows);
   } else if (holds(file.data, "\"traceEvents\"")) {
-    merge(rows.overheads, observe(et_schema::parse_kineto(file.data, file.name)));
+    const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+    merge(rows.overheads, observe(profile));
+    rows.profiled.add(profile);
   } else {
     return false;
   }
@@ -180,6 +165,7 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
       others.push_back(path);
     }
   }
+  add_collectives(std::exchange(rows.profiled, {}).rows(), rows);
   return others;
 }
 

@@ -12,7 +12,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::Argument;
-using et_schema::CommBytes;
 using et_schema::CommKind;
 using et_schema::Instruction;
 using et_schema::Program;
@@ -37,19 +36,9 @@ std::int64_t bytes_of(const Program& program, const Instruction& instruction,
 
 /// nccl-tests' size of a rank's call.
 std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
-  const std::int64_t inputs = bytes_of(program, instruction, 0);
-  const std::int64_t outputs = bytes_of(program, instruction, 1);
-  switch (et_schema::traits(instruction.comm->kind).bytes) {
-    case CommBytes::kInputs:
-      return inputs;
-    case CommBytes::kOutputs:
-      return outputs;
-    case CommBytes::kInputsOfAllRanks:
-      return inputs * static_cast<std::int64_t>(ranks);
-    case CommBytes::kOutputsOfAllRanks:
-      return outputs * static_cast<std::int64_t>(ranks);
-  }
-  return inputs;
+  return et_schema::size_of_call(instruction.comm->kind, bytes_of(program, instruction, 0),
+                                 bytes_of(program, instruction, 1),
+                                 static_cast<std::int64_t>(ranks));
 }
 
 void describe_tensors(const Program& program, const Instruction& instruction, CommCall& call) {

@@ -10,30 +10,19 @@ namespace {
 
 using backends::Buffer;
 
-std::uint64_t bytes_of(const std::vector<Buffer>& buffers) {
+std::int64_t bytes_of(const std::vector<Buffer>& buffers) {
   std::int64_t bytes = 0;
   for (const Buffer& buffer : buffers) {
     bytes += buffer.count * item_size(buffer.dtype);
   }
-  return static_cast<std::uint64_t>(bytes);
+  return bytes;
 }
 
 }  // namespace
 
 std::uint64_t collective_bytes(const backends::Call& call, int group_size) {
-  const std::uint64_t inputs = bytes_of(call.inputs);
-  const std::uint64_t outputs = bytes_of(call.outputs);
-  switch (traits(call.kind).bytes) {
-    case et_schema::CommBytes::kInputs:
-      return inputs;
-    case et_schema::CommBytes::kOutputs:
-      return outputs;
-    case et_schema::CommBytes::kInputsOfAllRanks:
-      return inputs * static_cast<std::uint64_t>(group_size);
-    case et_schema::CommBytes::kOutputsOfAllRanks:
-      return outputs * static_cast<std::uint64_t>(group_size);
-  }
-  return inputs;
+  return static_cast<std::uint64_t>(et_schema::size_of_call(call.kind, bytes_of(call.inputs),
+                                                            bytes_of(call.outputs), group_size));
 }
 
 void CollectiveTimes::add(const std::string& name, const BoundComm& comm,

@@ -106,7 +106,8 @@ class KinetoParser {
   void add_event(element value);
   void add_memory(simdjson::dom::object object);
   /// Whether they name a device or a stream.
-  bool read_arguments(KinetoEvent& event, element value);
+  bool read_arguments(KinetoEvent& event, KinetoComm& comm, element value);
+  void read_communication(KinetoComm& comm, std::string_view key, element value);
   void add_base_time();
   [[nodiscard]] std::string_view intern(std::string_view text);
   [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
@@ -260,6 +261,7 @@ void KinetoParser::add_event(element value) {
     fail("an event is no object", "traceEvents", "{", quote(cursor_.rest()));
   }
   KinetoEvent event;
+  KinetoComm comm;
   std::string_view phase;
   std::string_view name;
   std::string_view category;
@@ -285,7 +287,7 @@ void KinetoParser::add_event(element value) {
     } else if (key == "dur") {
       event.dur_ns = read_time(field, key);
     } else if (key == "args") {
-      is_on_device = read_arguments(event, field);
+      is_on_device = read_arguments(event, comm, field);
     }
   }
   if (phase.empty()) {
@@ -297,6 +299,10 @@ void KinetoParser::add_event(element value) {
   event.category = category_of(category);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
+  }
+  if (event.category == KinetoCategory::kKernel && !comm.name.empty()) {
+    comm.event = profile_.events.size();
+    profile_.comms.push_back(comm);
   }
   profile_.events.push_back(event);
 }
@@ -322,7 +328,7 @@ void KinetoParser::add_memory(simdjson::dom::object object) {
                              lenient_integer(bytes), on_cpu});
 }
 
-bool KinetoParser::read_arguments(KinetoEvent& event, element value) {
+bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, element value) {
   simdjson::dom::object object;
   if (value.get_object().get(object) != SUCCESS) {
     return false;
@@ -343,10 +349,33 @@ bool KinetoParser::read_arguments(KinetoEvent& event, element value) {
       event.bytes = lenient_integer(field);
     } else if (key == "pagefaults") {
       event.page_faults = lenient_integer(field);
+    } else {
+      read_communication(comm, key, field);
     }
     is_on_device = is_on_device || key == "stream" || key == "device";
   }
   return is_on_device;
+}
+
+void KinetoParser::read_communication(KinetoComm& comm, std::string_view key, element value) {
+  const auto text = [&] {
+    return value.is_string() ? intern(std::string_view(value)) : std::string_view();
+  };
+  if (key == "Collective name") {
+    comm.name = text();
+  } else if (key == "dtype") {
+    comm.dtype = text();
+  } else if (key == "In msg nelems") {
+    comm.in_elements = lenient_integer(value);
+  } else if (key == "Out msg nelems") {
+    comm.out_elements = lenient_integer(value);
+  } else if (key == "Group size") {
+    comm.ranks_in_group = lenient_integer(value);
+  } else if (key == "Process Group Name") {
+    comm.group = text();
+  } else if (key == "Process Group Ranks") {
+    comm.ranks = text();
+  }
 }
 
 void KinetoParser::add_base_time() {

@@ -90,6 +90,8 @@ TEST(Sections, AProfileTellsItsHost) {
   EXPECT_TRUE(take_section_files(
                   {std::string(UNDERSTUDY_PROFILES) + "/resnet_2gpu_kineto_rank0.json.gz"}, rows)
                   .empty());
+  EXPECT_EQ(rows.left_out, (std::map<std::string, std::uint64_t>{
+                               {"communication of ranks of which some have no profile here", 21}}));
   const FittedSections sections = fit_sections(rows);
   ASSERT_TRUE(sections.json.contains("overheads"));
   Platform platform;

@@ -70,6 +70,11 @@ struct CommTraits {
 
 [[nodiscard]] const CommTraits& traits(CommKind kind);
 
+/// nccl-tests' size of a call that takes and gives so many bytes on a rank (CommTraits::bytes). At
+/// most 2^63 - 1.
+[[nodiscard]] std::int64_t size_of_call(CommKind kind, std::int64_t in_bytes,
+                                        std::int64_t out_bytes, std::int64_t ranks);
+
 /// A c10d operator's row and spelling. Null for an operator that is not known.
 struct KnownC10d {
   const CommTraits* traits;

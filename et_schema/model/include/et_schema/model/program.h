@@ -68,8 +68,8 @@ struct Storage {
   /// step, and goes in the next one.
   std::optional<std::uint32_t> held_until = {};
   bool state = false;  ///< external, and an optimizer's: no instruction before its step reads it
-  /// Of an external: the share of its elements that were zero in the original, where that decides
-  /// how long an operator takes; 0 where it does not.
+  /// The share of its elements that were zero in the original: of an external, where that decides
+  /// how long an operator takes; of any that a logarithm is taken of. 0: it does not matter.
   double zeros = 0;
   /// External, and no slot lies in it: what the original's program holds on the device throughout
   /// and no operator meets, in sum.

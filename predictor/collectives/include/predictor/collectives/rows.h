@@ -26,6 +26,9 @@ struct CollectiveRow {
   bool operator==(const CollectiveRow&) const = default;
 };
 
+/// Fills in what the repetitions of a call took: at least one.
+void set_times(CollectiveRow& row, std::vector<double> times_ns);
+
 /// Version of the rows' own file.
 inline constexpr int kCollectiveRowsVersion = 1;
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/operator_times/operator_times.h"
@@ -19,6 +21,14 @@ struct RowsRead {
   std::vector<MeasuredCall> calls;
   std::map<std::string, std::uint64_t> left_out;
 };
+
+/// All files below a folder in the order of their names, hidden ones left out. Throws Error (bad
+/// input): a folder that cannot be read.
+[[nodiscard]] std::vector<std::string> files_below(const std::string& folder);
+
+/// Whether a file in a folder is taken for rows of operators: a CSV table or an operator-times
+/// file, gzipped or not.
+[[nodiscard]] bool is_named_table(std::string_view name);
 
 /// Files and folders, folders with all below them, of operator tables (CSV) and operator-times
 /// files, gzipped or not. Throws Error (bad input): no row at all, and what the readers throw.

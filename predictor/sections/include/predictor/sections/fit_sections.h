@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "et_schema/support/input_files.h"
+#include "predictor/collectives/profiled_calls.h"
 #include "predictor/collectives/read_rows.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/fitting/errors.h"
@@ -16,6 +17,7 @@ namespace understudy::predictor {
 /// Measurements of other things than single operators.
 struct SectionRows {
   std::vector<CollectiveRow> collectives;
+  ProfiledCalls profiled;  ///< of profiles, whose ranks lie in different files
   std::vector<EmbeddingRow> embeddings;
   OverheadSamples overheads;  ///< of profiles, whose hosts are Python's
   std::map<std::string, std::uint64_t> left_out;
@@ -27,7 +29,8 @@ struct SectionRows {
 /// on a damaged one.
 bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
 
-/// Reads those of the paths that are such files, gzipped or not, and returns the others. Of a
+/// Reads those of the paths that are such files, gzipped or not, and returns the others; profiles
+/// among them are taken for those of one job's ranks. Of a
 /// folder that holds such files the tables of operators are returned one by one, and what is
 /// neither is counted.
 [[nodiscard]] std::vector<std::string> take_section_files(const std::vector<std::string>& paths,

@@ -81,6 +81,29 @@ KinetoCategory category_of(const std::string& name) {
   return profile_of(file_of(replaced_category(name))).events[0].category;
 }
 
+TEST(Kineto, KernelsSayWhatTheyCommunicate) {
+  const std::string facts =
+      R"("args": {"stream": 20, "Collective name": "allreduce", "In msg nelems": 2049000, )"
+      R"("Out msg nelems": 2049001, "Group size": 2, "dtype": "Float", "Process Group Name": "0", )"
+      R"("Process Group Ranks": "[0, 1]"}})";
+  const std::string operators = R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", )";
+  const std::string kernel = R"({"ph": "X", "name": "ncclKernel", "ts": 3, )";
+  // The category may stand behind what it decides on.
+  const Profile profile =
+      profile_of(file_of(operators + facts + "," + kernel + facts.substr(0, facts.size() - 1) +
+                         R"(, "cat": "kernel"})" + "," + kEvent));
+  ASSERT_EQ(profile.comms.size(), 1U);
+  const KinetoComm& comm = profile.comms[0];
+  EXPECT_EQ(profile.events[comm.event].name, "ncclKernel");
+  EXPECT_EQ(comm.name, "allreduce");
+  EXPECT_EQ(comm.dtype, "Float");
+  EXPECT_EQ(comm.in_elements, 2049000);
+  EXPECT_EQ(comm.out_elements, 2049001);
+  EXPECT_EQ(comm.ranks_in_group, 2);
+  EXPECT_EQ(comm.group, "0");
+  EXPECT_EQ(comm.ranks, "[0, 1]");
+}
+
 TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
   for (const char* launch :
        {"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "xpu_driver", "mtia_runtime",

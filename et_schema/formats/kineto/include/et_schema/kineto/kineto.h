@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -47,6 +48,18 @@ struct KinetoEvent {
   std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
 };
 
+/// What a kernel says of the communication that it does; -1 and empty: not told.
+struct KinetoComm {
+  std::size_t event = 0;             ///< position in Profile::events
+  std::string_view name;             ///< "Collective name", record_param_comms' own: "allreduce"
+  std::string_view dtype;            ///< "Float"
+  std::int64_t in_elements = -1;     ///< "In msg nelems"
+  std::int64_t out_elements = -1;    ///< "Out msg nelems"
+  std::int64_t ranks_in_group = -1;  ///< "Group size"
+  std::string_view group;            ///< "Process Group Name"
+  std::string_view ranks;            ///< "Process Group Ranks": "[0, 1]", more than 30 cut short
+};
+
 /// An allocation or, with a negative size, a free, as profile_memory records them.
 struct KinetoMemory {
   std::int64_t ts_ns = 0;
@@ -83,6 +96,7 @@ struct Profile {
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
+  std::vector<KinetoComm> comms;                      ///< in the file's order
   std::vector<KinetoMemory> memory;                   ///< in the file's order
   std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
   Losses losses;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/comms.h"
+#include "et_schema/model/dtype.h"
+#include "predictor/collectives/read_rows.h"
+
+namespace understudy::predictor {
+
+/// The collectives of a job on GPUs, from the Kineto profiles of its ranks, whose kernels say what
+/// they communicate ("Collective name" and its neighbours, PyTorch 2.2 and later).
+class ProfiledCalls {
+ public:
+  /// Several profiles of a rank follow each other in time.
+  void add(const et_schema::Profile& profile);
+
+  /// A row for each kind, size and group. The calls of a group's ranks are paired in their order;
+  /// a pair took as long as on the rank that came last and waited for nobody: the shortest of
+  /// their times. What cannot be paired is left out, by reason. Nodes have 8 GPUs.
+  [[nodiscard]] ReadCollectives rows() const;
+
+ private:
+  struct Call {
+    et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+    et_schema::DType dtype = et_schema::DType::kFloat32;
+    std::int64_t bytes = 0;
+    std::int64_t start_ns = 0;
+    double duration_ns = 0;
+  };
+  struct Group {
+    std::size_t ranks = 0;                            ///< that it has
+    std::string file;                                 ///< of one of them
+    std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, as far as profiles are there
+  };
+  struct Row;
+
+  void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm);
+  static void pair(const Group& group, std::map<Row, std::vector<double>>& times_ns,
+                   ReadCollectives& read);
+
+  std::map<std::string, Group> groups_;  ///< by name and ranks
+  std::map<std::string, std::uint64_t> left_out_;
+};
+
+}  // namespace understudy::predictor

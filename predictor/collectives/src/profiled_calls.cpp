@@ -1,0 +1,141 @@
+#include "predictor/collectives/profiled_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "readers.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::KinetoComm;
+using et_schema::KinetoEvent;
+
+constexpr std::size_t kRanksOfNode = 8;
+
+/// nccl-tests' size; of splits the larger side. Nothing where the profile does not tell.
+std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
+                                     std::int64_t item_bytes) {
+  std::int64_t in_bytes = 0;
+  std::int64_t out_bytes = 0;
+  if (comm.in_elements < 0 || comm.out_elements < 0 ||
+      __builtin_mul_overflow(comm.in_elements, item_bytes, &in_bytes) ||
+      __builtin_mul_overflow(comm.out_elements, item_bytes, &out_bytes)) {
+    return std::nullopt;
+  }
+  return et_schema::traits(kind).sizes == et_schema::CommSizes::kSplits
+             ? std::max(in_bytes, out_bytes)
+             : et_schema::size_of_call(kind, in_bytes, out_bytes, comm.ranks_in_group);
+}
+
+}  // namespace
+
+struct ProfiledCalls::Row {
+  CommKind kind;
+  std::int64_t bytes;
+  std::size_t ranks;
+  et_schema::DType dtype;
+  std::string source;
+  auto operator<=>(const Row&) const = default;
+};
+
+void ProfiledCalls::add(const et_schema::Profile& profile) {
+  for (const KinetoComm& comm : profile.comms) {
+    add(profile, comm);
+  }
+}
+
+void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& comm) {
+  if (!profile.distributed) {
+    ++left_out_["communication of a profile that does not name its rank"];
+    return;
+  }
+  const auto kind = et_schema::kind_of_recorded_name(comm.name);
+  const auto dtype = dtype_of_tool_name(comm.dtype);
+  if (!kind || !dtype || comm.ranks_in_group < 0) {
+    ++left_out_[fmt::format("kernels of communication that is not known: {} of {}", comm.name,
+                            comm.dtype.empty() ? "no element type" : comm.dtype)];
+    return;
+  }
+  if (et_schema::is_message(*kind)) {
+    ++left_out_["sends and receives of profiles"];
+    return;
+  }
+  const auto bytes = bytes_of(comm, *kind, et_schema::item_size(*dtype));
+  if (!bytes || *bytes == 0 || comm.ranks_in_group < 2) {
+    ++left_out_["communication of one rank or without data"];
+    return;
+  }
+  const KinetoEvent& event = profile.events[comm.event];
+  Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
+  group.ranks = static_cast<std::size_t>(comm.ranks_in_group);
+  group.file = profile.file.substr(profile.file.rfind('/') + 1);
+  group.calls[profile.distributed->rank].push_back(
+      {*kind, *dtype, *bytes, event.ts_ns, static_cast<double>(event.dur_ns)});
+}
+
+void ProfiledCalls::pair(const Group& group, std::map<Row, std::vector<double>>& times_ns,
+                         ReadCollectives& read) {
+  std::vector<std::vector<Call>> ranks;
+  std::size_t most = 0;
+  for (const auto& [rank, calls] : group.calls) {
+    std::ranges::sort(ranks.emplace_back(calls), {}, &Call::start_ns);
+    most = std::max(most, calls.size());
+  }
+  if (ranks.size() != group.ranks) {
+    read.left_out["communication of ranks of which some have no profile here"] += most;
+    return;
+  }
+  const std::vector<Call>& first = ranks.front();
+  const bool are_alike = std::ranges::all_of(ranks, [&](const std::vector<Call>& calls) {
+    return std::ranges::equal(calls, first, [](const Call& a, const Call& b) {
+      return a.kind == b.kind && a.dtype == b.dtype;
+    });
+  });
+  if (!are_alike) {
+    read.left_out["communication of ranks whose profiles show different calls"] += most;
+    return;
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    std::int64_t bytes = 0;
+    double shortest_ns = std::numeric_limits<double>::infinity();
+    for (const std::vector<Call>& calls : ranks) {
+      bytes = std::max(bytes, calls[i].bytes);
+      shortest_ns = std::min(shortest_ns, calls[i].duration_ns);
+    }
+    if (shortest_ns > 0) {
+      times_ns[{first[i].kind, bytes, group.ranks, first[i].dtype, group.file}].push_back(
+          shortest_ns);
+    } else {
+      ++read.left_out["communication that took no time"];
+    }
+  }
+}
+
+ReadCollectives ProfiledCalls::rows() const {
+  ReadCollectives read{{}, left_out_};
+  std::map<Row, std::vector<double>> times_ns;
+  for (const auto& [name, group] : groups_) {
+    pair(group, times_ns, read);
+  }
+  for (auto& [key, samples] : times_ns) {
+    CollectiveRow& row = read.rows.emplace_back();
+    row.kind = key.kind;
+    row.bytes = key.bytes;
+    row.ranks = static_cast<int>(key.ranks);
+    row.nodes = static_cast<int>((key.ranks + kRanksOfNode - 1) / kRanksOfNode);
+    row.dtype = key.dtype;
+    row.source = key.source;
+    set_times(row, std::move(samples));
+  }
+  return read;
+}
+
+}  // namespace understudy::predictor
