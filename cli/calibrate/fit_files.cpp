@@ -119,6 +119,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
     options.candidates = arguments.candidates;
   }
   options.most_rows = arguments.most_rows;
+  options.host = known.host;
   std::string phase;
   options.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
     phase = "fitting " + what;

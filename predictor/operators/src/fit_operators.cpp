@@ -38,19 +38,23 @@ Samples drawn(Samples samples, std::size_t most) {
   return samples;
 }
 
-Card card_of(const DeviceKey& key, const std::vector<Card>& cards,
+Card card_of(const DeviceKey& key, const std::vector<Card>& cards, const std::optional<Card>& host,
              const std::vector<const MeasuredCall*>& calls) {
   const auto described = std::ranges::find(cards, key.device, &Card::name);
   if (described != cards.end()) {
     return with_measured_peaks(*described, calls);
   }
-  Card card = key.device == "cpu" ? host_card() : Card{};
+  Card card;
+  if (key.device == "cpu") {
+    card = host ? *host : host_card();
+  }
   card.name = key.device;
   return with_measured_peaks(std::move(card), calls);
 }
 
 std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredCall>& calls,
-                                                     const std::vector<Card>& cards) {
+                                                     const std::vector<Card>& cards,
+                                                     const std::optional<Card>& host) {
   std::map<DeviceKey, std::vector<const MeasuredCall*>> rows;
   for (const MeasuredCall& call : calls) {
     rows[key_of(call)].push_back(&call);
@@ -58,7 +62,7 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
   std::map<DeviceKey, DeviceSamples> devices;
   for (const auto& [key, own] : rows) {
     DeviceSamples& device = devices[key];
-    device.card = card_of(key, cards, own);
+    device.card = card_of(key, cards, host, own);
     device.samples.reserve(own.size());
     for (const MeasuredCall* call : own) {
       device.samples.push_back({point_of(call->call, device.card), std::log(call->median_ns), 0});
@@ -233,7 +237,7 @@ class Fitter {
 
 OperatorModels fit_operator_models(const std::vector<MeasuredCall>& calls,
                                    const std::vector<Card>& cards, const ModelsOptions& options) {
-  OperatorModels models = Fitter(samples_by_device(calls, cards), options).fit();
+  OperatorModels models = Fitter(samples_by_device(calls, cards, options.host), options).fit();
   for (const Card& card : cards) {
     models.add_card(card);
   }

@@ -176,11 +176,30 @@ void refuse_older(const JsonField& root, const std::string& file) {
   }
 }
 
+/// The machine that a platform's CPU rows are of. Its peaks are those of these rows: they are found
+/// anew.
+std::optional<Card> read_host(const JsonField& operators) {
+  const std::optional<JsonField> devices = operators.find("devices");
+  for (const JsonField& device : devices ? devices->items() : std::vector<JsonField>()) {
+    if (device.at("device").as_text() != "cpu") {
+      continue;
+    }
+    Card host = read_card(device.at("card"));
+    host.flops = 0;
+    host.bandwidth_bytes_per_s = 0;
+    host.flops_by_dtype.clear();
+    host.source = host.source.substr(0, host.source.rfind("; "));
+    return host;
+  }
+  return std::nullopt;
+}
+
 PlatformContent read_content(const JsonField& root, const nlohmann::json& document) {
   PlatformContent content;
   for (const JsonField& card : root.at("operators").at("cards").items()) {
     content.cards.push_back(read_card(card));
   }
+  content.host = read_host(root.at("operators"));
   content.rows = read_rows(root.at("rows"));
   for (const auto& [name, value] : root.at("sections").members()) {
     content.sections[name] = document.at("sections").at(name).dump();
@@ -194,6 +213,9 @@ void add(PlatformContent&& more, PlatformContent& content) {
     if (std::ranges::find(content.cards, card.name, &Card::name) == content.cards.end()) {
       content.cards.push_back(std::move(card));
     }
+  }
+  if (!content.host) {
+    content.host = std::move(more.host);
   }
   for (auto& [name, section] : more.sections) {
     content.sections[name] = std::move(section);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "et_schema/support/error.h"
 #include "predictor/platform/platform_costs.h"
 #include "synthetic.h"
+#include "testing/temporary_folder.h"
 
 namespace understudy::predictor {
 namespace {
@@ -167,15 +170,44 @@ TEST(PlatformCosts, AnOperatorOnACardTakesItsHostAndItsDevice) {
   EXPECT_FALSE(costs.of_gap(program, program.instructions[0]).modelled);
 }
 
-TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
+/// Element-wise operators measured on a host with so many threads.
+Platform host_platform(int threads) {
   Platform platform;
   Card host = synthetic::card("cpu");
   for (MeasuredCall call : synthetic::elementwise(host, 100)) {
     call.timed = TimedAs::kHost;
-    call.threads = 2;
+    call.threads = threads;
     platform.rows.push_back(call);
   }
   platform.operators = fit_operator_models(platform.rows, {host}, synthetic::quick_models());
+  return platform;
+}
+
+/// What another machine's rows are combined with must not be taken for it.
+TEST(PlatformFile, RowsOfAHostKeepTheirMachine) {
+  const testing_files::TemporaryFolder folder;
+  const std::string file = folder.path() + "/there.platform.json";
+  Card there;
+  there.name = "cpu";
+  there.processors = 72;
+  there.l2_bytes = 117e6;
+  there.memory_bytes = 480e9;
+  there.source = "Neoverse-V2";
+  ModelsOptions options = synthetic::quick_models();
+  options.host = there;
+  Platform platform = host_platform(72);
+  platform.operators = fit_operator_models(platform.rows, {}, options);
+  const Card& fitted = platform.operators.devices().begin()->second.card;
+  EXPECT_EQ(fitted.l2_bytes, 117e6);
+  EXPECT_GT(fitted.flops, 0);
+  std::ofstream(file) << to_json(platform);
+  PlatformContent content;
+  EXPECT_TRUE(take_platform_files({file}, content).empty());
+  EXPECT_EQ(content.host, there);
+}
+
+TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
+  const Platform platform = host_platform(2);
   const et_schema::Program program = relu_program();
   const PlatformCosts costs(platform, {"", 1});
   EXPECT_EQ(costs.device().threads, 2) << "the nearest that was measured";
@@ -195,14 +227,7 @@ TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
 
 /// What an all-reduce's tensors take is communication, not reading and writing them on top.
 TEST(PlatformCosts, TheHostDoesNoWorkOfACommunication) {
-  Platform platform;
-  Card host = synthetic::card("cpu");
-  for (MeasuredCall call : synthetic::elementwise(host, 100)) {
-    call.timed = TimedAs::kHost;
-    call.threads = 1;
-    platform.rows.push_back(call);
-  }
-  platform.operators = fit_operator_models(platform.rows, {host}, synthetic::quick_models());
+  const Platform platform = host_platform(1);
   et_schema::Program program = relu_program();
   et_schema::Instruction& call = program.instructions[0];
   call.name = "allreduce";

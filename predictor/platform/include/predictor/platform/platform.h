@@ -37,6 +37,7 @@ struct Platform {
 struct PlatformContent {
   std::vector<MeasuredCall> rows;
   std::vector<Card> cards;                      ///< described ones, each name once
+  std::optional<Card> host;                     ///< of a CPU's rows, without what calls measured
   std::map<std::string, std::string> sections;  ///< of several the last one's
 };
 /// Adds what those of the paths hold that are platform files, of older versions too, and returns
