@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "capture"))
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "capture")]
 import understudy_capture  # noqa: E402
+from embedding_calls import draw_indices  # noqa: E402
 
 STEPS = 60
 
@@ -25,12 +26,6 @@ def exchange(part, sizes_out, sizes_in):
 
 
 def main():
-    import importlib.machinery
-    import importlib.util
-
-    loader = importlib.machinery.SourceFileLoader("measure_embeddings", str(HERE / "measure_embeddings"))
-    measuring = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(measuring)
     task = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     dist.init_process_group("gloo")
     rank, ranks, batch = dist.get_rank(), dist.get_world_size(), task["batch"]
@@ -40,7 +35,7 @@ def main():
               for of_rank in range(ranks)]  # fmt: skip
     bags = [torch.nn.EmbeddingBag(table["rows"], table["dim"], mode="sum", sparse=True) for table in own]
     permutations = [torch.randperm(table["rows"]) if table["skew"] else None for table in own]
-    batches = [[measuring.draw_indices(*drawn) for drawn in zip(own, [ranks * batch] * len(own), permutations)]
+    batches = [[draw_indices(*drawn) for drawn in zip(own, [ranks * batch] * len(own), permutations)]
                for _ in range(4)]  # fmt: skip
     sizes_own, sizes_all = [batch * widths[rank]] * ranks, [batch * width for width in widths]
     for number in range(STEPS):
