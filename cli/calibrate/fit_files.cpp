@@ -32,6 +32,7 @@ namespace {
 using predictor::Candidate;
 
 constexpr std::size_t kMostRows = 5000;
+constexpr int kMostRanks = 1'000'000;
 
 std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   std::vector<predictor::Card> cards;
@@ -74,7 +75,7 @@ void add(const predictor::RecordedComms& comms, predictor::SectionRows& sections
 /// paths.
 std::vector<std::string> take_benches(const std::vector<std::string>& paths, Progress& progress,
                                       std::vector<predictor::MeasuredCall>& calls,
-                                      predictor::SectionRows& sections) {
+                                      predictor::SectionRows& sections, int ranks_per_node) {
   std::vector<std::string> others;
   for (const std::string& path : paths) {
     const std::optional<et_schema::Bench> bench = bench_of(path, progress);
@@ -85,7 +86,9 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
     const std::filesystem::path name = std::filesystem::path(path) / "";  // of folders, too
     const std::string source = name.parent_path().filename().string();
     std::ranges::move(predictor::recorded_calls(*bench, source), std::back_inserter(calls));
-    add(predictor::recorded_comms(predictor::job_of(*bench), source), sections);
+    predictor::Job job = predictor::job_of(*bench);
+    job.ranks_per_node = ranks_per_node;
+    add(predictor::recorded_comms(job, source), sections);
     for (const et_schema::Program& program : bench->programs) {
       merge(sections.overheads, predictor::observe(program));
     }
@@ -101,8 +104,10 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   predictor::SectionRows sections;
   std::vector<predictor::MeasuredCall> recorded;
   const std::vector<std::string> measurements = predictor::take_platform_files(
-      take_benches(arguments.inputs, progress, recorded, sections), known);
-  const std::vector<std::string> operators = predictor::take_section_files(measurements, sections);
+      take_benches(arguments.inputs, progress, recorded, sections, arguments.ranks_per_node),
+      known);
+  const std::vector<std::string> operators =
+      predictor::take_section_files(measurements, sections, arguments.ranks_per_node);
   predictor::RowsRead read;
   if (!operators.empty()) {
     read = predictor::read_measured_calls(operators);
@@ -169,6 +174,11 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
   app.add_option("--most-rows", arguments.most_rows,
                  "Fit each operator to at most this many rows, sampled evenly")
       ->check(CLI::Range(std::size_t{100}, std::size_t{1000000}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--ranks-per-node", arguments.ranks_per_node,
+                 "In recorded communication: ranks that share a node, in order of their numbers")
+      ->check(CLI::Range(1, kMostRanks).description(""))
       ->type_name("N")
       ->capture_default_str();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -23,6 +24,8 @@ constexpr double kOtherDtype = 0.2;
 constexpr double kOtherPlace = 0.7;  ///< GPUs' links for hosts', or the other way round
 constexpr double kNoNetwork = 2.3;   ///< nodes between which nothing is known: ten times
 constexpr double kOtherNodes = 0.3;
+constexpr double kNear = 4;                ///< times a size that was measured, or a fourth of it
+constexpr double kAssumedNsPerByte = 0.1;  ///< 10 GB/s, where no size tells what a byte takes
 
 bool is_free(CommKind kind) {
   return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;
@@ -98,13 +101,32 @@ CollectiveModels::Platform fit_platform(bool on_device, const std::vector<Collec
   return platform;
 }
 
-/// The kind's own series: of the element type asked for, else of float32, else any.
-const Series* find_series(const CollectiveModels& models, const SeriesKey& key) {
+/// Sizes of a series, from the smallest to the largest of any number of ranks.
+struct Sizes {
+  double least_bytes = 0;
+  double most_bytes = 0;
+};
+Sizes sizes_of(const Series& series) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const SizeCurve& curve : series.curves) {
+    least = std::min(least, curve.ln_bytes.front());
+    most = std::max(most, curve.ln_bytes.back());
+  }
+  return {std::exp(least), std::exp(most)};
+}
+
+/// The kind's own series: near whose sizes the call lies, of those of the element type asked for,
+/// else of float32, else any.
+const Series* find_series(const CollectiveModels& models, const SeriesKey& key, double bytes) {
   const Series* found = nullptr;
-  const auto rank = [&key](const Series& series) {
-    return series.key.dtype == key.dtype                    ? 2
-           : series.key.dtype == et_schema::DType::kFloat32 ? 1
-                                                            : 0;
+  const auto rank = [&key, bytes](const Series& series) {
+    const Sizes sizes = sizes_of(series);
+    const bool is_near = bytes <= kNear * sizes.most_bytes && bytes * kNear >= sizes.least_bytes;
+    const int by_dtype = series.key.dtype == key.dtype                    ? 2
+                         : series.key.dtype == et_schema::DType::kFloat32 ? 1
+                                                                          : 0;
+    return (is_near ? 3 : 0) + by_dtype;
   };
   for (const Series& series : models.series) {
     if (series.key.kind == key.kind && series.key.on_device == key.on_device &&
@@ -121,8 +143,32 @@ const CollectiveModels::Platform& platform_of(const CollectiveModels& models, bo
   return found == models.platforms.end() ? models.platforms.front() : *found;
 }
 
-Estimate own(const Series& series, const SeriesKey& key, double bytes, int ranks) {
-  Estimate answer = estimate(series, bytes, ranks);
+/// As the series tells. Beyond sizes that do not tell what a byte takes, more bytes move at the
+/// rate that all kinds have in common.
+Estimate answer_of(const CollectiveModels& models, const Series& series, double bytes, int ranks) {
+  const auto [least_bytes, most_bytes] = sizes_of(series);
+  const bool tells_rate = series.beta_ns_per_byte > 0 && most_bytes > kNear * least_bytes;
+  if (tells_rate || bytes <= most_bytes) {
+    return estimate(series, bytes, ranks);
+  }
+  const double common = platform_of(models, series.key.on_device).common.beta_ns_per_byte;
+  const double ns_per_byte = common > 0 ? common : kAssumedNsPerByte;
+  const et_schema::CommKind kind = series.key.kind;
+  const double more_bytes =
+      traffic_of(kind, bytes, ranks).link_bytes - traffic_of(kind, most_bytes, ranks).link_bytes;
+  Estimate answer = estimate(series, most_bytes, ranks);
+  answer.ns += ns_per_byte * more_bytes;
+  answer.high_ns += ns_per_byte * more_bytes;
+  answer.model = "as others move bytes: " + answer.model;
+  answer.extrapolated = true;
+  answer.modelled = common > 0;
+  widen(answer, kOtherKind);
+  return answer;
+}
+
+Estimate own(const CollectiveModels& models, const Series& series, const SeriesKey& key,
+             double bytes, int ranks) {
+  Estimate answer = answer_of(models, series, bytes, ranks);
   if (series.key.dtype != key.dtype && et_schema::traits(key.kind).reduces) {
     widen(answer, kOtherDtype);
   }
@@ -135,16 +181,16 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
   for (const CommKind other : similar_kinds(key.kind)) {
     SeriesKey of_other = key;
     of_other.kind = other;
-    const Series* series = find_series(models, of_other);
+    const double other_bytes = similar_bytes(key.kind, bytes, ranks, other);
+    const Series* series = find_series(models, of_other, other_bytes);
     if (series == nullptr) {
       continue;
     }
     const AlphaBetaGamma& common = platform_of(models, key.on_device).common;
-    const double other_bytes = similar_bytes(key.kind, bytes, ranks, other);
     const double ours = common_ns(common, key.kind, bytes, ranks);
     const double theirs = common_ns(common, other, other_bytes, ranks);
-    Estimate answer =
-        scaled(estimate(*series, other_bytes, ranks), ours > 0 && theirs > 0 ? ours / theirs : 1);
+    Estimate answer = scaled(answer_of(models, *series, other_bytes, ranks),
+                             ours > 0 && theirs > 0 ? ours / theirs : 1);
     answer.model = "as " + std::string(et_schema::to_string(other)) + ": " + answer.model;
     answer.extrapolated = true;
     answer.modelled = false;
@@ -157,8 +203,8 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
 /// On as many nodes as rows were measured on; nothing where there are none of any kind.
 std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey& key, double bytes,
                                  int ranks) {
-  if (const Series* series = find_series(models, key)) {
-    return own(*series, key, bytes, ranks);
+  if (const Series* series = find_series(models, key, bytes)) {
+    return own(models, *series, key, bytes, ranks);
   }
   return derived(models, key, bytes, ranks);
 }
@@ -187,8 +233,8 @@ Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, 
 
 Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, double bytes,
                       int ranks) {
-  if (const Series* series = find_series(models, key)) {
-    return own(*series, key, bytes, ranks);
+  if (const Series* series = find_series(models, key, bytes)) {
+    return own(models, *series, key, bytes, ranks);
   }
   Estimate inside = inside_ns(models, key, bytes, ranks);
   const std::optional<NodeNetwork>& network = platform_of(models, key.on_device).between_nodes;
@@ -253,7 +299,7 @@ Estimate estimate(const CollectiveModels& models, const CommCall& call) {
     }
     SeriesKey equal = key;
     equal.kind = CommKind::kAllToAll;
-    if (find_series(models, equal) != nullptr) {
+    if (find_series(models, equal, bytes) != nullptr) {
       key = equal;
     }
   }

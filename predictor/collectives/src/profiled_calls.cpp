@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/quote.h"
 #include "readers.h"
 
 namespace understudy::predictor {
@@ -17,8 +19,6 @@ namespace {
 using et_schema::CommKind;
 using et_schema::KinetoComm;
 using et_schema::KinetoEvent;
-
-constexpr std::size_t kRanksOfNode = 8;
 
 /// nccl-tests' size; of splits the larger side. Nothing where the profile does not tell.
 std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
@@ -40,7 +40,8 @@ std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
 struct ProfiledCalls::Row {
   CommKind kind;
   std::int64_t bytes;
-  std::size_t ranks;
+  int ranks;
+  int nodes;
   et_schema::DType dtype;
   std::string source;
   auto operator<=>(const Row&) const = default;
@@ -60,8 +61,9 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
   const auto kind = et_schema::kind_of_recorded_name(comm.name);
   const auto dtype = dtype_of_tool_name(comm.dtype);
   if (!kind || !dtype || comm.ranks_in_group < 0) {
-    ++left_out_[fmt::format("kernels of communication that is not known: {} of {}", comm.name,
-                            comm.dtype.empty() ? "no element type" : comm.dtype)];
+    ++left_out_[fmt::format("kernels of communication that is not known: {} of {}",
+                            et_schema::quote(comm.name),
+                            comm.dtype.empty() ? "no element type" : et_schema::quote(comm.dtype))];
     return;
   }
   if (et_schema::is_message(*kind)) {
@@ -81,12 +83,14 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
       {*kind, *dtype, *bytes, event.ts_ns, static_cast<double>(event.dur_ns)});
 }
 
-void ProfiledCalls::pair(const Group& group, std::map<Row, std::vector<double>>& times_ns,
-                         ReadCollectives& read) {
+void ProfiledCalls::pair(const Group& group, int ranks_per_node,
+                         std::map<Row, std::vector<double>>& times_ns, ReadCollectives& read) {
   std::vector<std::vector<Call>> ranks;
+  std::set<std::int64_t> nodes;
   std::size_t most = 0;
   for (const auto& [rank, calls] : group.calls) {
     std::ranges::sort(ranks.emplace_back(calls), {}, &Call::start_ns);
+    nodes.insert(rank / ranks_per_node);
     most = std::max(most, calls.size());
   }
   if (ranks.size() != group.ranks) {
@@ -111,26 +115,27 @@ void ProfiledCalls::pair(const Group& group, std::map<Row, std::vector<double>>&
       shortest_ns = std::min(shortest_ns, calls[i].duration_ns);
     }
     if (shortest_ns > 0) {
-      times_ns[{first[i].kind, bytes, group.ranks, first[i].dtype, group.file}].push_back(
-          shortest_ns);
+      times_ns[{first[i].kind, bytes, static_cast<int>(ranks.size()),
+                static_cast<int>(nodes.size()), first[i].dtype, group.file}]
+          .push_back(shortest_ns);
     } else {
       ++read.left_out["communication that took no time"];
     }
   }
 }
 
-ReadCollectives ProfiledCalls::rows() const {
+ReadCollectives ProfiledCalls::rows(int ranks_per_node) const {
   ReadCollectives read{{}, left_out_};
   std::map<Row, std::vector<double>> times_ns;
   for (const auto& [name, group] : groups_) {
-    pair(group, times_ns, read);
+    pair(group, ranks_per_node, times_ns, read);
   }
   for (auto& [key, samples] : times_ns) {
     CollectiveRow& row = read.rows.emplace_back();
     row.kind = key.kind;
     row.bytes = key.bytes;
-    row.ranks = static_cast<int>(key.ranks);
-    row.nodes = static_cast<int>((key.ranks + kRanksOfNode - 1) / kRanksOfNode);
+    row.ranks = key.ranks;
+    row.nodes = key.nodes;
     row.dtype = key.dtype;
     row.source = key.source;
     set_times(row, std::move(samples));

@@ -155,7 +155,7 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
 }
 
 std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
-                                            SectionRows& rows) {
+                                            SectionRows& rows, int ranks_per_node) {
   std::vector<std::string> others;
   for (const std::string& path : paths) {
     std::error_code ignored;
@@ -165,7 +165,7 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
       others.push_back(path);
     }
   }
-  add_collectives(std::exchange(rows.profiled, {}).rows(), rows);
+  add_collectives(std::exchange(rows.profiled, {}).rows(ranks_per_node), rows);
   return others;
 }
 

@@ -128,6 +128,41 @@ TEST(CollectiveModels, AnotherElementTypeWidensAReduction) {
   EXPECT_TRUE(answer.modelled);
 }
 
+/// Of a profile often one size of a kind is known, and that a small one.
+TEST(CollectiveModels, OneSizeDoesNotTellWhatAByteTakes) {
+  std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {4});
+  rows.push_back(exact_row(CommKind::kAllToAll, 192, 4));
+  const CommCall large = call_of(CommKind::kAllToAll, 1 << 28, 4);
+  const Estimate answer = estimate(fit_collectives(rows), large);
+  EXPECT_NEAR(answer.ns / exact_row(CommKind::kAllToAll, 1 << 28, 4).median_ns, 1, 0.05);
+  EXPECT_EQ(answer.model, "as others move bytes: alpha_beta+residual");
+  EXPECT_TRUE(answer.extrapolated);
+  EXPECT_TRUE(answer.modelled);
+  EXPECT_GT(answer.high_ns / answer.ns, 1.4);
+}
+
+TEST(CollectiveModels, OneSizeOfOneKindIsABoundForOthers) {
+  const CollectiveModels models = fit_collectives({exact_row(CommKind::kAllReduce, 192, 4)});
+  const Estimate answer = estimate(models, call_of(CommKind::kAllReduce, 1 << 28, 4));
+  EXPECT_GT(answer.ns, 1e7) << "at least 10 GB/s are assumed";
+  EXPECT_TRUE(answer.extrapolated);
+}
+
+TEST(CollectiveModels, ASeriesNearTheSizeIsBetterThanOneOfTheElementType) {
+  std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {4});
+  CollectiveRow small = exact_row(CommKind::kAllReduce, 192, 4);
+  small.dtype = et_schema::DType::kInt64;
+  small.median_ns *= 3;
+  rows.push_back(small);
+  const CollectiveModels models = fit_collectives(rows);
+  CommCall call = call_of(CommKind::kAllReduce, 192, 4);
+  call.dtype = et_schema::DType::kInt64;
+  EXPECT_NEAR(estimate(models, call).ns / small.median_ns, 1, 1e-9);
+  call.bytes = 1 << 20;
+  EXPECT_NEAR(estimate(models, call).ns / exact_row(CommKind::kAllReduce, 1 << 20, 4).median_ns, 1,
+              1e-6);
+}
+
 TEST(CollectiveModels, WithoutRowsThereIsNoAnswer) {
   const CollectiveModels none = fit_collectives({exact_row(CommKind::kBarrier, 0, 2)});
   EXPECT_NO_THROW((void)estimate(none, call_of(CommKind::kBarrier, 0, 2)));

@@ -121,7 +121,7 @@ TEST(ProfiledCalls, WhatIsNoCollectiveOfRanksIsCounted) {
                      {"sends and receives of profiles", 1}}));
 }
 
-TEST(ProfiledCalls, SixteenRanksAreTwoNodes) {
+TEST(ProfiledCalls, ANodeHasRanksWhoseNumbersFollowEachOther) {
   ProfiledCalls calls;
   for (int rank = 0; rank < 16; ++rank) {
     calls.add(profile_of(rank, {{"allreduce", 1024, 0, 50 - rank, 16}}));
@@ -130,6 +130,8 @@ TEST(ProfiledCalls, SixteenRanksAreTwoNodes) {
   ASSERT_EQ(read.rows.size(), 1U);
   EXPECT_EQ(read.rows[0].nodes, 2);
   EXPECT_DOUBLE_EQ(read.rows[0].median_ns, 35'000);
+  EXPECT_EQ(calls.rows(4).rows[0].nodes, 4);
+  EXPECT_EQ(calls.rows(16).rows[0].nodes, 1);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ class ProfiledCalls {
 
   /// A row for each kind, size and group. The calls of a group's ranks are paired in their order;
   /// a pair took as long as on the rank that came last and waited for nobody: the shortest of
-  /// their times. What cannot be paired is left out, by reason. Nodes have 8 GPUs.
-  [[nodiscard]] ReadCollectives rows() const;
+  /// their times. What cannot be paired is left out, by reason.
+  [[nodiscard]] ReadCollectives rows(int ranks_per_node = 8) const;
 
  private:
   struct Call {
@@ -40,8 +40,8 @@ class ProfiledCalls {
   struct Row;
 
   void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm);
-  static void pair(const Group& group, std::map<Row, std::vector<double>>& times_ns,
-                   ReadCollectives& read);
+  static void pair(const Group& group, int ranks_per_node,
+                   std::map<Row, std::vector<double>>& times_ns, ReadCollectives& read);
 
   std::map<std::string, Group> groups_;  ///< by name and ranks
   std::map<std::string, std::uint64_t> left_out_;

@@ -34,7 +34,8 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
 /// folder that holds such files the tables of operators are returned one by one, and what is
 /// neither is counted.
 [[nodiscard]] std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
-                                                          SectionRows& rows);
+                                                          SectionRows& rows,
+                                                          int ranks_per_node = 8);
 
 /// A model of a section, for a table.
 struct SectionModel {
