@@ -34,6 +34,11 @@ class Folder {
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
+  /// Makes it again where it lay empty for so long that somebody took it away.
+  void keep() const {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+  }
   [[nodiscard]] std::string text() const { return path_.string(); }
 
  private:
@@ -130,6 +135,7 @@ void work(const NightOptions& options, std::int64_t night, const std::vector<std
   for (;;) {
     if (const std::optional<WorkItem> item =
             queue.claim(*connection, night, kinds, options.platform)) {
+      folder.keep();
       do_item(context, *item);
     } else if (count_work(*connection, night, kinds, options.platform).left == 0) {
       return;
