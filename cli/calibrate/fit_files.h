@@ -16,7 +16,7 @@ struct FitArguments {
   std::string output;
   std::vector<predictor::Candidate> candidates;  ///< empty: those that are tried by default
   std::size_t most_rows = 0;
-  int ranks_per_node = 8;  ///< of recorded communication
+  int ranks_per_node = 8;                            ///< of recorded communication
   std::map<std::string, std::string> sections = {};  ///< of the platform, beside the operators'
   Format format = Format::kText;
   bool quiet = false;
