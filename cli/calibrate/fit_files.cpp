@@ -64,13 +64,6 @@ std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& prog
   return std::nullopt;
 }
 
-void add(const predictor::RecordedComms& comms, predictor::SectionRows& sections) {
-  sections.collectives.insert(sections.collectives.end(), comms.rows.begin(), comms.rows.end());
-  for (const auto& [reason, calls] : comms.left_out) {
-    sections.left_out[reason] += calls;
-  }
-}
-
 /// Recorded times of benchmarks, as rows of their operators, communication and hosts; the other
 /// paths.
 std::vector<std::string> take_benches(const std::vector<std::string>& paths, Progress& progress,
@@ -88,7 +81,7 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
     std::ranges::move(predictor::recorded_calls(*bench, source), std::back_inserter(calls));
     predictor::Job job = predictor::job_of(*bench);
     job.ranks_per_node = ranks_per_node;
-    add(predictor::recorded_comms(job, source), sections);
+    predictor::add_collectives(predictor::recorded_comms(job, source), sections);
     for (const et_schema::Program& program : bench->programs) {
       merge(sections.overheads, predictor::observe(program));
     }

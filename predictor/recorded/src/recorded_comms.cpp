@@ -1,9 +1,12 @@
 #include "predictor/recorded/recorded_comms.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "predictor/collectives/traffic.h"
 #include "predictor/simulate/simulate.h"
@@ -40,8 +43,8 @@ class Listener final : public Costs {
     return known(static_cast<double>(ns), "recorded");
   }
 
-  [[nodiscard]] RecordedComms rows(const std::string& source) const {
-    RecordedComms result = heard_;
+  [[nodiscard]] ReadCollectives rows(const std::string& source) const {
+    ReadCollectives result = heard_;
     for (const auto& [key, times_ns] : times_ns_) {
       CollectiveRow& row = result.rows.emplace_back();
       std::tie(row.kind, row.bytes, row.ranks, row.nodes, row.dtype) = key;
@@ -78,12 +81,12 @@ class Listener final : public Costs {
   }
 
   mutable std::map<Key, std::vector<double>> times_ns_;
-  mutable RecordedComms heard_;
+  mutable ReadCollectives heard_;
 };
 
 }  // namespace
 
-RecordedComms recorded_comms(const Job& job, const std::string& source) {
+ReadCollectives recorded_comms(const Job& job, const std::string& source) {
   const Listener listener;
   SimulateOptions once;
   once.warmup = 0;

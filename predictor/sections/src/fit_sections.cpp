@@ -24,17 +24,6 @@ bool holds(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-void add_collectives(ReadCollectives&& read, SectionRows& rows) {
-  if (const auto alone =
-          std::erase_if(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
-    rows.left_out["calls of one rank"] += alone;
-  }
-  rows.collectives.insert(rows.collectives.end(), read.rows.begin(), read.rows.end());
-  for (const auto& [reason, count] : read.left_out) {
-    rows.left_out[reason] += count;
-  }
-}
-
 std::string ranks_text(const Series& series) {
   std::string text;
   for (const SizeCurve& curve : series.curves) {
@@ -135,6 +124,17 @@ void take_folder(const std::string& path, SectionRows& rows, std::vector<std::st
 bool SectionRows::empty() const {
   return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
          overheads.operators.empty();
+}
+
+void add_collectives(ReadCollectives&& read, SectionRows& rows) {
+  if (const auto alone =
+          std::erase_if(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
+    rows.left_out["calls of one rank"] += alone;
+  }
+  rows.collectives.insert(rows.collectives.end(), read.rows.begin(), read.rows.end());
+  for (const auto& [reason, count] : read.left_out) {
+    rows.left_out[reason] += count;
+  }
 }
 
 bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {

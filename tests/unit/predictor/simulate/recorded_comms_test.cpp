@@ -33,7 +33,7 @@ void make_two_ranks(HandMade& made, bool is_last_seen) {
 TEST(RecordedComms, TakeAsLongAsOnTheRankThatCameLast) {
   HandMade made;
   make_two_ranks(made, true);
-  const RecordedComms comms = recorded_comms(made.job({0, 1}), "bench.et");
+  const ReadCollectives comms = recorded_comms(made.job({0, 1}), "bench.et");
   ASSERT_EQ(comms.rows.size(), 2U);
   const CollectiveRow& small = comms.rows[0];
   EXPECT_EQ(small.kind, CommKind::kAllReduce);
@@ -53,7 +53,7 @@ TEST(RecordedComms, TakeAsLongAsOnTheRankThatCameLast) {
 TEST(RecordedComms, ACallThatARankDoesNotShowIsNoMeasurement) {
   HandMade made;
   make_two_ranks(made, false);
-  const RecordedComms comms = recorded_comms(made.job({0, 1}), "bench.et");
+  const ReadCollectives comms = recorded_comms(made.job({0, 1}), "bench.et");
   EXPECT_EQ(comms.rows.size(), 1U);
   EXPECT_EQ(comms.left_out, (std::map<std::string, std::uint64_t>{
                                 {"communication that not all of its ranks' profiles show", 1}}));
@@ -63,7 +63,7 @@ TEST(RecordedComms, ARankForAllIsNoMeasurement) {
   HandMade made;
   made.begin_program();
   made.comm(CommKind::kAllReduce, {made.cuda(1024)}, 0, 0, true).timing = kernel(1'000);
-  const RecordedComms comms = recorded_comms(made.job({0, 0}), "bench.et");
+  const ReadCollectives comms = recorded_comms(made.job({0, 0}), "bench.et");
   EXPECT_TRUE(comms.rows.empty());
   EXPECT_EQ(comms.left_out.size(), 1U);
 }
@@ -75,7 +75,7 @@ TEST(RecordedComms, OfACpuAreLeftToCalibrate) {
     made.comm(CommKind::kAllReduce, {made.cpu(1024)}, 0, 0, false).timing = Timing{.host_ns = 9};
     made.comm(CommKind::kBarrier, {}, 0, 0, false);
   }
-  const RecordedComms comms = recorded_comms(made.job({0, 1}), "bench.et");
+  const ReadCollectives comms = recorded_comms(made.job({0, 1}), "bench.et");
   EXPECT_TRUE(comms.rows.empty());
   EXPECT_EQ(comms.left_out, (std::map<std::string, std::uint64_t>{
                                 {"communication of a CPU, whose recorded times hold waits", 1},

@@ -24,6 +24,9 @@ struct SectionRows {
   [[nodiscard]] bool empty() const;
 };
 
+/// Adds communication, but for calls of one rank, and what was left out of it.
+void add_collectives(ReadCollectives&& read, SectionRows& rows);
+
 /// Adds what a file holds: collective rows of any tool, embedding rows, a Kineto profile; told by
 /// its content. False where it is something else, which is left to others. Throws Error (bad input)
 /// on a damaged one.
