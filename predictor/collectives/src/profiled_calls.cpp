@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -36,16 +36,6 @@ std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
 }
 
 }  // namespace
-
-struct ProfiledCalls::Row {
-  CommKind kind;
-  std::int64_t bytes;
-  int ranks;
-  int nodes;
-  et_schema::DType dtype;
-  std::string source;
-  auto operator<=>(const Row&) const = default;
-};
 
 void ProfiledCalls::add(const et_schema::Profile& profile) {
   for (const KinetoComm& comm : profile.comms) {
@@ -83,8 +73,8 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
       {*kind, *dtype, *bytes, event.ts_ns, static_cast<double>(event.dur_ns)});
 }
 
-void ProfiledCalls::pair(const Group& group, int ranks_per_node,
-                         std::map<Row, std::vector<double>>& times_ns, ReadCollectives& read) {
+void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,
+                         ReadCollectives& read) {
   std::vector<std::vector<Call>> ranks;
   std::set<std::int64_t> nodes;
   std::size_t most = 0;
@@ -116,7 +106,7 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node,
     }
     if (shortest_ns > 0) {
       times_ns[{first[i].kind, bytes, static_cast<int>(ranks.size()),
-                static_cast<int>(nodes.size()), first[i].dtype, group.file}]
+                static_cast<int>(nodes.size()), first[i].dtype}]
           .push_back(shortest_ns);
     } else {
       ++read.left_out["communication that took no time"];
@@ -126,19 +116,12 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node,
 
 ReadCollectives ProfiledCalls::rows(int ranks_per_node) const {
   ReadCollectives read{{}, left_out_};
-  std::map<Row, std::vector<double>> times_ns;
+  std::map<std::string, RepetitionsNs> by_file;
   for (const auto& [name, group] : groups_) {
-    pair(group, ranks_per_node, times_ns, read);
+    pair(group, ranks_per_node, by_file[group.file], read);
   }
-  for (auto& [key, samples] : times_ns) {
-    CollectiveRow& row = read.rows.emplace_back();
-    row.kind = key.kind;
-    row.bytes = key.bytes;
-    row.ranks = key.ranks;
-    row.nodes = key.nodes;
-    row.dtype = key.dtype;
-    row.source = key.source;
-    set_times(row, std::move(samples));
+  for (const auto& [file, times_ns] : by_file) {
+    std::ranges::move(rows_of(times_ns, file), std::back_inserter(read.rows));
   }
   return read;
 }

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <tuple>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -64,15 +63,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// The calls of one name, size and group in a replayed trace.
-struct ReplayedCall {
-  CommKind kind = CommKind::kAllReduce;
-  std::int64_t bytes = 0;
-  int ranks = 1;
-  DType dtype = DType::kFloat32;
-  auto operator<=>(const ReplayedCall&) const = default;
-};
-
 std::int64_t multiplied(const JsonField& field, std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (a < 0 || __builtin_mul_overflow(a, b, &product)) {
@@ -105,8 +95,8 @@ std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int6
   return multiplied(*out, out_bytes, ranks);
 }
 
-ReplayedCall call_of(const JsonField& call, CommKind kind) {
-  ReplayedCall replayed;
+RepeatedCall call_of(const JsonField& call, CommKind kind) {
+  RepeatedCall replayed;
   replayed.kind = kind;
   replayed.ranks = call.at("world_size").as_int32();
   if (const auto dtype = call.find("dtype")) {
@@ -120,23 +110,11 @@ ReplayedCall call_of(const JsonField& call, CommKind kind) {
   return replayed;
 }
 
-CollectiveRow row_of(const ReplayedCall& call, std::vector<double> times_ns,
-                     const std::string& file) {
-  CollectiveRow row;
-  row.kind = call.kind;
-  row.bytes = call.bytes;
-  row.ranks = call.ranks;
-  row.dtype = call.dtype;
-  row.source = file;
-  set_times(row, std::move(times_ns));
-  return row;
-}
-
 ReadCollectives parse_comm_replay(std::string_view text, const std::string& file) {
   const et_schema::JsonSource source{file, "the output of comm_replay cannot be read",
                                      "give a file of its replayed_trace folder"};
   const nlohmann::json document = et_schema::parse_json(text, source);
-  std::map<ReplayedCall, std::vector<double>> times_ns;
+  RepetitionsNs times_ns;
   ReadCollectives read;
   for (const JsonField& call : JsonField(document, source).items()) {
     const auto name = call.find("comms");
@@ -151,9 +129,9 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
     }
     times_ns[call_of(call, *kind)].push_back(call.at("latency_us").as_double() * kNsPerUs);
   }
-  for (const auto& [call, samples] : times_ns) {
-    read.rows.push_back(row_of(call, samples, file));
-    check_row(read.rows.back(), file, std::string(et_schema::to_string(call.kind)));
+  read.rows = rows_of(times_ns, file);
+  for (const CollectiveRow& row : read.rows) {
+    check_row(row, file, std::string(et_schema::to_string(row.kind)));
   }
   if (read.rows.empty()) {
     refuse_rows(file, "", "a communication or more", "none");

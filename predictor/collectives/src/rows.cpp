@@ -86,16 +86,28 @@ void append_row(std::string& out, const CollectiveRow& row) {
 
 }  // namespace
 
-void set_times(CollectiveRow& row, std::vector<double> times_ns) {
+std::vector<CollectiveRow> rows_of(const RepetitionsNs& calls, const std::string& source) {
   constexpr double kLow = 0.1;
   constexpr double kHalf = 0.5;
   constexpr double kHigh = 0.9;
-  UNDERSTUDY_ASSERT(!times_ns.empty());
-  std::ranges::sort(times_ns);
-  row.median_ns = *et_schema::percentile(times_ns, kHalf);
-  row.spread_ns =
-      (*et_schema::percentile(times_ns, kHigh) - *et_schema::percentile(times_ns, kLow)) / 2;
-  row.n = times_ns.size();
+  std::vector<CollectiveRow> rows;
+  for (const auto& [call, times_ns] : calls) {
+    UNDERSTUDY_ASSERT(!times_ns.empty());
+    std::vector<double> sorted = times_ns;
+    std::ranges::sort(sorted);
+    CollectiveRow& row = rows.emplace_back();
+    row.kind = call.kind;
+    row.bytes = call.bytes;
+    row.ranks = call.ranks;
+    row.nodes = call.nodes;
+    row.dtype = call.dtype;
+    row.median_ns = *et_schema::percentile(sorted, kHalf);
+    row.spread_ns =
+        (*et_schema::percentile(sorted, kHigh) - *et_schema::percentile(sorted, kLow)) / 2;
+    row.n = sorted.size();
+    row.source = source;
+  }
+  return rows;
 }
 
 void check_row(const CollectiveRow& row, const std::string& file, const std::string& where) {

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <set>
-#include <tuple>
-#include <vector>
 
 #include "predictor/collectives/traffic.h"
 #include "predictor/simulate/simulate.h"
@@ -45,18 +42,11 @@ class Listener final : public Costs {
 
   [[nodiscard]] ReadCollectives rows(const std::string& source) const {
     ReadCollectives result = heard_;
-    for (const auto& [key, times_ns] : times_ns_) {
-      CollectiveRow& row = result.rows.emplace_back();
-      std::tie(row.kind, row.bytes, row.ranks, row.nodes, row.dtype) = key;
-      row.source = source;
-      set_times(row, times_ns);
-    }
+    result.rows = rows_of(times_ns_, source);
     return result;
   }
 
  private:
-  using Key = std::tuple<et_schema::CommKind, std::int64_t, int, int, et_schema::DType>;
-
   static std::int64_t bytes_of(const CommCall& call) {
     return call.sent_bytes.empty()
                ? call.bytes
@@ -80,7 +70,7 @@ class Listener final : public Costs {
     return are_all_seen ? nullptr : "communication that not all of its ranks' profiles show";
   }
 
-  mutable std::map<Key, std::vector<double>> times_ns_;
+  mutable RepetitionsNs times_ns_;
   mutable ReadCollectives heard_;
 };
 

@@ -37,11 +37,9 @@ class ProfiledCalls {
     std::string file;                                 ///< of one of them
     std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, as far as profiles are there
   };
-  struct Row;
-
   void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm);
-  static void pair(const Group& group, int ranks_per_node,
-                   std::map<Row, std::vector<double>>& times_ns, ReadCollectives& read);
+  static void pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,
+                   ReadCollectives& read);
 
   std::map<std::string, Group> groups_;  ///< by name and ranks
   std::map<std::string, std::uint64_t> left_out_;

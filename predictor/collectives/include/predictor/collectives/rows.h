@@ -1,7 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +28,20 @@ struct CollectiveRow {
   bool operator==(const CollectiveRow&) const = default;
 };
 
-/// Fills in what the repetitions of a call took: at least one.
-void set_times(CollectiveRow& row, std::vector<double> times_ns);
+/// Calls that are repetitions of each other.
+struct RepeatedCall {
+  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+  std::int64_t bytes = 0;
+  int ranks = 1;
+  int nodes = 1;
+  et_schema::DType dtype = et_schema::DType::kFloat32;
+  auto operator<=>(const RepeatedCall&) const = default;
+};
+using RepetitionsNs = std::map<RepeatedCall, std::vector<double>>;
+
+/// A row for each, all on devices: the median of its times, at least one, and how they spread.
+[[nodiscard]] std::vector<CollectiveRow> rows_of(const RepetitionsNs& calls,
+                                                 const std::string& source);
 
 /// Version of the rows' own file.
 inline constexpr int kCollectiveRowsVersion = 1;
