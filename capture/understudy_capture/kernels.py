@@ -67,6 +67,7 @@ def kernel_settings():
         read(name, lambda getter=getter: _reduction(getattr(torch._C, getter)()))
     read("cudnn.benchmark_limit", lambda: str(torch._C._cuda_get_cudnn_benchmark_limit()))
     read("deterministic_algorithms", _deterministic)
+    read("threads", lambda: str(torch.get_num_threads()))
     return settings
 
 

@@ -34,7 +34,7 @@ struct CallSummary {
   std::string dtype;
 };
 
-/// Sights of tensors of one device and element type.
+/// Tensors of one device and element type, as the nodes name them.
 struct TensorSummary {
   std::string device;
   std::string dtype;

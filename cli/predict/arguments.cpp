@@ -67,7 +67,7 @@ void read_overlap(std::string_view text, predictor::OverlapFactors& factors) {
 }
 
 void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
-                 std::vector<std::string>& what_if, std::string& batch) {
+                 std::vector<std::string>& what_if, std::string& batch, std::string& gathers) {
   app.add_option("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
   CLI::Option* recorded =
       app.add_flag("--recorded", arguments.recorded,
@@ -107,10 +107,17 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
          "prints which shapes change. Needs --platform: recorded times are FROM's")
       ->type_name("SIZES")
       ->needs("--platform");
-  app.add_option("--world-size", arguments.world_size,
-                 "Predict a data-parallel job on this many ranks, each with the recorded batch")
+  app.add_option(
+         "--world-size", arguments.world_size,
+         "Predict a job whose ranks do alike on this many ranks, each with the recorded batch")
       ->check(CLI::Range(1, kMostRanks))
       ->type_name("N");
+  app.add_option("--gathers", gathers,
+                 "With --world-size, of gathers and scatters: whole (all of it stays as large: "
+                 "parameters of which each rank has a part) or parts (each rank's part does)")
+      ->check(CLI::IsMember({"whole", "parts"}).description(""))
+      ->type_name("SIZE")
+      ->needs("--world-size");
   app.add_option("--ranks-per-node", arguments.ranks_per_node,
                  "Ranks that share a node, in order of their numbers")
       ->check(CLI::Range(1, kMostRanks))
@@ -135,7 +142,7 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
           ->type_name("FILE")
           ->needs("--platform");
   for (const char* of_step : {"BENCH", "--recorded", "--what-if", "--batch", "--world-size",
-                              "--report", "--trace", "--explain", "--overlap"}) {
+                              "--gathers", "--report", "--trace", "--explain", "--overlap"}) {
     operators->excludes(of_step);
   }
   app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
@@ -166,6 +173,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   std::string overlap;
   std::vector<std::string> what_if;
   std::string batch;
+  std::string gathers;
   const auto app = make_app(
       {.name = "predict",
        .description =
@@ -173,7 +181,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
-  add_options(*app, arguments, overlap, what_if, batch);
+  add_options(*app, arguments, overlap, what_if, batch, gathers);
   add_table_options(*app, table);
   add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
@@ -202,6 +210,10 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   read_overlap(overlap, arguments.options.overlap);
   if (!batch.empty()) {
     arguments.batch = predictor::parse_batch_size(batch);
+  }
+  if (!gathers.empty()) {
+    arguments.gathers =
+        gathers == "parts" ? predictor::GatherSize::kParts : predictor::GatherSize::kWhole;
   }
   for (const std::string& text : what_if) {
     arguments.what_if.push_back(predictor::parse_what_if(text));

@@ -24,6 +24,7 @@ struct PredictArguments {
   std::vector<predictor::WhatIf> what_if;
   std::optional<predictor::BatchSize> batch;
   std::optional<int> world_size;
+  std::optional<predictor::GatherSize> gathers;
   int ranks_per_node = 8;
   predictor::SimulateOptions options;
   std::string report;

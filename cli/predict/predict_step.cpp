@@ -13,6 +13,7 @@
 #include "common/table.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/version.h"
 #include "predict/costs.h"
 #include "predictor/prediction/predict.h"
@@ -67,28 +68,46 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
   predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
-bool has_communication(const predictor::Job& job) {
-  return std::ranges::any_of(job.programs, [](const et_schema::Program* program) {
-    return std::ranges::any_of(program->instructions, [](const et_schema::Instruction& one) {
-      return one.comm.has_value();
+bool has_call(const predictor::Job& job, bool (*is_meant)(et_schema::CommKind)) {
+  return std::ranges::any_of(job.programs, [&](const et_schema::Program* program) {
+    return std::ranges::any_of(program->instructions, [&](const et_schema::Instruction& one) {
+      return one.comm.has_value() && is_meant(one.comm->kind);
     });
   });
+}
+
+bool is_all_to_all(et_schema::CommKind kind) {
+  const et_schema::CommSizes sizes = et_schema::traits(kind).sizes;
+  return sizes == et_schema::CommSizes::kEqualParts || sizes == et_schema::CommSizes::kSplits;
 }
 
 std::string world_size_text(const PredictArguments& arguments, const predictor::Job& recorded,
                             const predictor::Job& job) {
   std::string text = fmt::format("{} ranks do what {} did, each with its batch", job.world_size(),
                                  recorded.world_size());
-  if (!has_communication(recorded)) {
+  if (!has_call(recorded, [](et_schema::CommKind) { return true; })) {
     return text + fmt::format(
                       "; the benchmark has no communication: the gradient all-reduce that a job of "
                       "{} ranks adds is NOT in this time",
                       job.world_size());
   }
-  return arguments.recorded ? text +
-                                  "; communication grows by nccl-tests' factor, as if all were on "
-                                  "one network"
-                            : text;
+  if (has_call(recorded, is_all_to_all)) {
+    text +=
+        "; of an all-to-all each sends as many bytes as it did, so that what it exchanges (rows of "
+        "tables, tokens for experts) is taken to be spread over all ranks, as much work on each";
+  }
+  if (has_call(recorded, predictor::is_gather_or_scatter)) {
+    text +=
+        arguments.gathers == predictor::GatherSize::kParts
+            ? "; gathers and scatters grow with the ranks, operators on what was gathered do not"
+            : "; gathers and scatters stay as large in sum, and so do operators on a rank's part";
+  }
+  if (arguments.recorded) {
+    text +=
+        "; communication grows by nccl-tests' factor, as if all were on "
+        "one network";
+  }
+  return text;
 }
 
 /// The job with another batch size on all ranks, and what that changes.
@@ -161,7 +180,9 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     recorded.start_ns = predictor::recorded_start_times(recorded);
   }
   const predictor::Job job =
-      arguments.world_size ? predictor::with_world_size(recorded, *arguments.world_size) : recorded;
+      arguments.world_size
+          ? predictor::with_world_size(recorded, *arguments.world_size, arguments.gathers)
+          : recorded;
 
   progress.show("simulating");
   const bool has_questions = !arguments.what_if.empty();

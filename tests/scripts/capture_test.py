@@ -129,6 +129,7 @@ class CaptureTest(unittest.TestCase):
         settings, variables = rank["kernel_settings"], rank["environment"]["variables"]
         self.assertEqual(settings["float32_matmul_precision"], "high")
         self.assertEqual(settings["deterministic_algorithms"], "off")
+        self.assertEqual(settings["threads"], str(torch.get_num_threads()))
         self.assertIn(settings["sdp.flash"], ("on", "off"))
         self.assertTrue(all(isinstance(value, str) for value in settings.values()))
         self.assertEqual((variables["NCCL_ALGO"], variables["CUBLAS_WORKSPACE_CONFIG"]),

@@ -89,6 +89,7 @@ class Warnings {
     find_spread();
     find_others();
     find_threads();
+    find_other_threads();
     find_passes();
     return std::move(warnings_);
   }
@@ -132,6 +133,24 @@ class Warnings {
             fmt::format("{} share the {:.0f} CPU{} of {}: who waits spins in the way of who works",
                         who, host.cpus, host.cpus == 1 ? "" : "s", named(name)));
       }
+    }
+  }
+
+  void find_other_threads() {
+    const auto setting = report_.environment.settings.find("kernel.threads");
+    if (setting == report_.environment.settings.end()) {
+      return;
+    }
+    // "8, recorded 2", where they differ.
+    constexpr std::string_view kRecorded = ", recorded ";
+    const std::size_t at = setting->second.find(kRecorded);
+    if (at != std::string::npos) {
+      const std::string recorded = setting->second.substr(at + kRecorded.size());
+      add("iteration_ms",
+          fmt::format("operators have {} thread{} here and had {} in the capture: "
+                      "--threads {} compares like with like",
+                      report_.environment.threads, report_.environment.threads == 1 ? "" : "s",
+                      recorded, recorded));
     }
   }
 

@@ -34,7 +34,7 @@ std::int64_t bytes_of(const Program& program, const Instruction& instruction,
   return bytes;
 }
 
-/// nccl-tests' size of a rank's call.
+/// nccl-tests' size of a rank's recorded call.
 std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
   return et_schema::size_of_call(instruction.comm->kind, bytes_of(program, instruction, 0),
                                  bytes_of(program, instruction, 1),
@@ -49,19 +49,39 @@ void describe_tensors(const Program& program, const Instruction& instruction, Co
   });
 }
 
+/// How many times as much a call exchanges as its tensors, recorded on another number of ranks, do.
+double size_factor(const Job& job, CommKind kind, std::size_t ranks) {
+  const std::optional<ScaledFrom>& from = job.scaled_from;
+  const bool grows = from && from->gathers == GatherSize::kParts && is_gather_or_scatter(kind);
+  return grows ? static_cast<double>(ranks) / from->ranks : 1;
+}
+
+/// Parts for the ranks of a job, for another number of ranks, of which rank r does what the job's
+/// rank r mod (ranks that it has) does: those that do the same share its part.
+std::vector<std::int64_t> dealt(const std::vector<std::int64_t>& parts, std::size_t ranks) {
+  std::vector<std::int64_t> result(ranks);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const std::size_t sharing = part < ranks ? (ranks - part - 1) / parts.size() + 1 : 1;
+    for (std::size_t i = 0; i < sharing; ++i) {
+      result[(part + i * parts.size()) % ranks] += parts[part] / static_cast<std::int64_t>(sharing);
+    }
+  }
+  return result;
+}
+
 /// What a rank sends to each other, in bytes: its splits are rows, elements, or equal parts.
 std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
                                       std::size_t ranks) {
   const std::int64_t all = bytes_of(program, instruction, 0);
   std::vector<std::int64_t> splits = instruction.comm->in_splits;
-  if (splits.size() != ranks) {
+  if (splits.empty()) {
     return std::vector<std::int64_t>(ranks, all / static_cast<std::int64_t>(ranks));
   }
   const std::int64_t sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
   for (std::int64_t& split : splits) {
     split = sum == 0 ? 0 : split * (all / sum);
   }
-  return splits;
+  return splits.size() == ranks ? splits : dealt(splits, ranks);
 }
 
 }  // namespace
@@ -79,13 +99,17 @@ CommCall comm_call(const Job& job, et_schema::GroupId group, const std::vector<i
   }
   call.nodes = static_cast<int>(nodes.size());
   describe_tensors(*programs.front(), *sides.front(), call);
+  const std::size_t recorded_ranks =
+      job.scaled_from ? static_cast<std::size_t>(job.scaled_from->ranks) : ranks.size();
   const Instruction* last = nullptr;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     if (sides[i] != last) {
-      call.bytes = std::max(call.bytes, call_bytes(*programs[i], *sides[i], ranks.size()));
+      call.bytes = std::max(call.bytes, call_bytes(*programs[i], *sides[i], recorded_ranks));
       last = sides[i];
     }
   }
+  call.size_factor = size_factor(job, call.kind, ranks.size());
+  call.bytes = static_cast<std::int64_t>(static_cast<double>(call.bytes) * call.size_factor);
   if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       // The others of a partial job send as the one that is there does.

@@ -13,14 +13,14 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommSizes;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
 /// `node`: of the trace; 0 behind the last one.
 [[noreturn]] void refuse_world_size(int rank, std::uint64_t node, std::string expected,
-                                    std::string got) {
+                                    std::string got,
+                                    std::string hint = "capture the job on that number of ranks") {
   et_schema::ErrorContext context;
   context.rank = rank;
   if (node != 0) {
@@ -29,12 +29,12 @@ using et_schema::Program;
   context.field = "--world-size";
   context.expected = std::move(expected);
   context.got = std::move(got);
-  context.hint = "capture the job on that number of ranks";
+  context.hint = std::move(hint);
   throw et_schema::bad_input("the job cannot be scaled to another number of ranks",
                              std::move(context));
 }
 
-void check_calls(const Job& job, int rank) {
+void check_calls(const Job& job, int rank, const std::optional<GatherSize>& gathers) {
   for (const Instruction& instruction : job.program(rank).instructions) {
     if (!is_communication(instruction)) {
       continue;
@@ -51,11 +51,11 @@ void check_calls(const Job& job, int rank) {
           fmt::format("{} in group '{}' of {} ranks", name, job.groups[comm.group].name,
                       job.members_of(comm.group).size()));
     }
-    const CommSizes sizes = et_schema::traits(comm.kind).sizes;
-    if (sizes != CommSizes::kPairs && sizes != CommSizes::kNone) {
-      refuse_world_size(rank, instruction.node_id,
-                        "collectives of as much data on any number of ranks",
-                        fmt::format("{}, whose parts depend on the number of ranks", name));
+    if (is_gather_or_scatter(comm.kind) && !gathers) {
+      refuse_world_size(rank, instruction.node_id, "--gathers whole or --gathers parts",
+                        fmt::format("{}, of which either stays as large", name),
+                        "whole: parameters of which each rank has a part (FSDP, ZeRO); parts: data "
+                        "that each rank adds");
     }
   }
 }
@@ -92,7 +92,7 @@ void check_alike(const Job& job) {
 
 }  // namespace
 
-Job with_world_size(const Job& job, int ranks) {
+Job with_world_size(const Job& job, int ranks, std::optional<GatherSize> gathers) {
   if (job.is_partial) {
     throw et_schema::bad_input("the job cannot be scaled to another number of ranks",
                                {.field = "--world-size",
@@ -101,10 +101,11 @@ Job with_world_size(const Job& job, int ranks) {
                                 .hint = "generate it from the traces of all ranks"});
   }
   for (int rank = 0; rank < job.world_size(); ++rank) {
-    check_calls(job, rank);
+    check_calls(job, rank, gathers);
   }
   check_alike(job);
   Job scaled = job;
+  scaled.scaled_from = {job.world_size(), gathers.value_or(GatherSize::kWhole)};
   scaled.start_ns.clear();
   scaled.kept_apart.clear();
   scaled.program_of.clear();
@@ -148,7 +149,7 @@ Estimate ScaledCommunication::of_communication(const CommCall& call) const {
          .hint = "take --platform, whose models know collectives"});
   }
   Estimate estimate = costs_.of_communication(call);
-  const double factor = et_schema::value_of(bus, call.ranks) / seen;
+  const double factor = et_schema::value_of(bus, call.ranks) / seen * call.size_factor;
   const double low_ns = estimate.low_ns * std::min(factor, 1.0);
   // At worst a tree's depth more of everything, as where another node begins.
   const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks_, 2));

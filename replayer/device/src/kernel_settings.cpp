@@ -1,6 +1,7 @@
 #include "replayer/device/kernel_settings.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
@@ -157,7 +158,10 @@ const std::vector<Setting>& all_settings() {
                 &Context::setSDPUseMemEfficient),
       switch_of("sdp.math", &Context::userEnabledMathSDP, &Context::setSDPUseMath),
       switch_of("sdp.cudnn", &Context::userEnabledCuDNNSDP, &Context::setSDPUseCuDNN),
-      {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms}};
+      {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms},
+      // The user's --threads decides.
+      {"threads", [] { return std::to_string(at::get_num_threads()); },
+       [](const std::string&) { return true; }}};
   return kSettings;
 }
 

@@ -176,6 +176,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   const c10::Device device = open_device(options.device, backends::launched_local_rank());
   run.device = device_text(device);
+  run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
+  at::set_num_threads(run.threads);
   if (recorded.profile) {
     add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings));
   }
@@ -188,9 +190,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     run.settings["default_dtype"] = et_schema::to_string(floats);
   }
   seed_generators(device, options.seed);
-  run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   run.versions["torch"] = TORCH_VERSION;
-  at::set_num_threads(run.threads);
   count_cpu_allocations();
 
   // The backward operators are in the program. Grad mode stays on, as it was in training: some

@@ -172,6 +172,17 @@ TEST(MeasurementWarnings, WhatARankDoesNotKnowIsNotToldOfItsHost) {
   EXPECT_EQ(unknown.warnings, Warnings());
 }
 
+TEST(MeasurementWarnings, OtherThreadsThanTheCapture) {
+  Environment environment = threads(2);
+  environment.settings["kernel.threads"] = "2";
+  EXPECT_EQ(merge({steady_rank()}, {}, environment).warnings, Warnings());
+  environment.settings["kernel.threads"] = "2, recorded 1";
+  EXPECT_EQ(merge({steady_rank()}, {}, environment).warnings,
+            (Warnings{{"iteration_ms",
+                       "operators have 2 threads here and had 1 in the capture: --threads 1 "
+                       "compares like with like"}}));
+}
+
 TEST(MeasurementWarnings, FewTimingPasses) {
   RankReport rank = steady_rank();
   rank.measurement.timing_passes = 1;

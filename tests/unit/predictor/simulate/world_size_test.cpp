@@ -47,20 +47,86 @@ TEST_P(WorldSizes, ScaleCommunicationByTheFactorOfItsKind) {
   EXPECT_EQ(simulation.costs[0][1].communication.extrapolated, ranks != 2);
 }
 
-TEST(WorldSizeRefusals, NameCollectivesWhosePartsDependOnTheRanks) {
-  HandMade made;
-  for (int rank = 0; rank < 2; ++rank) {
+using Splits = std::vector<std::int64_t>;
+
+/// Two ranks that make one call of 256 bytes each.
+void make_call(HandMade& made, CommKind kind, const std::vector<Splits>& splits = {{}, {}}) {
+  for (const Splits& of_rank : splits) {
     made.begin_program();
-    made.comm(CommKind::kAllGatherBase, {made.cpu()}, 0, 60, false);
+    made.comm(kind, {made.cpu(256)}, 0, 60, false).comm->in_splits = of_rank;
   }
+}
+
+/// What the job's only call asks for on so many ranks.
+CommCall asked(const Job& job, int ranks, std::optional<GatherSize> gathers = {}) {
+  class Listening final : public Costs {
+   public:
+    OperatorCost of_operator(const et_schema::Program&,
+                             const et_schema::Instruction&) const override {
+      return {};
+    }
+    Estimate of_gap(const et_schema::Program&, const et_schema::Instruction&) const override {
+      return {};
+    }
+    Estimate of_communication(const CommCall& call) const override {
+      heard = call;
+      return {};
+    }
+    mutable CommCall heard;
+  };
+  const Listening costs;
+  static_cast<void>(simulate(with_world_size(job, ranks, gathers), costs, round_times()));
+  return costs.heard;
+}
+
+TEST(AllToAllsOfAnotherSize, SendAsMuchAndThoseThatDoAlikeShare) {
+  HandMade made;
+  make_call(made, CommKind::kAllToAllV, {{48, 16}, {16, 48}});
+  const Job job = made.job();
+  using Bytes = std::vector<std::int64_t>;
+  EXPECT_EQ(asked(job, 2).sent_bytes, (Bytes{192, 64, 64, 192}));
+  EXPECT_EQ(asked(job, 1).sent_bytes, (Bytes{256}));
+  EXPECT_EQ(asked(job, 3).sent_bytes, (Bytes{96, 64, 96, 32, 192, 32, 96, 64, 96}));
+  EXPECT_EQ(asked(job, 4).sent_bytes,
+            (Bytes{96, 32, 96, 32, 32, 96, 32, 96, 96, 32, 96, 32, 32, 96, 32, 96}));
+  EXPECT_EQ(asked(job, 4).size_factor, 1);
+}
+
+TEST(GathersOfAnotherSize, KeepTheirSumOrTheirParts) {
+  for (const CommKind kind : {CommKind::kAllGatherBase, CommKind::kReduceScatterBase}) {
+    HandMade made;
+    make_call(made, kind);
+    const std::int64_t bytes = asked(made.job(), 2, GatherSize::kWhole).bytes;
+    EXPECT_EQ(asked(made.job(), 8, GatherSize::kWhole).bytes, bytes);
+    EXPECT_EQ(asked(made.job(), 8, GatherSize::kParts).bytes, 4 * bytes);
+    EXPECT_EQ(asked(made.job(), 8, GatherSize::kParts).size_factor, 4);
+  }
+}
+
+TEST(GathersOfAnotherSize, TakeAsMuchLongerAsTheyAreLarger) {
+  HandMade made;
+  make_call(made, CommKind::kAllGatherBase);
+  const auto ns = [&](GatherSize gathers) {
+    return simulate(with_world_size(made.job(), 4, gathers), ScaledCommunication(made, 2),
+                    round_times())
+        .iteration_ns;
+  };
+  EXPECT_DOUBLE_EQ(ns(GatherSize::kWhole), 60 * 0.75 / 0.5);
+  EXPECT_DOUBLE_EQ(ns(GatherSize::kParts), 2 * 60 * 0.75 / 0.5);
+}
+
+TEST(WorldSizeRefusals, AskWhatGathersExchange) {
+  HandMade made;
+  make_call(made, CommKind::kAllGatherBase);
   EXPECT_EQ(refusal(made.job()),
             "the job cannot be scaled to another number of ranks\n"
             "  rank:     0\n"
             "  node:     1\n"
             "  field:    --world-size\n"
-            "  expected: collectives of as much data on any number of ranks\n"
-            "  got:      _allgather_base, whose parts depend on the number of ranks\n"
-            "  hint:     capture the job on that number of ranks");
+            "  expected: --gathers whole or --gathers parts\n"
+            "  got:      _allgather_base, of which either stays as large\n"
+            "  hint:     whole: parameters of which each rank has a part (FSDP, ZeRO); parts: data "
+            "that each rank adds");
 }
 
 TEST(WorldSizeRefusals, NameMessagesAndSmallerGroups) {

@@ -3,6 +3,7 @@
 #include "replayer/device/kernel_settings.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -47,6 +48,14 @@ TEST_F(KernelSettingsTest, WhatIsNotKnownIsShown) {
                       {"cudnn.benchmark", "unknown, recorded maybe"},
                       {"cudnn.benchmark_limit", "unknown, recorded -1"},
                       {"fp32_precision.cuda.conv", "unknown, recorded fp3"}}));
+}
+
+TEST_F(KernelSettingsTest, ThreadsAreToldAndStay) {
+  const int own = at::get_num_threads();
+  const std::string recorded = std::to_string(own + 1);
+  EXPECT_EQ(apply_kernel_settings({{"threads", recorded}}),
+            (Settings{{"threads", std::to_string(own) + ", recorded " + recorded}}));
+  EXPECT_EQ(at::get_num_threads(), own);
 }
 
 TEST_F(KernelSettingsTest, VariablesAreSetWhereTheUserLeavesThemOpen) {

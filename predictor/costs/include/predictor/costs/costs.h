@@ -37,6 +37,7 @@ struct OperatorCost {
 struct CommCall {
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
   std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
+  double size_factor = 1;  ///< these bytes over those of the recorded calls, `sides`
   int ranks = 1;           ///< of the group
   int nodes = 1;           ///< that these ranks are on
   bool on_device = false;  ///< the tensors lie on a GPU

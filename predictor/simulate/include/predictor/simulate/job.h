@@ -1,12 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
+
+/// What gathers and scatters exchange on another number of ranks.
+enum class GatherSize : std::uint8_t {
+  kWhole,  ///< the whole stays as large: parameters of which each rank has a part
+  kParts   ///< each rank's part stays as large: data of its own
+};
+
+/// Whether what a call exchanges has a part for each rank, all of them kept as one tensor or list
+/// somewhere: neither all-to-alls, whose parts are for one rank each, nor messages.
+[[nodiscard]] bool is_gather_or_scatter(et_schema::CommKind kind);
+
+/// The recorded job that one of another number of ranks is made from (what_if/world_size.h).
+struct ScaledFrom {
+  int ranks = 1;
+  GatherSize gathers = GatherSize::kWhole;
+};
 
 /// The ranks that are simulated together. Ranks that share a program share its work.
 struct Job {
@@ -22,6 +39,7 @@ struct Job {
   /// it does.
   bool is_partial = false;
   int ranks_per_node = 8;
+  std::optional<ScaledFrom> scaled_from = {};  ///< tensors and splits are those of that job
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
   [[nodiscard]] const et_schema::Program& program(int rank) const {

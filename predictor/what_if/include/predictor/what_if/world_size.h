@@ -1,15 +1,20 @@
 #pragma once
 
+#include <optional>
+
 #include "predictor/costs/costs.h"
 #include "predictor/simulate/job.h"
 
 namespace understudy::predictor {
 
 /// The job on another number of ranks, each with the batch that it has now: rank r does what rank
-/// r mod (ranks that there are) does. Only for data-parallel jobs. Throws Error (bad input), by
-/// name: ranks that do different things, a group that is not the whole job, sends and receives, and
-/// collectives whose parts depend on the number of ranks.
-[[nodiscard]] Job with_world_size(const Job& job, int ranks);
+/// r mod (ranks that there are) does. Of an all-to-all each rank sends as many bytes as recorded,
+/// the part for a rank shared by those that do as it does; what gathers and scatters exchange,
+/// `gathers` says. Throws Error (bad input), by name: ranks that call different operators, a group
+/// that is not the whole job, sends and receives, and gathers and scatters where `gathers` is not
+/// given.
+[[nodiscard]] Job with_world_size(const Job& job, int ranks,
+                                  std::optional<GatherSize> gathers = {});
 
 /// Times of communications that were seen on some ranks, for more of them: by nccl-tests' factor of
 /// the kind, as if the network between all of them were that between those. The interval says that

@@ -22,7 +22,7 @@ using Settings = std::map<std::string, std::string>;
 /// Sets what decides which kernels LibTorch takes (TF32, cuDNN's benchmark mode, attention's
 /// backends, …). Returns all that were recorded: "VALUE" where it holds now, "VALUE, recorded
 /// OTHER" where this LibTorch has it otherwise, "unknown, recorded OTHER" of a name or a value that
-/// it does not know.
+/// it does not know. The threads of an operator are told alone: set them before.
 [[nodiscard]] Settings apply_kernel_settings(const Settings& recorded);
 
 }  // namespace understudy::replayer
