@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kExamples =
     "  calibrate -o here.platform.json                measures this machine: operators, with 1\n"
-    "                                                 thread and with all cores, in 10 minutes;\n"
+    "                                                 thread and with all cores, and embedding\n"
+    "                                                 tables, in 10 minutes;\n"
     "                                                 resumes if interrupted\n"
     "  calibrate --for bench.et -o here.platform.json the operator calls of benchmarks and their\n"
     "                                                 neighbours; with --sweep all others, too\n"
@@ -129,8 +130,9 @@ void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
 void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
   app.add_option(
          "--rows", arguments.rows,
-         "Write the measured rows to this operator-times file as they come; an existing file is "
-         "continued (default: a file beside the platform file, until that is written)")
+         "Write the measured rows to this operator-times file as they come, those of embedding "
+         "tables to FILE.tables; existing files are continued (default: files beside the platform "
+         "file, until that is written)")
       ->type_name("FILE");
   app.add_option("--for", arguments.benches,
                  "Measure the operator calls of this benchmark or trace, and calls of neighbouring "

@@ -79,8 +79,16 @@ class Measuring {
     progress_.show("host");
     summary_.host = calibrator::measure_host_costs();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
+    if (wants_tables()) {
+      // A tenth: the other figures are of some hundred operators.
+      summary_.tables = measure_tables(
+          {.path = tables_file(arguments_.rows),
+           .threads = threads_.front(),
+           .budget_s = arguments_.budget_s / 10},
+          [this] { return is_over(); }, progress_);
+    }
     measure_benches();
-    if (arguments_.benches.empty() || arguments_.sweeps) {
+    if (sweeps()) {
       sweep();
     }
     summary_.rows = journal_.times().rows.size();
@@ -91,6 +99,13 @@ class Measuring {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool sweeps() const { return arguments_.benches.empty() || arguments_.sweeps; }
+  /// On a GPU tables are FBGEMM's, whose operators a benchmark brings (--for).
+  [[nodiscard]] bool wants_tables() const {
+    return sweeps() && device_.is_cpu() &&
+           (arguments_.only.empty() || arguments_.only == "embedding");
+  }
 
   [[nodiscard]] double spent_s() const {
     return journal_.found_s() + std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -210,6 +225,10 @@ class Measuring {
 };
 
 }  // namespace
+
+std::string tables_file(const std::string& rows) {
+  return rows + ".tables";
+}
 
 CalibrationSummary measure_operators(const CalibrateArguments& arguments, Progress& progress) {
   refuse_output(arguments.rows, arguments.benches, "--rows");

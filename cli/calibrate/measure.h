@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/arguments.h"
+#include "calibrate/tables.h"
 #include "calibrator/measure/host_costs.h"
 #include "calibrator/sweep/journal.h"
 #include "calibrator/sweep/sweep.h"
@@ -31,13 +33,17 @@ struct CalibrationSummary {
   CallCounts neighbours;
   std::vector<calibrator::AreaResult> areas;
   std::map<std::string, std::uint64_t> refused;  ///< of areas, by operator and reason
+  std::optional<TablesSummary> tables;           ///< absent: not asked for
   std::size_t rows = 0;
   double spent_s = 0;
   int signal = 0;  ///< that ended it; 0: none
 };
 
-/// Measures operators of this machine into the rows' file, and goes on with what is there. Throws
-/// Error: files that cannot be read or written.
+/// Where rows of embedding tables are kept beside those of operators.
+[[nodiscard]] std::string tables_file(const std::string& rows);
+
+/// Measures operators of this machine into the rows' file, and embedding tables into the one beside
+/// it, and goes on with what is there. Throws Error: files that cannot be read or written.
 [[nodiscard]] CalibrationSummary measure_operators(const CalibrateArguments& arguments,
                                                    Progress& progress);
 

@@ -87,6 +87,21 @@ ordered_json counts_json(const CallCounts& counts) {
           {"left_out", counts.left_out}};
 }
 
+std::string tables_text(const TablesSummary& tables, const std::string& rows) {
+  std::string text =
+      fmt::format("\nEmbedding tables\n  {} calls over one to eight tables in {:.0f} s",
+                  with_commas(tables.calls), tables.spent_s);
+  if (tables.found > 0) {
+    text += fmt::format(", {} of them were there", with_commas(tables.found));
+  }
+  if (tables.calls < kLeastTableCalls) {
+    return text +
+           fmt::format("\n  too few for a model: {} make one, a longer --budget measures them\n",
+                       kLeastTableCalls);
+  }
+  return text + fmt::format(": {}\n", tables_file(rows));
+}
+
 }  // namespace
 
 std::string to_text(const CalibrationSummary& summary, const std::string& rows) {
@@ -104,6 +119,9 @@ std::string to_text(const CalibrationSummary& summary, const std::string& rows) 
       "\nHost\n  {:.1f} us  {}\n  {:.0f} ns  of the loop, an operator\n  {:.0f} ns  a page fault\n",
       summary.host.probe_us, summary.host.probe_kind, summary.host.loop_ns,
       summary.host.page_fault_ns);
+  if (summary.tables) {
+    text += tables_text(*summary.tables, rows);
+  }
   if (summary.of_benches.calls > 0) {
     text += fmt::format(
         "\nBenchmarks\n  {} different operator calls, {} timed\n  {} neighbours, {} timed\n",
@@ -131,6 +149,13 @@ std::string to_json(const CalibrationSummary& summary, const std::string& rows) 
     row["spent_s"] = area.spent_s;
     row["ended_by"] = to_string(area.end);
   }
+  ordered_json tables;
+  if (summary.tables) {
+    tables = {{"rows_file", tables_file(rows)},
+              {"calls", summary.tables->calls},
+              {"found_calls", summary.tables->found},
+              {"spent_s", summary.tables->spent_s}};
+  }
   const ordered_json document = {{"rows_file", rows},
                                  {"rows", summary.rows},
                                  {"found_rows", summary.found_rows},
@@ -141,6 +166,7 @@ std::string to_json(const CalibrationSummary& summary, const std::string& rows) 
                                    {"probe_us", summary.host.probe_us},
                                    {"loop_ns", summary.host.loop_ns},
                                    {"page_fault_ns", summary.host.page_fault_ns}}},
+                                 {"embedding_tables", tables},
                                  {"benchmarks", counts_json(summary.of_benches)},
                                  {"neighbours", counts_json(summary.neighbours)},
                                  {"operators", areas},

@@ -50,7 +50,13 @@ std::string host_json(const calibrator::HostCosts& host) {
 /// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.
 void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
   FitArguments fit = arguments.fit;
-  fit.inputs = {arguments.rows};
+  const bool has_tables = summary.tables && summary.tables->calls >= kLeastTableCalls;
+  if (has_tables) {
+    fit.inputs.push_back(tables_file(arguments.rows));
+  }
+  if (summary.rows > 0 || !has_tables) {
+    fit.inputs.push_back(arguments.rows);
+  }
   fit.sections["host"] = host_json(summary.host);
   if (fit.format != Format::kText) {
     fit.format = Format::kText;
@@ -83,6 +89,7 @@ int measure_machine(const CalibrateArguments& arguments) {
     if (!arguments.keeps_rows) {
       std::error_code ignored;  // they are in the platform
       std::filesystem::remove(arguments.rows, ignored);
+      std::filesystem::remove(tables_file(arguments.rows), ignored);
     }
   }
   return kStatusOk;

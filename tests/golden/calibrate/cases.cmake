@@ -5,7 +5,7 @@ understudy_golden(calibrate
   other_json output_is_input platform_file platform_files platform_older prose semicolons several_cards size_0 unknown_operator)
 if(TARGET understudy_replayer)
   understudy_golden(calibrate
-    for_a_trace interrupted measured no_such_bench platform_of_this_machine rows_of_another_kind)
+    for_a_trace interrupted measured no_such_bench platform_of_this_machine rows_of_another_kind tables)
 endif()
 if(TARGET understudy_replayer AND TARGET understudy_backend_mpi)
   understudy_golden(calibrate two_ranks)

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "calibrator/design/table_calls.h"
+#include "et_schema/model/reuse.h"
+#include "et_schema/operator_times/operator_times.h"
+
+namespace understudy::calibrator {
+
+/// A call over embedding tables as it was timed.
+struct TableTimes {
+  et_schema::TimeStats forward;   ///< embedding_bag of all tables, sums
+  et_schema::TimeStats backward;  ///< their sparse gradients, and SGD's update of the rows
+  /// By table: how many of its rows the first timed call met how often, ascending.
+  std::vector<std::vector<et_schema::Repeat>> reuse;
+};
+
+/// Times a call on the CPU, on so many threads, which stay set. Each repetition has lookups of its
+/// own, so that it meets the caches as training does: with what the call before left there. Memory
+/// that is freed should stay with the process (HeapPages::keep_heap), else its page faults are
+/// timed.
+[[nodiscard]] TableTimes time_tables(const TableCall& call, int threads, std::uint64_t seed);
+
+}  // namespace understudy::calibrator
