@@ -9,6 +9,7 @@
 
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
+#include "et_schema/support/overloaded.h"
 #include "generator/values/value_flow.h"
 
 namespace understudy::calibrator {
@@ -75,19 +76,28 @@ std::string text_of(const Argument& argument, const Call& call) {
 }
 
 et_schema::ValueRule rule_of_zeros(double zeros) {
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kBernoulli;
-  rule.a = 1 - zeros;
-  rule.why = "calibrate: zeros";
-  return rule;
+  return {et_schema::ValueRule::Bernoulli{1 - zeros}, "calibrate: zeros"};
 }
 
-/// What a number's rule says beyond the call's shapes; empty where there is none.
+/// What a number's rule says beyond the call's shapes. Rows that were measured before are known by
+/// these texts: "0 to 0" is what those rules have always said that have none of their own.
 std::string text_of(const et_schema::ValueRule& rule) {
-  if (rule.kind == et_schema::ValueRuleKind::kReuse) {
-    return fmt::format("{} of {} to {}", distinct_count(rule.reuse), rule.low, rule.high);
-  }
-  return fmt::format("{} to {}", rule.low, rule.high);
+  using et_schema::ValueRule;
+  const auto range = [](std::int64_t low, std::int64_t high) {
+    return fmt::format("{} to {}", low, high);
+  };
+  const et_schema::Overloaded text = {
+      [&](const ValueRule::Integers& kind) { return range(kind.low, kind.high); },
+      [&](const ValueRule::Offsets& kind) { return range(kind.longest, kind.end); },
+      [&](const ValueRule::Arange& kind) { return range(kind.start, kind.step); },
+      [&](const ValueRule::Mask& kind) { return range(0, kind.count); },
+      [&](const ValueRule::Targets& kind) { return range(kind.ignore_index, kind.classes); },
+      [&](const ValueRule::ReusedIntegers& kind) {
+        return fmt::format("{} of {}", distinct_count(kind.reuse), range(kind.low, kind.high));
+      },
+      [&](const ValueRule::Dominant& kind) { return range(0, kind.rows); },
+      [&](const auto&) { return range(0, 0); }};
+  return std::visit(text, rule.kind);
 }
 
 }  // namespace

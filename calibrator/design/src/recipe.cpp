@@ -150,9 +150,7 @@ class ArgumentReader {
     }
     slot.sparse = true;
     slot.strides.assign(slot.sizes.size(), 0);
-    et_schema::ValueRule places;
-    places.kind = et_schema::ValueRuleKind::kIntegers;
-    places.high = slot.sizes.front();
+    const et_schema::ValueRule places{et_schema::ValueRule::Integers{.high = slot.sizes.front()}};
     slot.content = et_schema::SparseContent{et_schema::SparseLayout::kCoo, rows, false, {places}};
   }
 

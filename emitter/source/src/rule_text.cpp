@@ -3,55 +3,67 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <variant>
 #include <vector>
-
-#include "et_schema/support/assert.h"
 
 namespace understudy::emitter {
 namespace {
 
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
+/// The call that makes a rule of each kind.
 class RuleWriter {
  public:
-  RuleWriter(const ValueRule& rule, Dialect dialect) : rule_(rule), dialect_(dialect) {}
+  explicit RuleWriter(Dialect dialect) : dialect_(dialect) {}
 
-  [[nodiscard]] std::string write() const {
-    switch (rule_.kind) {
-      case ValueRuleKind::kZeros:
-        return call("zeros", {});
-      case ValueRuleKind::kConstant:
-        return call("constant", {real(rule_.a)});
-      case ValueRuleKind::kUniform:
-        return call("uniform", {real(rule_.a), real(rule_.b)});
-      case ValueRuleKind::kNormal:
-        return call("normal", {real(rule_.a), real(rule_.b)});
-      case ValueRuleKind::kIntegers:
-        return rule_.a > 0
-                   ? call("integers", {integer(rule_.low), integer(rule_.high), real(rule_.a)})
-                   : call("integers", {integer(rule_.low), integer(rule_.high)});
-      case ValueRuleKind::kOffsets:
-        return rule_.low > 0 ? call("offsets", {integer(rule_.high), flag(rule_.include_last),
-                                                integer(rule_.low)})
-                             : call("offsets", {integer(rule_.high), flag(rule_.include_last)});
-      case ValueRuleKind::kLengths:
-        return call("lengths", {segments()});
-      case ValueRuleKind::kArange:
-        return call("arange", {integer(rule_.low), integer(rule_.high)});
-      case ValueRuleKind::kBernoulli:
-        return call("bernoulli", {real(rule_.a)});
-      case ValueRuleKind::kMask:
-        return call("mask", {integer(rule_.high)});
-      case ValueRuleKind::kTargets:
-        return call("targets", {integer(rule_.high), integer(rule_.low), real(rule_.a)});
-      case ValueRuleKind::kReuse:
-        return call("reuse", {integer(rule_.low), integer(rule_.high), bins(),
-                              integer(rule_.reuse.run), flag(rule_.reuse.sorted)});
-      case ValueRuleKind::kDominant:
-        return call("dominant", {real(rule_.a), integer(rule_.high)});
+  [[nodiscard]] std::string operator()(const ValueRule::Zeros& /*rule*/) const {
+    return call("zeros", {});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Constant& rule) const {
+    return call("constant", {real(rule.value)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Uniform& rule) const {
+    return call("uniform", {real(rule.low), real(rule.high)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Normal& rule) const {
+    return call("normal", {real(rule.mean), real(rule.deviation)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Integers& rule) const {
+    std::vector<std::string> arguments = {integer(rule.low), integer(rule.high)};
+    if (rule.distinct > 0) {
+      arguments.push_back(real(static_cast<double>(rule.distinct)));
     }
-    UNDERSTUDY_ASSERT(false);
+    return call("integers", arguments);
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Offsets& rule) const {
+    std::vector<std::string> arguments = {integer(rule.end), flag(rule.include_last)};
+    if (rule.longest > 0) {
+      arguments.push_back(integer(rule.longest));
+    }
+    return call("offsets", arguments);
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Lengths& rule) const {
+    return call("lengths", {segments(rule.segments)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Arange& rule) const {
+    return call("arange", {integer(rule.start), integer(rule.step)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Bernoulli& rule) const {
+    return call("bernoulli", {real(rule.probability)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Mask& rule) const {
+    return call("mask", {integer(rule.count)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Targets& rule) const {
+    return call("targets",
+                {integer(rule.classes), integer(rule.ignore_index), real(rule.ignored_share)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::ReusedIntegers& rule) const {
+    return call("reuse", {integer(rule.low), integer(rule.high), bins(rule.reuse.bins),
+                          integer(rule.reuse.run), flag(rule.reuse.sorted)});
+  }
+  [[nodiscard]] std::string operator()(const ValueRule::Dominant& rule) const {
+    return call("dominant", {real(rule.diagonal), integer(rule.rows)});
   }
 
  private:
@@ -70,17 +82,17 @@ class RuleWriter {
                        : fmt::format("{{{}}}", fmt::join(items, ", "));
   }
 
-  [[nodiscard]] std::string segments() const {
+  [[nodiscard]] std::string segments(const std::vector<ValueRule::Segment>& all) const {
     std::vector<std::string> items;
-    for (const ValueRule::Segment& segment : rule_.segments) {
+    for (const ValueRule::Segment& segment : all) {
       items.push_back(list({integer(segment.count), integer(segment.sum)}));
     }
     return list(items);
   }
 
-  [[nodiscard]] std::string bins() const {
+  [[nodiscard]] std::string bins(const std::vector<et_schema::ReuseBin>& all) const {
     std::vector<std::string> items;
-    for (const et_schema::ReuseBin& bin : rule_.reuse.bins) {
+    for (const et_schema::ReuseBin& bin : all) {
       std::vector<std::string> repeats;
       for (const et_schema::Repeat& repeat : bin.repeats) {
         repeats.push_back(list({integer(repeat.times), integer(repeat.numbers)}));
@@ -90,14 +102,13 @@ class RuleWriter {
     return list(items);
   }
 
-  const ValueRule& rule_;
   Dialect dialect_;
 };
 
 }  // namespace
 
 std::string rule_text(const ValueRule& rule, Dialect dialect) {
-  return RuleWriter(rule, dialect).write();
+  return std::visit(RuleWriter(dialect), rule.kind);
 }
 
 }  // namespace understudy::emitter

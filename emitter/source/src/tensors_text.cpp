@@ -22,7 +22,6 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
-using et_schema::ValueRuleKind;
 
 bool is_contiguous(const Slot& slot) {
   std::int64_t expected = 1;
@@ -36,8 +35,7 @@ bool is_contiguous(const Slot& slot) {
 }
 
 bool is_index(const Slot& slot) {
-  return slot.value && (slot.value->kind == ValueRuleKind::kReuse ||
-                        slot.value->kind == ValueRuleKind::kIntegers);
+  return slot.value && et_schema::range_of(*slot.value);
 }
 
 /// By storage: an operator or a communication changes it, of those that are older than the step.

@@ -55,16 +55,15 @@ SparseContent content_of(const Program& program, SlotId sparse, std::size_t dime
   content.elements = elements;
   const Slot& slot = program.slots[sparse];
   for (std::size_t dim = 0; dim < std::min(dimensions, slot.sizes.size()); ++dim) {
-    ValueRule& rule = content.indices.emplace_back();
-    rule.kind = ValueRuleKind::kIntegers;
-    rule.high = slot.sizes[dim];
+    content.indices.push_back({ValueRule::Integers{.high = slot.sizes[dim]}});
   }
   if (indices == nullptr || content.indices.size() != 1) {
     return content;
   }
   const auto external = std::ranges::find_if(program.slots, [&](const Slot& other) {
-    return other.storage == program.slots[*indices].storage && other.value &&
-           other.value->kind == ValueRuleKind::kIntegers && other.value->high <= slot.sizes.front();
+    const auto* integers = other.value ? other.value->as<ValueRule::Integers>() : nullptr;
+    return other.storage == program.slots[*indices].storage && integers != nullptr &&
+           integers->high <= slot.sizes.front();
   });
   if (external != program.slots.end()) {
     content.indices.front() = *external->value;

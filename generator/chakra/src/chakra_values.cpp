@@ -200,16 +200,11 @@ std::optional<std::int64_t> number_in(const et_schema::Slot& slot) {
   if (!slot.external || !slot.value || !is_single || !et_schema::is_integral(slot.dtype)) {
     return std::nullopt;
   }
-  const et_schema::ValueRule& rule = *slot.value;
-  switch (rule.kind) {
-    case et_schema::ValueRuleKind::kConstant:
-      return static_cast<std::int64_t>(rule.a);
-    case et_schema::ValueRuleKind::kIntegers:
-    case et_schema::ValueRuleKind::kReuse:
-      return rule.high == rule.low + 1 ? std::optional(rule.low) : std::nullopt;
-    default:
-      return std::nullopt;
+  if (const auto* constant = slot.value->as<et_schema::ValueRule::Constant>()) {
+    return static_cast<std::int64_t>(constant->value);
   }
+  const std::optional<et_schema::IntegerRange> range = et_schema::range_of(*slot.value);
+  return range && range->high == range->low + 1 ? std::optional(range->low) : std::nullopt;
 }
 
 /// `place`: of the next tensor; undefined ones count.

@@ -24,23 +24,20 @@ double likely_scalar(std::string_view operator_name) {
 }  // namespace
 
 et_schema::ValueRule python_number_rule(const Trace& trace, const Node& reader) {
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kConstant;
-  rule.a = likely_scalar(reader.name);
-  rule.why = "a Python number";
+  using et_schema::ValueRule;
+  const ValueRule likely{ValueRule::Constant{likely_scalar(reader.name)}, "a Python number"};
   const Node* above = reader.parent == kNoNode ? nullptr : &trace.nodes[reader.parent];
   if (above == nullptr || above->name.substr(0, reader.name.size()) != reader.name) {
-    return rule;
+    return likely;
   }
   for (const Value& value : above->inputs) {
     if (value.is(ValueKind::kDouble) || value.is(ValueKind::kInt)) {
-      rule.a =
+      const double number =
           value.is(ValueKind::kDouble) ? value.as_double() : static_cast<double>(value.as_int());
-      rule.why = "the number in the operator above";
-      break;
+      return {ValueRule::Constant{number}, "the number in the operator above"};
     }
   }
-  return rule;
+  return likely;
 }
 
 }  // namespace understudy::generator

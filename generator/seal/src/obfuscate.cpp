@@ -10,9 +10,11 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/overloaded.h"
 #include "public_words.h"
 
 namespace understudy::generator {
@@ -262,13 +264,38 @@ class Obfuscator {
     return by;
   }
 
+  void round_numbers(et_schema::ValueRule& rule) {
+    using et_schema::ValueRule;
+    const auto round = [this](double& number) { number = round_number(number); };
+    const et_schema::Overloaded round_all = {
+        [](ValueRule::Zeros&) {},
+        [&](ValueRule::Constant& constant) { round(constant.value); },
+        [&](ValueRule::Uniform& uniform) {
+          round(uniform.low);
+          round(uniform.high);
+        },
+        [&](ValueRule::Normal& normal) {
+          round(normal.mean);
+          round(normal.deviation);
+        },
+        [](ValueRule::Integers&) {},
+        [](ValueRule::Offsets&) {},
+        [](ValueRule::Lengths&) {},
+        [](ValueRule::Arange&) {},
+        [&](ValueRule::Bernoulli& bernoulli) { round(bernoulli.probability); },
+        [](ValueRule::Mask&) {},
+        [&](ValueRule::Targets& targets) { round(targets.ignored_share); },
+        [](ValueRule::ReusedIntegers&) {},
+        [&](ValueRule::Dominant& matrices) { round(matrices.diagonal); }};
+    std::visit(round_all, rule.kind);
+  }
+
   void hide_values(Program& program) {
     for (et_schema::Slot& slot : program.slots) {
       if (!slot.value) {
         continue;
       }
-      slot.value->a = round_number(slot.value->a);
-      slot.value->b = round_number(slot.value->b);
+      round_numbers(*slot.value);
       // "aten::embedding.indices", or a sentence.
       if (slot.value->why.find("::") != std::string::npos && !is_public_operator(slot.value->why)) {
         slot.value->why = "an operator";

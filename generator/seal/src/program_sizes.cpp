@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "et_schema/model/slot_extent.h"
+#include "et_schema/support/overloaded.h"
 
 namespace understudy::generator {
 
@@ -18,7 +19,6 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 namespace {
 
@@ -170,17 +170,35 @@ void ProgramSizes::keep_inner(const Slot& slot) {
 }
 
 void ProgramSizes::look_at_rule(const ValueRule& rule) {
-  if (rule.kind == ValueRuleKind::kIntegers || rule.kind == ValueRuleKind::kTargets ||
-      rule.kind == ValueRuleKind::kReuse) {
-    return;  // rows and classes: they go along
-  }
-  const std::string why = "what a tensor holds depends on it";
-  keeper_.keep(rule.high, why);
-  keeper_.keep(rule.low, why);
-  for (const ValueRule::Segment& segment : rule.segments) {
-    keeper_.keep(segment.count, why);
-    keeper_.keep(segment.sum, why);
-  }
+  const auto keep = [this](std::int64_t size) {
+    keeper_.keep(size, "what a tensor holds depends on it");
+  };
+  const et_schema::Overloaded look = {
+      [](const ValueRule::Zeros&) {},
+      [](const ValueRule::Constant&) {},
+      [](const ValueRule::Uniform&) {},
+      [](const ValueRule::Normal&) {},
+      [](const ValueRule::Integers&) {},  // rows: they go along
+      [&](const ValueRule::Offsets& offsets) {
+        keep(offsets.end);
+        keep(offsets.longest);
+      },
+      [&](const ValueRule::Lengths& lengths) {
+        for (const ValueRule::Segment& segment : lengths.segments) {
+          keep(segment.count);
+          keep(segment.sum);
+        }
+      },
+      [&](const ValueRule::Arange& arange) {
+        keep(arange.start);
+        keep(arange.step);
+      },
+      [](const ValueRule::Bernoulli&) {},
+      [&](const ValueRule::Mask& mask) { keep(mask.count); },
+      [](const ValueRule::Targets&) {},         // classes: they go along
+      [](const ValueRule::ReusedIntegers&) {},  // rows
+      [&](const ValueRule::Dominant& matrices) { keep(matrices.rows); }};
+  std::visit(look, rule.kind);
 }
 
 void ProgramSizes::keep_all(const Instruction& instruction, const std::string& why) {

@@ -87,9 +87,10 @@ class Rewriter {
  private:
   /// Rows and classes; how often each of them repeats stays.
   void rewrite_rule(et_schema::ValueRule& rule) {
-    if (rule.kind == et_schema::ValueRuleKind::kIntegers ||
-        rule.kind == et_schema::ValueRuleKind::kTargets) {
-      rule.high = mapped(rule.high, sizes_);
+    if (auto* integers = rule.as<et_schema::ValueRule::Integers>()) {
+      integers->high = mapped(integers->high, sizes_);
+    } else if (auto* targets = rule.as<et_schema::ValueRule::Targets>()) {
+      targets->classes = mapped(targets->classes, sizes_);
     }
   }
 

@@ -16,90 +16,107 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
+
+using Integers = ValueRule::Integers;
+using Lengths = ValueRule::Lengths;
+using Offsets = ValueRule::Offsets;
+using ReusedIntegers = ValueRule::ReusedIntegers;
+using Targets = ValueRule::Targets;
 
 /// A range that reaches down to the ignored class says that some targets are ignored, not how many.
-ValueRule narrow_targets(ValueRule targets, const ValueRule& range) {
+ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured) {
   constexpr double kAssumedIgnoredShare = 0.1;
+  Targets& targets = std::get<Targets>(rule.kind);
   if (range.high > 0) {
-    targets.high = std::min(targets.high, range.high);
+    targets.classes = std::min(targets.classes, range.high);
   }
-  if (range.why == kCapturedRange && range.low <= targets.low) {
-    targets.a = kAssumedIgnoredShare;
+  if (is_captured && range.low <= targets.ignore_index) {
+    targets.ignored_share = kAssumedIgnoredShare;
   }
-  return targets;
+  return rule;
 }
 
-/// Ranges that exclude each other cannot both be of this memory: what the operator asks keeps it
-/// running.
+/// Of two ranges. If they exclude each other they cannot both be of this memory: what the operator
+/// asks keeps it running.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   ValueRule both = a.why == kCapturedRange ? b : a;
   const ValueRule& other = a.why == kCapturedRange ? a : b;
-  if (is_any_positive(both) && other.why == kCapturedRange && other.low > 0) {
+  Integers& range = std::get<Integers>(both.kind);
+  const Integers& other_range = std::get<Integers>(other.kind);
+  if (is_any_positive(range) && other.why == kCapturedRange && other_range.low > 0) {
     return other;  // what was seen goes before a guess
   }
-  const std::int64_t low = std::max(a.low, b.low);
-  const std::int64_t high = std::min(a.high, b.high);
+  const std::int64_t low = std::max(range.low, other_range.low);
+  const std::int64_t high = std::min(range.high, other_range.high);
   if (low < high) {
-    both.low = low;
-    both.high = high;
+    range.low = low;
+    range.high = high;
   }
-  both.a = std::max(a.a, b.a);
+  range.distinct = std::max(range.distinct, other_range.distinct);
+  return both;
+}
+
+/// Only some operators on offsets say whether the last one is the end (embedding_bag's backward
+/// does not): where one has it so, all do.
+ValueRule join_offsets(const ValueRule& known, const ValueRule& asked) {
+  const Offsets& of_known = std::get<Offsets>(known.kind);
+  const Offsets& of_asked = std::get<Offsets>(asked.kind);
+  const bool both_bound = of_known.longest > 0 && of_asked.longest > 0;
+  ValueRule both = of_asked.include_last ? asked : known;
+  std::get<Offsets>(both.kind).longest = both_bound ? std::min(of_known.longest, of_asked.longest)
+                                                    : std::max(of_known.longest, of_asked.longest);
   return both;
 }
 
 ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t count) {
-  const bool known_is_range = known.kind == ValueRuleKind::kIntegers;
-  const bool asked_is_range = asked.kind == ValueRuleKind::kIntegers;
-  if (known_is_range && asked.kind == ValueRuleKind::kReuse) {
+  const auto* known_range = known.as<Integers>();
+  const auto* asked_range = asked.as<Integers>();
+  if (known_range != nullptr && asked.is<ReusedIntegers>()) {
     return narrow_reuse(asked, known, count);
   }
-  if (known.kind == ValueRuleKind::kReuse && asked_is_range) {
+  if (known.is<ReusedIntegers>() && asked_range != nullptr) {
     return narrow_reuse(known, asked, count);
   }
   // What is drawn near zero runs everywhere: any other demand is stricter.
-  if (known.kind == ValueRuleKind::kNormal || asked.kind == ValueRuleKind::kNormal) {
-    return known.kind == ValueRuleKind::kNormal ? asked : known;
+  if (known.is<ValueRule::Normal>() || asked.is<ValueRule::Normal>()) {
+    return known.is<ValueRule::Normal>() ? asked : known;
   }
-  if (known_is_range && asked_is_range) {
+  if (known_range != nullptr && asked_range != nullptr) {
     return intersect(known, asked);
   }
-  if (known.kind == ValueRuleKind::kTargets && asked_is_range) {
-    return narrow_targets(known, asked);
+  if (known.is<Targets>() && asked_range != nullptr) {
+    return narrow_targets(known, *asked_range, asked.why == kCapturedRange);
   }
-  if (known_is_range && asked.kind == ValueRuleKind::kTargets) {
-    return narrow_targets(asked, known);
+  if (known_range != nullptr && asked.is<Targets>()) {
+    return narrow_targets(asked, *known_range, known.why == kCapturedRange);
   }
-  if (known.kind == ValueRuleKind::kReuse && asked.kind == ValueRuleKind::kTargets) {
+  if (known.is<ReusedIntegers>() && asked.is<Targets>()) {
     return asked;
   }
-  if (known.kind == ValueRuleKind::kLengths && asked.kind == ValueRuleKind::kLengths) {
-    return asked.segments.size() > known.segments.size() ? asked : known;
+  if (const auto* first = known.as<Lengths>(), *second = asked.as<Lengths>();
+      first != nullptr && second != nullptr) {
+    return second->segments.size() > first->segments.size() ? asked : known;
   }
-  // Only some operators on offsets say whether the last one is the end (embedding_bag's backward
-  // does not): where one has it so, all do.
-  if (known.kind == ValueRuleKind::kOffsets && asked.kind == ValueRuleKind::kOffsets) {
-    ValueRule both = asked.include_last ? asked : known;
-    const bool both_bound = known.low > 0 && asked.low > 0;  // by how far apart two may be
-    both.low = both_bound ? std::min(known.low, asked.low) : std::max(known.low, asked.low);
-    return both;
+  if (known.is<Offsets>() && asked.is<Offsets>()) {
+    return join_offsets(known, asked);
   }
-  return is_order_free(known.kind) && !is_order_free(asked.kind) ? asked : known;
+  return is_order_free(known) && !is_order_free(asked) ? asked : known;
 }
 
 /// What a rule says of a slot's elements, said of the `count` elements of storage that it has.
 void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
-  if (rule.kind == ValueRuleKind::kMask) {
-    const std::int64_t left_out = element_count(slot) - rule.high;
-    rule.high = rule.high <= left_out ? std::min(rule.high, count)
-                                      : std::max<std::int64_t>(count - left_out, 0);
-  } else if (rule.kind == ValueRuleKind::kReuse) {
+  if (auto* mask = rule.as<ValueRule::Mask>()) {
+    const std::int64_t left_out = element_count(slot) - mask->count;
+    mask->count = mask->count <= left_out ? std::min(mask->count, count)
+                                          : std::max<std::int64_t>(count - left_out, 0);
+  } else if (auto* reused = rule.as<ReusedIntegers>()) {
+    std::int64_t& run = reused->reuse.run;
     for (std::size_t dim = slot.sizes.size(); dim-- > 0;) {
       const bool repeats = dim < slot.strides.size() && slot.strides[dim] == 0;
-      if (!repeats || slot.sizes[dim] < 1 || rule.reuse.run % slot.sizes[dim] != 0) {
+      if (!repeats || slot.sizes[dim] < 1 || run % slot.sizes[dim] != 0) {
         break;
       }
-      rule.reuse.run /= slot.sizes[dim];
+      run /= slot.sizes[dim];
     }
   }
 }
@@ -107,26 +124,27 @@ void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
 /// What is asked of the first `count` of `all` elements, said of all of them; none where it cannot
 /// be.
 std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64_t all) {
-  if (rule.kind == ValueRuleKind::kLengths) {
+  if (auto* lengths = rule.as<Lengths>()) {
     if (count < all) {
-      rule.segments.push_back({all - count, 0});
+      lengths->segments.push_back({all - count, 0});
     }
     return rule;
   }
-  if (rule.kind != ValueRuleKind::kOffsets || (rule.include_last && count < all)) {
+  auto* offsets = rule.as<Offsets>();
+  if (offsets == nullptr || (offsets->include_last && count < all)) {
     return std::nullopt;
   }
-  rule.include_last = rule.include_last || count + 1 == all;  // the end is what was left out
+  // The end is what was left out.
+  offsets->include_last = offsets->include_last || count + 1 == all;
   return rule;
 }
 
 }  // namespace
 
-bool is_order_free(ValueRuleKind kind) {
-  return kind == ValueRuleKind::kIntegers || kind == ValueRuleKind::kUniform ||
-         kind == ValueRuleKind::kNormal || kind == ValueRuleKind::kConstant ||
-         kind == ValueRuleKind::kTargets || kind == ValueRuleKind::kBernoulli ||
-         kind == ValueRuleKind::kReuse;
+bool is_order_free(const ValueRule& rule) {
+  return rule.is<Integers>() || rule.is<ValueRule::Uniform>() || rule.is<ValueRule::Normal>() ||
+         rule.is<ValueRule::Constant>() || rule.is<Targets>() || rule.is<ValueRule::Bernoulli>() ||
+         rule.is<ReusedIntegers>();
 }
 
 Demands::Demands(et_schema::Program& program)
@@ -137,7 +155,7 @@ void Demands::ask(SlotId id, ValueRule rule, bool through_arithmetic) {
   if (slot.wrapped_number) {
     return;
   }
-  const bool anywhere = is_order_free(rule.kind) || rule.kind == ValueRuleKind::kMask;
+  const bool anywhere = is_order_free(rule) || rule.is<ValueRule::Mask>();
   const std::int64_t count = anywhere ? et_schema::extent_elements(slot) : element_count(slot);
   fit_to_layout(rule, slot, count);
   add(slot.storage, {slot.offset, count, slot.dtype, std::move(rule), through_arithmetic});
@@ -198,13 +216,15 @@ std::optional<ValueRule> Demands::rule_of_all(const Slot& slot) const {
 
 /// A range of some elements says less than the reuse recorded of all of them.
 bool Demands::is_met_by_a_reuse(StorageId storage, const Demand& demand) const {
-  return demand.rule.kind == ValueRuleKind::kIntegers && demand.rule.a == 0 &&
+  const auto* range = demand.rule.as<Integers>();
+  return range != nullptr && range->distinct == 0 &&
          std::ranges::any_of(by_storage_[storage], [&](const Demand& other) {
-           return other.rule.kind == ValueRuleKind::kReuse && other.dtype == demand.dtype &&
+           const auto* reused = other.rule.as<ReusedIntegers>();
+           return reused != nullptr && other.dtype == demand.dtype &&
                   other.offset <= demand.offset &&
                   demand.offset + demand.count <= other.offset + other.count &&
                   (demand.rule.why == kCapturedRange ||
-                   (demand.rule.low <= other.rule.low && other.rule.high <= demand.rule.high));
+                   (range->low <= reused->low && reused->high <= range->high));
          });
 }
 
@@ -224,7 +244,7 @@ void Demands::write(const IndexSpread& spread) {
     for (const Demand& demand : by_storage_[storage]) {
       if (demand.count > 0 && !is_met_by_a_reuse(storage, demand)) {
         Demand wanted = demand;
-        if (demand.rule.kind == ValueRuleKind::kIntegers && demand.rule.why != kCapturedRange) {
+        if (demand.rule.is<Integers>() && demand.rule.why != kCapturedRange) {
           wanted.rule = spread_indices(demand.rule, spread, demand.count, storage);
         }
         write(storage, external_slots[storage], wanted);

@@ -24,7 +24,7 @@ inline constexpr const char* kCapturedRange = "captured range";
 inline constexpr const char* kCapturedReuse = "captured reuse";
 
 /// True of rules that say nothing about order: they hold for any selection of the elements.
-[[nodiscard]] bool is_order_free(et_schema::ValueRuleKind kind);
+[[nodiscard]] bool is_order_free(const et_schema::ValueRule& rule);
 
 /// The demands on the content of a program's storages.
 class Demands {

@@ -77,7 +77,7 @@ std::vector<bool> find_selected(const et_schema::Program& program) {
 }
 
 bool follows_made_mask(const et_schema::Slot& slot, const std::vector<bool>& selected) {
-  return (slot.value && slot.value->kind == et_schema::ValueRuleKind::kMask) ||
+  return (slot.value && slot.value->is<et_schema::ValueRule::Mask>()) ||
          (selected[slot.storage] && et_schema::is_integral(slot.dtype));
 }
 

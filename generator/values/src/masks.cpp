@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/lowering/slots.h"
+#include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
@@ -20,7 +21,6 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 class MaskMaker {
  public:
@@ -44,10 +44,9 @@ class MaskMaker {
     Argument& argument =
         instruction.args[static_cast<std::size_t>(found - instruction.args.data())];
     if (decides_a_shape(row, instruction)) {
-      if (std::optional<ValueRule> rule = make_rule(row, program_, instruction)) {
-        rule->high = unbroadcast(instruction, argument, rule->high);
-        rule->why = std::string(row.op) + "." + std::string(row.argument);
-        replace(argument, *rule);
+      const std::optional<ValueRule> rule = make_rule(row, program_, instruction);
+      if (const auto* asked = rule ? rule->as<ValueRule::Mask>() : nullptr) {
+        replace(argument, unbroadcast(instruction, argument, asked->count), row);
       }
     } else if (row.meaning == Meaning::kIndexList) {
       if (auto* list = std::get_if<Argument::List>(&argument.value)) {
@@ -81,11 +80,7 @@ class MaskMaker {
       std::optional<std::int64_t> count = selected_count(instruction, position);
       count = count ? count : count_of_others(list);
       if (count) {
-        ValueRule rule;
-        rule.kind = ValueRuleKind::kMask;
-        rule.high = *count;
-        rule.why = std::string(row.op) + "." + std::string(row.argument);
-        replace(list[position], rule);
+        replace(list[position], *count, row);
       }
     }
   }
@@ -124,31 +119,33 @@ class MaskMaker {
     return std::nullopt;
   }
 
-  void replace(Argument& argument, const ValueRule& rule) {
+  /// By a mask of which `count` elements are true.
+  void replace(Argument& argument, std::int64_t count, const ArgumentRule& row) {
     auto* reference = std::get_if<Argument::SlotRef>(&argument.value);
     if (reference == nullptr || program_.slots[reference->id].sparse ||
         made_.contains(reference->id)) {
       return;
     }
-    const auto [known, added] = made_of_.try_emplace({reference->id, rule.high}, 0);
+    const auto [known, added] = made_of_.try_emplace({reference->id, count}, 0);
     if (added) {
-      known->second = make(program_.slots[reference->id], rule);
+      const std::string why = std::string(row.op) + "." + std::string(row.argument);
+      known->second = make(program_.slots[reference->id], mask(count, why));
       made_.insert(known->second);
     }
     reference->id = known->second;
   }
 
-  SlotId make(Slot mask, const ValueRule& rule) {
-    const std::int64_t bytes = element_count(mask) * et_schema::item_size(mask.dtype);
-    const et_schema::Device device = program_.storages[mask.storage].device;
-    mask.storage = static_cast<et_schema::StorageId>(program_.storages.size());
-    mask.offset = 0;
-    mask.strides = contiguous_strides(mask.sizes);
-    mask.external = true;
-    mask.wrapped_number = false;
-    mask.value = rule;
+  SlotId make(Slot slot, ValueRule rule) {
+    const std::int64_t bytes = element_count(slot) * et_schema::item_size(slot.dtype);
+    const et_schema::Device device = program_.storages[slot.storage].device;
+    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size());
+    slot.offset = 0;
+    slot.strides = contiguous_strides(slot.sizes);
+    slot.external = true;
+    slot.wrapped_number = false;
+    slot.value = std::move(rule);
     program_.storages.push_back({device, bytes, true});
-    program_.slots.push_back(std::move(mask));
+    program_.slots.push_back(std::move(slot));
     program_.losses.add(et_schema::Loss::kMadeMasks);
     return static_cast<SlotId>(program_.slots.size() - 1);
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "reuse_fit.h"
+#include "value_kinds.h"
 
 namespace understudy::generator {
 namespace {
@@ -13,7 +15,6 @@ using et_schema::Repeat;
 using et_schema::Reuse;
 using et_schema::ReuseBin;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 /// At most `width` numbers for the draws of these repeats.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {
@@ -61,23 +62,22 @@ bool lies_within(const Reuse& reuse, std::int64_t low, std::int64_t high) {
 }  // namespace
 
 ValueRule reuse_rule(Reuse reuse, std::string why) {
-  ValueRule rule;
-  rule.kind = ValueRuleKind::kReuse;
-  rule.low = reuse.bins.front().low;
-  rule.high = reuse.bins.back().high;
-  rule.reuse = std::move(reuse);
-  rule.why = std::move(why);
-  return rule;
+  const std::int64_t low = reuse.bins.front().low;
+  const std::int64_t high = reuse.bins.back().high;
+  return {ValueRule::ReusedIntegers{.low = low, .high = high, .reuse = std::move(reuse)},
+          std::move(why)};
 }
 
 ValueRule narrow_reuse(const ValueRule& reuse, const ValueRule& integers, std::int64_t count) {
-  if (integers.high <= integers.low || count < 1) {
+  const auto& reused = std::get<ValueRule::ReusedIntegers>(reuse.kind);
+  const auto& range = std::get<ValueRule::Integers>(integers.kind);
+  if (range.high <= range.low || count < 1) {
     return integers;
   }
-  Reuse fitted = lies_within(reuse.reuse, integers.low, integers.high)
-                     ? reuse.reuse
-                     : clipped(reuse.reuse, integers.low, integers.high);
-  const auto distinct = static_cast<std::int64_t>(std::max(reuse.a, integers.a));
+  Reuse fitted = lies_within(reused.reuse, range.low, range.high)
+                     ? reused.reuse
+                     : clipped(reused.reuse, range.low, range.high);
+  const std::int64_t distinct = std::max(reused.distinct, range.distinct);
   if (distinct > 0) {
     // So many numbers are there in all only where each draw is taken.
     std::optional<Reuse> exact = with_distinct(with_draws(fitted, count), distinct);
@@ -86,31 +86,24 @@ ValueRule narrow_reuse(const ValueRule& reuse, const ValueRule& integers, std::i
     }
     fitted = *std::move(exact);
   }
-  ValueRule narrowed = reuse_rule(std::move(fitted), reuse.why);
-  narrowed.low = integers.low;
-  narrowed.high = integers.high;
-  narrowed.a = static_cast<double>(distinct);
-  return narrowed;
+  return {
+      ValueRule::ReusedIntegers{
+          .low = range.low, .high = range.high, .reuse = std::move(fitted), .distinct = distinct},
+      reuse.why};
 }
 
 ValueRule spread_indices(const ValueRule& integers, const IndexSpread& spread, std::int64_t count,
                          std::uint64_t seed) {
-  if (spread.kind == IndexSpread::Kind::kUniform || integers.high <= integers.low || count < 1) {
+  const auto& range = std::get<ValueRule::Integers>(integers.kind);
+  if (spread.kind == IndexSpread::Kind::kUniform || range.high <= range.low || count < 1) {
     return integers;
   }
   if (spread.kind == IndexSpread::Kind::kZipf) {
-    ValueRule zipf = reuse_rule(zipf_reuse(integers.low, integers.high, spread.alpha, count, seed),
-                                integers.why);
+    const ValueRule zipf =
+        reuse_rule(zipf_reuse(range.low, range.high, spread.alpha, count, seed), integers.why);
     return narrow_reuse(zipf, integers, count);
   }
-  if (integers.a > 1) {
-    return integers;
-  }
-  ValueRule constant;
-  constant.kind = ValueRuleKind::kConstant;
-  constant.a = static_cast<double>(integers.low);
-  constant.why = integers.why;
-  return constant;
+  return range.distinct > 1 ? integers : constant(static_cast<double>(range.low), integers.why);
 }
 
 }  // namespace understudy::generator

@@ -32,16 +32,17 @@ void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
   const et_schema::Slot& made = program_.slots[*result];
   const bool takes_indices = op == "aten::_indices" || op == "aten::indices";
   if (self && takes_indices && made.sizes.size() == 2) {
-    note(*self, static_cast<double>(made.sizes[1]));
+    note(*self, made.sizes[1]);
     for (const Demand& demand : demands.on(made.storage)) {
-      if (demand.rule.kind == et_schema::ValueRuleKind::kIntegers && demand.rule.a > 0) {
-        different_[program_.slots[*self].storage] = demand.rule.a;
+      const auto* integers = demand.rule.as<et_schema::ValueRule::Integers>();
+      if (integers != nullptr && integers->distinct > 0) {
+        different_[program_.slots[*self].storage] = integers->distinct;
       }
     }
     return;
   }
   if (self && (op == "aten::_values" || op == "aten::values") && !made.sizes.empty()) {
-    note(*self, static_cast<double>(made.sizes[0]));
+    note(*self, made.sizes[0]);
     return;
   }
   if (self && (op == "aten::coalesce" || op == "aten::_coalesce")) {
@@ -57,12 +58,10 @@ void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
   }
   if (const std::optional<SlotId> indices =
           slot_of(find_argument(program_, instruction, "indices"))) {
-    et_schema::ValueRule rule;
-    rule.kind = et_schema::ValueRuleKind::kIntegers;
-    rule.high = made.sizes.empty() ? 1 : made.sizes.front();
-    rule.a = different->second;
-    rule.why = "rows of a coalesced gradient";
-    demands.ask(*indices, rule);
+    demands.ask(*indices,
+                {et_schema::ValueRule::Integers{.high = made.sizes.empty() ? 1 : made.sizes.front(),
+                                                .distinct = different->second},
+                 "rows of a coalesced gradient"});
   } else if (self && program_.slots[*self].sparse) {
     different_[program_.slots[*self].storage] = different->second;
   }

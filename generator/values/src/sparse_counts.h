@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 
 #include "demands.h"
@@ -18,13 +19,13 @@ class SparseCounts {
   void visit(const et_schema::Instruction& instruction, Demands& demands);
 
  private:
-  void note(et_schema::SlotId sparse, double count) {
+  void note(et_schema::SlotId sparse, std::int64_t count) {
     rows_[program_.slots[sparse].storage] = count;
   }
 
   const et_schema::Program& program_;
-  std::map<et_schema::StorageId, double> rows_;       ///< of coalesced tensors
-  std::map<et_schema::StorageId, double> different_;  ///< of tensors that are coalesced later
+  std::map<et_schema::StorageId, std::int64_t> rows_;       ///< of coalesced tensors
+  std::map<et_schema::StorageId, std::int64_t> different_;  ///< of tensors that are coalesced later
 };
 
 }  // namespace understudy::generator

@@ -19,7 +19,6 @@ using et_schema::Instruction;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 /// An operator whose result holds its argument's values.
 struct ValueMover {
@@ -104,14 +103,14 @@ bool is_whole(const Slot& target, const Slot& source) {
 }  // namespace
 
 bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_view op,
-                                   ValueRuleKind kind) const {
+                                   const ValueRule& rule) const {
   const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
   if (op.starts_with("fbgemm::")) {
     return mover != kMovers.end() || op == "fbgemm::asynchronous_complete_cumsum";
   }
-  const bool is_order_kept = mover != kMovers.end() &&
-                             (mover->order == Order::kSame ||
-                              (mover->order == Order::kSorted && kind == ValueRuleKind::kLengths));
+  const bool is_order_kept =
+      mover != kMovers.end() && (mover->order == Order::kSame ||
+                                 (mover->order == Order::kSorted && rule.is<ValueRule::Lengths>()));
   const Argument* from =
       is_order_kept ? find_argument(program_, instruction, mover->from) : nullptr;
   const auto* source = from == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&from->value);
@@ -145,7 +144,8 @@ void ValueCarrier::carry_mask(const Instruction& instruction, std::string_view o
   }
   const std::vector<Demand> demands = demands_.on(program_.slots[result->id].storage);
   for (const Demand& demand : demands) {
-    if (demand.rule.kind != ValueRuleKind::kMask) {
+    const auto* asked = demand.rule.as<ValueRule::Mask>();
+    if (asked == nullptr) {
       continue;
     }
     for (const char* name : {"self", "other"}) {
@@ -155,13 +155,11 @@ void ValueCarrier::carry_mask(const Instruction& instruction, std::string_view o
       if (slot == nullptr || program_.slots[slot->id].dtype != et_schema::DType::kBool) {
         continue;
       }
-      ValueRule rule = demand.rule;
-      const std::int64_t few = std::min(rule.high, demand.count - rule.high);
+      const std::int64_t few = std::min(asked->count, demand.count - asked->count);
       const std::int64_t count = element_count(program_.slots[slot->id]);
       const std::int64_t each = std::min(joins ? few / 2 : few, count);
-      const bool mostly_true = (demand.rule.high > demand.count / 2) != negates;
-      rule.high = mostly_true ? count - each : each;
-      demands_.ask(slot->id, rule);
+      const bool mostly_true = (asked->count > demand.count / 2) != negates;
+      demands_.ask(slot->id, mask(mostly_true ? count - each : each, demand.rule.why));
     }
   }
 }
@@ -203,8 +201,8 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
   const bool whole = is_whole(target, source);
   const bool in_order = whole && order == Order::kSame;
   // What comes out in order may have gone in so.
-  const auto keeps = [&](ValueRuleKind kind) {
-    return in_order || (whole && order == Order::kSorted && kind == ValueRuleKind::kLengths);
+  const auto keeps = [&](const ValueRule& rule) {
+    return in_order || (whole && order == Order::kSorted && rule.is<ValueRule::Lengths>());
   };
   const std::vector<Demand> demands = demands_.on(target.storage);
   for (Demand demand : demands) {
@@ -212,15 +210,17 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
         demand.offset >= target.offset && demand.offset + demand.count <= target.offset + count;
     // Near zero is a preference: it is not asked of all of the source for the sake of a part.
     const bool is_preference_of_a_part =
-        demand.rule.kind == ValueRuleKind::kNormal &&
+        demand.rule.is<ValueRule::Normal>() &&
         (demand.offset > target.offset || demand.count < extent_elements(target));
     demand.dtype = source.dtype;
-    if (inside && keeps(demand.rule.kind)) {
+    if (inside && keeps(demand.rule)) {
       demand.offset += source.offset - target.offset;
       demands_.add(source.storage, demand);
-    } else if (is_order_free(demand.rule.kind) && !is_preference_of_a_part) {
-      demand.rule.reuse.run = 1;  // of another order
-      demand.rule.reuse.sorted = false;
+    } else if (is_order_free(demand.rule) && !is_preference_of_a_part) {
+      if (auto* reused = demand.rule.as<ValueRule::ReusedIntegers>()) {
+        reused->reuse.run = 1;  // of another order
+        reused->reuse.sorted = false;
+      }
       demand.offset = source.offset;
       demand.count = extent_elements(source);
       demands_.add(source.storage, demand);
@@ -242,8 +242,8 @@ void ValueCarrier::carry_positive(const Instruction& instruction, std::string_vi
   std::optional<ValueRule> positive;
   et_schema::for_each_slot(instruction.results, [&](SlotId id) {
     for (const Demand& demand : demands_.on(program_.slots[id].storage)) {
-      if (demand.through_arithmetic && demand.rule.kind == ValueRuleKind::kUniform &&
-          demand.rule.a > 0) {
+      const auto* range = demand.rule.as<ValueRule::Uniform>();
+      if (demand.through_arithmetic && range != nullptr && range->low > 0) {
         positive = demand.rule;
       }
     }
@@ -252,8 +252,7 @@ void ValueCarrier::carry_positive(const Instruction& instruction, std::string_vi
     return;
   }
   if (op == "aten::addcmul") {
-    positive->a = 64;
-    positive->b = 128;
+    positive->kind = ValueRule::Uniform{.low = 64, .high = 128};
   }
   for (const char* name : {"self", "mat1", "mat2"}) {
     if (const Argument* argument = find_argument(program_, instruction, name)) {
@@ -294,10 +293,10 @@ void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
   }
   for (const Demand& demand :
        std::vector<Demand>(demands_.on(program_.slots[result->id].storage))) {
-    if (demand.rule.kind == ValueRuleKind::kOffsets) {
-      demands_.ask(source_slot->id,
-                   lengths({{element_count(program_.slots[source_slot->id]), demand.rule.high}},
-                           demand.rule.why));
+    if (const auto* asked = demand.rule.as<ValueRule::Offsets>()) {
+      demands_.ask(
+          source_slot->id,
+          lengths({{element_count(program_.slots[source_slot->id]), asked->end}}, demand.rule.why));
     }
   }
 }

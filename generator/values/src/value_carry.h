@@ -28,7 +28,7 @@ class ValueCarrier {
   /// Whether lengths, or offsets, that are asked of an operator's result are met once its argument
   /// meets what is then asked of it.
   [[nodiscard]] bool keeps_structure(const et_schema::Instruction& instruction, std::string_view op,
-                                     et_schema::ValueRuleKind kind) const;
+                                     const et_schema::ValueRule& rule) const;
 
  private:
   /// Rows that one storage sends to each rank, for lengths that must agree with the values sent

@@ -33,7 +33,6 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 class ValueAssigner {
  public:
@@ -113,8 +112,7 @@ class ValueAssigner {
     et_schema::SparseContent content;
     content.elements = et_schema::assumed_elements(rows, element_count(slot));
     for (const std::int64_t size : slot.sizes) {
-      content.indices.push_back(integers(0, size));
-      content.indices.back().why = et_schema::kAssumedElements;
+      content.indices.push_back(integers(0, size, std::string(et_schema::kAssumedElements)));
     }
     return content;
   }
@@ -193,8 +191,7 @@ class ValueAssigner {
       }
       Slot& slot = program_.slots[*tensors[range.tensor]];
       if (slot.wrapped_number && range.min == range.max) {
-        slot.value = constant(static_cast<double>(range.min));
-        slot.value->why = kCapturedRange;
+        slot.value = constant(static_cast<double>(range.min), kCapturedRange);
         continue;
       }
       if (!et_schema::is_integral(slot.dtype) || slot.sparse || slot.wrapped_number ||
@@ -202,9 +199,7 @@ class ValueAssigner {
           range.max == std::numeric_limits<std::int64_t>::max()) {
         continue;
       }
-      ValueRule rule = integers(range.min, range.max + 1);
-      rule.why = kCapturedRange;
-      demands_.ask(*tensors[range.tensor], rule);
+      demands_.ask(*tensors[range.tensor], integers(range.min, range.max + 1, kCapturedRange));
     }
   }
 
@@ -271,9 +266,7 @@ class ValueAssigner {
       const auto* index = std::get_if<Argument::SlotRef>(&item.value);
       const bool is_mask_item = index != nullptr && is_mask(program_.slots[index->id]);
       if (index != nullptr && !is_mask_item && dim < sizes.size()) {
-        ValueRule rule = integers(0, sizes[dim]);
-        rule.why = why;
-        demands_.ask(index->id, rule);
+        demands_.ask(index->id, integers(0, sizes[dim], why));
       }
       dim += is_mask_item ? program_.slots[index->id].sizes.size() : 1;
     }
@@ -298,9 +291,8 @@ class ValueAssigner {
       const Slot& slot = program_.slots[id];
       const bool is_unmet =
           std::ranges::any_of(demands_.on(slot.storage), [&](const Demand& demand) {
-            return (demand.rule.kind == ValueRuleKind::kLengths ||
-                    demand.rule.kind == ValueRuleKind::kOffsets) &&
-                   !carrier_.keeps_structure(instruction, op, demand.rule.kind);
+            return (demand.rule.is<ValueRule::Lengths>() || demand.rule.is<ValueRule::Offsets>()) &&
+                   !carrier_.keeps_structure(instruction, op, demand.rule);
           });
       makes |= is_unmet && !known_[slot.storage] && et_schema::is_integral(slot.dtype) &&
                (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
@@ -326,10 +318,9 @@ class ValueAssigner {
       const Slot& slot = program_.slots[id];
       const bool is_asked =
           std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
-            return demand.rule.kind == ValueRuleKind::kReuse ||
-                   demand.rule.kind == ValueRuleKind::kTargets ||
-                   (demand.rule.kind == ValueRuleKind::kIntegers &&
-                    demand.rule.why != kCapturedRange);
+            return demand.rule.is<ValueRule::ReusedIntegers>() ||
+                   demand.rule.is<ValueRule::Targets>() ||
+                   (demand.rule.is<ValueRule::Integers>() && demand.rule.why != kCapturedRange);
           });
       computes |= is_asked && selected_[slot.storage] && et_schema::is_integral(slot.dtype) &&
                   !is_view_of_argument(instruction, slot.storage);
@@ -365,7 +356,7 @@ class ValueAssigner {
         slot.value = std::move(rule);
       }
       if (!slot.value && et_schema::is_integral(slot.dtype) && !slot.sizes.empty()) {
-        slot.value = ValueRule{};
+        slot.value = ValueRule{ValueRule::Zeros{}};
       }
     });
   }
@@ -381,11 +372,9 @@ class ValueAssigner {
     }
     for (const Demand& demand :
          std::vector<Demand>(demands_.on(program_.slots[slot->id].storage))) {
-      if (demand.rule.kind == ValueRuleKind::kIntegers ||
-          demand.rule.kind == ValueRuleKind::kReuse) {
-        ValueRule count = constant(static_cast<double>(demand.rule.high));
-        count.why = "fbgemm::bounds_check_indices.rows_per_table";
-        demands_.ask(*rows, count);
+      if (const auto range = et_schema::range_of(demand.rule)) {
+        demands_.ask(*rows, constant(static_cast<double>(range->high),
+                                     "fbgemm::bounds_check_indices.rows_per_table"));
       }
     }
   }

@@ -10,19 +10,12 @@
 
 namespace understudy::generator {
 
-// Value rules by what they say; ValueRule's fields have a meaning by kind.
+// Value rules by what they say.
 
-[[nodiscard]] inline et_schema::ValueRule rule_of(et_schema::ValueRuleKind kind) {
-  et_schema::ValueRule rule;
-  rule.kind = kind;
-  return rule;
-}
-
-[[nodiscard]] inline et_schema::ValueRule integers(std::int64_t low, std::int64_t high) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kIntegers);
-  rule.low = low;
-  rule.high = std::max(high, low + 1);
-  return rule;
+[[nodiscard]] inline et_schema::ValueRule integers(std::int64_t low, std::int64_t high,
+                                                   std::string why = {}) {
+  return {et_schema::ValueRule::Integers{.low = low, .high = std::max(high, low + 1)},
+          std::move(why)};
 }
 
 /// Integers of which no more is asked than to be above zero: how large they are is a guess.
@@ -31,63 +24,44 @@ namespace understudy::generator {
   return integers(1, kFewIntegers);
 }
 
-[[nodiscard]] inline bool is_any_positive(const et_schema::ValueRule& rule) {
-  const et_schema::ValueRule any = any_positive();
-  return rule.kind == any.kind && rule.low == any.low && rule.high == any.high;
+[[nodiscard]] inline bool is_any_positive(const et_schema::ValueRule::Integers& rule) {
+  return et_schema::IntegerRange{rule.low, rule.high} == et_schema::range_of(any_positive());
 }
 
 [[nodiscard]] inline et_schema::ValueRule uniform(double low, double high) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kUniform);
-  rule.a = low;
-  rule.b = high;
-  return rule;
+  return {et_schema::ValueRule::Uniform{.low = low, .high = high}};
 }
 
 [[nodiscard]] inline et_schema::ValueRule normal(double deviation) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kNormal);
-  rule.b = deviation;
-  return rule;
+  return {et_schema::ValueRule::Normal{.deviation = deviation}};
 }
 
-[[nodiscard]] inline et_schema::ValueRule constant(double value) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kConstant);
-  rule.a = value;
-  return rule;
+[[nodiscard]] inline et_schema::ValueRule constant(double value, std::string why = {}) {
+  return {et_schema::ValueRule::Constant{value}, std::move(why)};
 }
 
-[[nodiscard]] inline et_schema::ValueRule arange(std::int64_t low, std::int64_t step) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kArange);
-  rule.low = low;
-  rule.high = step;
-  return rule;
+[[nodiscard]] inline et_schema::ValueRule arange(std::int64_t start, std::int64_t step) {
+  return {et_schema::ValueRule::Arange{.start = start, .step = step}};
 }
 
 /// Monotone from 0 to `end`, which the last element is if `include_last`.
-[[nodiscard]] inline et_schema::ValueRule offsets(std::int64_t end, bool include_last) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kOffsets);
-  rule.high = std::max<std::int64_t>(end, 0);
-  rule.include_last = include_last;
-  return rule;
+[[nodiscard]] inline et_schema::ValueRule offsets(std::int64_t end, bool include_last,
+                                                  std::int64_t longest = 0) {
+  return {et_schema::ValueRule::Offsets{
+      .end = std::max<std::int64_t>(end, 0), .include_last = include_last, .longest = longest}};
 }
 
 [[nodiscard]] inline et_schema::ValueRule lengths(std::vector<et_schema::ValueRule::Segment> parts,
                                                   std::string why = {}) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kLengths);
-  rule.segments = std::move(parts);
-  rule.why = std::move(why);
-  return rule;
+  return {et_schema::ValueRule::Lengths{std::move(parts)}, std::move(why)};
 }
 
-[[nodiscard]] inline et_schema::ValueRule mask(std::int64_t true_elements) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kMask);
-  rule.high = true_elements;
-  return rule;
+[[nodiscard]] inline et_schema::ValueRule mask(std::int64_t true_elements, std::string why = {}) {
+  return {et_schema::ValueRule::Mask{true_elements}, std::move(why)};
 }
 
 [[nodiscard]] inline et_schema::ValueRule bernoulli(double probability) {
-  et_schema::ValueRule rule = rule_of(et_schema::ValueRuleKind::kBernoulli);
-  rule.a = probability;
-  return rule;
+  return {et_schema::ValueRule::Bernoulli{probability}};
 }
 
 }  // namespace understudy::generator

@@ -44,10 +44,9 @@ std::optional<ValueRule> class_rule(const ArgumentRule& row, const CallView& cal
   if (scores == nullptr || target == nullptr || !et_schema::is_integral(target->dtype)) {
     return std::nullopt;  // class probabilities
   }
-  ValueRule rule = rule_of(et_schema::ValueRuleKind::kTargets);
-  rule.high = size_at(scores, scores->sizes.size() > 1 ? 1 : 0).value_or(1);
-  rule.low = call.integer("ignore_index").value_or(kUsualIgnoreIndex);
-  return rule;
+  return ValueRule{
+      ValueRule::Targets{.classes = size_at(scores, scores->sizes.size() > 1 ? 1 : 0).value_or(1),
+                         .ignore_index = call.integer("ignore_index").value_or(kUsualIgnoreIndex)}};
 }
 
 std::optional<ValueRule> label_rule(const ArgumentRule& row, const CallView& call) {

@@ -52,11 +52,9 @@ bool holds_end(const CallView& call) {
 
 /// Offsets, no two of which are further apart than a row of the dense tensor is long.
 std::optional<ValueRule> row_offsets(const CallView& call, std::int64_t end) {
-  ValueRule rule = offsets(end, holds_end(call));
-  if (call.op() == "aten::_padded_dense_to_jagged_forward") {
-    rule.low = size_at(call.tensor("dense"), 1).value_or(0);
-  }
-  return rule;
+  const bool is_padded = call.op() == "aten::_padded_dense_to_jagged_forward";
+  return offsets(end, holds_end(call),
+                 is_padded ? size_at(call.tensor("dense"), 1).value_or(0) : 0);
 }
 
 /// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer

@@ -48,10 +48,7 @@ std::optional<ValueRule> matrix(const Slot& slot) {
   if (!is_square || et_schema::is_complex(slot.dtype)) {
     return std::nullopt;
   }
-  ValueRule rule = rule_of(et_schema::ValueRuleKind::kDominant);
-  rule.a = 1;
-  rule.high = slot.sizes.back();
-  return rule;
+  return ValueRule{ValueRule::Dominant{.rows = slot.sizes.back(), .diagonal = 1}};
 }
 
 std::optional<ValueRule> real_rule(Meaning meaning, const Slot& slot, const CallView& call) {

@@ -27,8 +27,7 @@ namespace {
 constexpr std::uint64_t kRememberedBytes = std::uint64_t{1} << 30U;
 
 bool is_index(const Slot& slot) {
-  return slot.value && (slot.value->kind == et_schema::ValueRuleKind::kReuse ||
-                        slot.value->kind == et_schema::ValueRuleKind::kIntegers);
+  return slot.value && et_schema::range_of(*slot.value);
 }
 
 /// At most one dimension of more than one element.

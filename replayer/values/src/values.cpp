@@ -15,20 +15,11 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 /// Beyond this a one-dimensional tensor is taken for a flattened table or flattened parameters.
 constexpr std::int64_t kFlattened = 65536;
 constexpr std::int64_t kLargestKernelSide = 11;
 constexpr double kSmallestDeviation = 1.0 / 64;
-
-ValueRule make_rule(ValueRuleKind kind, double a = 0, double b = 0) {
-  ValueRule rule;
-  rule.kind = kind;
-  rule.a = a;
-  rule.b = b;
-  return rule;
-}
 
 std::int64_t fan_in(at::IntArrayRef sizes) {
   const auto spatial = sizes.slice(2);
@@ -96,15 +87,12 @@ at::Tensor as_numbers(const at::Tensor& tensor) {
 /// taken.
 std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
   constexpr std::int64_t kByteValues = 256;
-  ValueRule rule = make_rule(ValueRuleKind::kIntegers);
   switch (dtype) {
     case at::kQInt8:
     case at::kQInt32:
-      rule.low = -kByteValues / 2;
-      rule.high = kByteValues / 2;
-      return rule;
+      return ValueRule{ValueRule::Integers{.low = -kByteValues / 2, .high = kByteValues / 2}};
     case at::ScalarType::Float4_e2m1fn_x2:
-      return make_rule(ValueRuleKind::kConstant, 0x22);  // two ones
+      return ValueRule{ValueRule::Constant{0x22}};  // two ones
     case at::kQUInt8:
     case at::kQUInt4x2:
     case at::kQUInt2x4:
@@ -113,8 +101,7 @@ std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
     case at::ScalarType::Bits4x2:
     case at::ScalarType::Bits8:
     case at::ScalarType::Bits16:
-      rule.high = kByteValues;
-      return rule;
+      return ValueRule{ValueRule::Integers{.high = kByteValues}};
     default:
       return std::nullopt;
   }
@@ -146,18 +133,20 @@ ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
   }
   const bool floating = at::isFloatingType(dtype) || at::isComplexType(dtype);
   if (dtype == at::kBool || sizes.empty()) {
-    return make_rule(ValueRuleKind::kConstant, 1);
+    return {ValueRule::Constant{1}};
   }
   if (!floating) {
-    return make_rule(ValueRuleKind::kZeros);
+    return {ValueRule::Zeros{}};
+  }
+  if (sizes.size() == 1 && sizes[0] <= kFlattened) {
+    return {ValueRule::Uniform{.low = 0.5, .high = 1}};
   }
   if (sizes.size() == 1) {
-    return sizes[0] > kFlattened ? make_rule(ValueRuleKind::kNormal, 0, kSmallestDeviation)
-                                 : make_rule(ValueRuleKind::kUniform, 0.5, 1);
+    return {ValueRule::Normal{.deviation = kSmallestDeviation}};
   }
   const auto inputs = static_cast<double>(std::max<std::int64_t>(fan_in(sizes), 1));
-  return make_rule(ValueRuleKind::kNormal, 0,
-                   std::clamp(1 / std::sqrt(inputs), kSmallestDeviation, 1.0));
+  return {
+      ValueRule::Normal{.deviation = std::clamp(1 / std::sqrt(inputs), kSmallestDeviation, 1.0)}};
 }
 
 void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {

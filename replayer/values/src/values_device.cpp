@@ -12,7 +12,6 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 /// Elements looked at or written at once, so that temporaries stay small beside the tensor.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24U;
@@ -32,12 +31,8 @@ std::optional<double> smallest_normal(at::ScalarType dtype) {
   return dtype == at::kHalf ? std::optional(kSmallestHalf) : std::nullopt;
 }
 
-void draw(at::Tensor part, const ValueRule& rule, const at::Generator& generator) {
-  if (rule.kind == ValueRuleKind::kUniform) {
-    part.uniform_(rule.a, rule.b, generator);
-  } else {
-    part.normal_(rule.a, rule.b, generator);
-  }
+/// Draws that fall below the normal numbers of a type become 0.
+void flush_subnormals(const at::Tensor& part) {
   if (const auto smallest = smallest_normal(part.scalar_type())) {
     part.masked_fill_(part.abs().lt(*smallest), 0);
   }
@@ -76,20 +71,27 @@ bool fill_on_device(const at::Tensor& tensor, const ValueRule& rule, at::Generat
   if (!has_kernels || !tensor.is_non_overlapping_and_dense()) {
     return false;
   }
-  switch (rule.kind) {
-    case ValueRuleKind::kZeros:
-      tensor.zero_();
-      return true;
-    case ValueRuleKind::kConstant:
-      tensor.fill_(rule.a);
-      return true;
-    case ValueRuleKind::kUniform:
-    case ValueRuleKind::kNormal:
-      for_each_chunk(tensor, [&](const at::Tensor& part) { draw(part, rule, generator); });
-      return true;
-    default:
-      return false;
+  if (rule.is<ValueRule::Zeros>()) {
+    tensor.zero_();
+    return true;
   }
+  if (const auto* constant = rule.as<ValueRule::Constant>()) {
+    tensor.fill_(constant->value);
+    return true;
+  }
+  if (const auto* uniform = rule.as<ValueRule::Uniform>()) {
+    for_each_chunk(tensor, [&](const at::Tensor& part) {
+      flush_subnormals(part.uniform_(uniform->low, uniform->high, generator));
+    });
+    return true;
+  }
+  if (const auto* normal = rule.as<ValueRule::Normal>()) {
+    for_each_chunk(tensor, [&](const at::Tensor& part) {
+      flush_subnormals(part.normal_(normal->mean, normal->deviation, generator));
+    });
+    return true;
+  }
+  return false;
 }
 
 std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor) {

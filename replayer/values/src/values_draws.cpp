@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <variant>
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
@@ -13,7 +15,7 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
+
 /// Close to a standard normal: the sum of four uniform 16-bit numbers. It is bounded by 3.47, needs
 /// no logarithm, whose last bits differ between platforms, and is exact up to one rounding.
 constexpr double to_normal(std::uint64_t bits) {
@@ -24,84 +26,90 @@ constexpr double to_normal(std::uint64_t bits) {
   return static_cast<double>(2 * static_cast<std::int64_t>(sum) - kTwiceMean) * kScale;
 }
 
-void check_lengths(const ValueRule& rule, std::int64_t numel) {
-  std::int64_t covered = 0;
-  for (const ValueRule::Segment& segment : rule.segments) {
-    if (segment.count < 0 || segment.sum < 0 || (segment.count == 0 && segment.sum > 0)) {
-      refuse_rule(rule, "segments with lengths for their sum",
-                  fmt::format("{} lengths with sum {}", segment.count, segment.sum));
-    }
-    if (segment.count > numel - covered) {
-      refuse_rule(rule, fmt::format("segments of {} lengths in all", numel), "more");
-    }
-    covered += segment.count;
-  }
-  if (covered != numel) {
-    refuse_rule(rule, fmt::format("segments of {} lengths in all", numel), std::to_string(covered));
-  }
-}
+/// Throws where no content of `numel` elements can be what a rule says.
+class Check {
+ public:
+  Check(const ValueRule& rule, std::int64_t numel) : rule_(rule), numel_(numel) {}
 
-void check(const ValueRule& rule, std::int64_t numel) {
-  const auto probability = [&rule] {
-    if (!(rule.a >= 0 && rule.a <= 1)) {
-      refuse_rule(rule, "a probability from 0 to 1", fmt::format("{}", rule.a));
+  void operator()(const ValueRule::Zeros& /*rule*/) const {}
+  void operator()(const ValueRule::Constant& /*rule*/) const {}
+  void operator()(const ValueRule::Uniform& rule) const {
+    if (!(rule.low <= rule.high) || !std::isfinite(rule.high - rule.low)) {
+      refuse("finite bounds a <= b", fmt::format("[{}, {})", rule.low, rule.high));
     }
-  };
-  switch (rule.kind) {
-    case ValueRuleKind::kUniform:
-      if (!(rule.a <= rule.b) || !std::isfinite(rule.b - rule.a)) {
-        refuse_rule(rule, "finite bounds a <= b", fmt::format("[{}, {})", rule.a, rule.b));
-      }
-      return;
-    case ValueRuleKind::kNormal:
-      if (!std::isfinite(rule.a) || !std::isfinite(rule.b) || rule.b < 0) {
-        refuse_rule(rule, "a finite mean and a deviation that is not negative",
-                    fmt::format("mean {}, deviation {}", rule.a, rule.b));
-      }
-      return;
-    case ValueRuleKind::kIntegers:
-      if (rule.high <= rule.low) {
-        refuse_rule(rule, "integers from a range that is not empty",
-                    fmt::format("[{}, {})", rule.low, rule.high));
-      }
-      return;
-    case ValueRuleKind::kOffsets:
-      if (rule.high < 0) {
-        refuse_rule(rule, "offsets up to a number of indices", std::to_string(rule.high));
-      }
-      return;
-    case ValueRuleKind::kLengths:
-      return check_lengths(rule, numel);
-    case ValueRuleKind::kBernoulli:
-      return probability();
-    case ValueRuleKind::kMask:
-      if (rule.high < 0 || rule.high > numel) {
-        refuse_rule(rule, fmt::format("a mask with 0 to {} elements set", numel),
-                    std::to_string(rule.high));
-      }
-      return;
-    case ValueRuleKind::kTargets:
-      if (rule.high <= 0) {
-        refuse_rule(rule, "at least one class", std::to_string(rule.high));
-      }
-      return probability();
-    case ValueRuleKind::kReuse:
-      if (const auto problem = et_schema::find_problem(rule.reuse)) {
-        refuse_rule(rule, problem->expected, problem->got);
-      }
-      return;
-    case ValueRuleKind::kDominant:
-      if (rule.high < 1 || numel % rule.high != 0 || (numel / rule.high) % rule.high != 0) {
-        refuse_rule(rule, fmt::format("square matrices in {} elements", numel),
-                    fmt::format("{} rows", rule.high));
-      }
-      return;
-    case ValueRuleKind::kZeros:
-    case ValueRuleKind::kConstant:
-    case ValueRuleKind::kArange:
-      return;
   }
-}
+  void operator()(const ValueRule::Normal& rule) const {
+    if (!std::isfinite(rule.mean) || !std::isfinite(rule.deviation) || rule.deviation < 0) {
+      refuse("a finite mean and a deviation that is not negative",
+             fmt::format("mean {}, deviation {}", rule.mean, rule.deviation));
+    }
+  }
+  void operator()(const ValueRule::Integers& rule) const {
+    if (rule.high <= rule.low) {
+      refuse("integers from a range that is not empty",
+             fmt::format("[{}, {})", rule.low, rule.high));
+    }
+  }
+  void operator()(const ValueRule::Offsets& rule) const {
+    if (rule.end < 0) {
+      refuse("offsets up to a number of indices", std::to_string(rule.end));
+    }
+  }
+  void operator()(const ValueRule::Lengths& rule) const {
+    const std::string all = fmt::format("segments of {} lengths in all", numel_);
+    std::int64_t covered = 0;
+    for (const ValueRule::Segment& segment : rule.segments) {
+      if (segment.count < 0 || segment.sum < 0 || (segment.count == 0 && segment.sum > 0)) {
+        refuse("segments with lengths for their sum",
+               fmt::format("{} lengths with sum {}", segment.count, segment.sum));
+      }
+      if (segment.count > numel_ - covered) {
+        refuse(all, "more");
+      }
+      covered += segment.count;
+    }
+    if (covered != numel_) {
+      refuse(all, std::to_string(covered));
+    }
+  }
+  void operator()(const ValueRule::Arange& /*rule*/) const {}
+  void operator()(const ValueRule::Bernoulli& rule) const { check_probability(rule.probability); }
+  void operator()(const ValueRule::Mask& rule) const {
+    if (rule.count < 0 || rule.count > numel_) {
+      refuse(fmt::format("a mask with 0 to {} elements set", numel_), std::to_string(rule.count));
+    }
+  }
+  void operator()(const ValueRule::Targets& rule) const {
+    if (rule.classes <= 0) {
+      refuse("at least one class", std::to_string(rule.classes));
+    }
+    check_probability(rule.ignored_share);
+  }
+  void operator()(const ValueRule::ReusedIntegers& rule) const {
+    if (const auto problem = et_schema::find_problem(rule.reuse)) {
+      refuse(problem->expected, problem->got);
+    }
+  }
+  void operator()(const ValueRule::Dominant& rule) const {
+    if (rule.rows < 1 || numel_ % rule.rows != 0 || (numel_ / rule.rows) % rule.rows != 0) {
+      refuse(fmt::format("square matrices in {} elements", numel_),
+             fmt::format("{} rows", rule.rows));
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& expected, const std::string& got) const {
+    refuse_rule(rule_, expected, got);
+  }
+  void check_probability(double probability) const {
+    if (!(probability >= 0 && probability <= 1)) {
+      refuse("a probability from 0 to 1", fmt::format("{}", probability));
+    }
+  }
+
+  const ValueRule& rule_;
+  std::int64_t numel_;
+};
 
 }  // namespace
 
@@ -116,52 +124,128 @@ void refuse_rule(const ValueRule& rule, const std::string& expected, const std::
 
 Draws::Draws(const ValueRule& rule, ValueKey key, std::int64_t numel)
     : rule_(rule), key_(mix(mix(key.seed + kGolden) ^ (key.stream * kGolden))), numel_(numel) {
-  check(rule, numel);
-  if (rule.kind == ValueRuleKind::kLengths) {
+  std::visit(Check(rule, numel), rule.kind);
+  if (const auto* lengths = rule.as<ValueRule::Lengths>()) {
     std::int64_t start = 0;
-    for (const ValueRule::Segment& segment : rule.segments) {
+    for (const ValueRule::Segment& segment : lengths->segments) {
       segment_starts_.push_back(start);
       start += segment.count;
     }
-  } else if (rule.kind == ValueRuleKind::kReuse) {
-    reuse_.emplace(rule.reuse, key_, numel);
+  } else if (const auto* reused = rule.as<ValueRule::ReusedIntegers>()) {
+    reuse_.emplace(reused->reuse, key_, numel);
   }
 }
 
 bool Draws::integral() const {
-  return rule_.kind != ValueRuleKind::kConstant && rule_.kind != ValueRuleKind::kUniform &&
-         rule_.kind != ValueRuleKind::kNormal && rule_.kind != ValueRuleKind::kDominant;
+  return std::visit(
+      []<typename Kind>(const Kind&) { return std::is_same_v<Drawn<Kind>, std::int64_t>; },
+      rule_.kind);
+}
+
+template <typename Number>
+void Draws::draw_all(std::int64_t first, std::span<Number> out) const {
+  std::visit(
+      [&]<typename Kind>(const Kind& kind) {
+        if constexpr (std::is_same_v<Drawn<Kind>, Number>) {
+          for (std::size_t i = 0; i < out.size(); ++i) {
+            out[i] = draw(kind, first + static_cast<std::int64_t>(i));
+          }
+        } else {
+          UNDERSTUDY_ASSERT(!"a rule of these numbers");
+        }
+      },
+      rule_.kind);
 }
 
 void Draws::reals(std::int64_t first, std::span<double> out) const {
-  const double a = rule_.a;
-  const double b = rule_.b;
-  if (rule_.kind == ValueRuleKind::kConstant) {
-    std::fill(out.begin(), out.end(), a);
-    return;
-  }
-  UNDERSTUDY_ASSERT(!integral());
-  if (rule_.kind == ValueRuleKind::kNormal) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = a + b * to_normal(bits(first + static_cast<std::int64_t>(i)));
-    }
-    return;
-  }
-  if (rule_.kind == ValueRuleKind::kDominant) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = dominant(first + static_cast<std::int64_t>(i));
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = a + (b - a) * to_unit(bits(first + static_cast<std::int64_t>(i)));
-  }
+  draw_all(first, out);
 }
 
-/// One of `a` different numbers below `range`, each of which some element has.
-std::uint64_t Draws::one_of_few(std::int64_t element, std::uint64_t range) const {
+void Draws::integers(std::int64_t first, std::span<std::int64_t> out) const {
+  draw_all(first, out);
+}
+
+std::int64_t Draws::draw(const ValueRule::Zeros& /*rule*/, std::int64_t /*element*/) const {
+  return 0;
+}
+
+double Draws::draw(const ValueRule::Constant& rule, std::int64_t /*element*/) const {
+  return rule.value;
+}
+
+double Draws::draw(const ValueRule::Uniform& rule, std::int64_t element) const {
+  return rule.low + (rule.high - rule.low) * to_unit(bits(element));
+}
+
+double Draws::draw(const ValueRule::Normal& rule, std::int64_t element) const {
+  return rule.mean + rule.deviation * to_normal(bits(element));
+}
+
+std::int64_t Draws::draw(const ValueRule::Integers& rule, std::int64_t element) const {
+  // Unsigned: the range may be wider than a signed number.
+  const auto low = static_cast<std::uint64_t>(rule.low);
+  const std::uint64_t range = static_cast<std::uint64_t>(rule.high) - low;
+  return static_cast<std::int64_t>(
+      low + (rule.distinct > 0 ? one_of_few(rule.distinct, range, element)
+                               : static_cast<std::uint64_t>(to_range(bits(element), range))));
+}
+
+std::int64_t Draws::draw(const ValueRule::Offsets& rule, std::int64_t element) const {
+  return boundary(0, element, rule.include_last ? numel_ - 1 : numel_, rule.end, rule.longest);
+}
+
+std::int64_t Draws::draw(const ValueRule::Lengths& rule, std::int64_t element) const {
+  // The last segment that starts at or before the element: empty ones before it have no elements.
+  const auto next = std::upper_bound(segment_starts_.begin(), segment_starts_.end(), element);
+  const auto index = static_cast<std::size_t>(next - segment_starts_.begin()) - 1;
+  const ValueRule::Segment& segment = rule.segments[index];
+  const std::int64_t start = segment_starts_[index];
+  const std::int64_t place = element - start;
+  return boundary(start, place + 1, segment.count, segment.sum) -
+         boundary(start, place, segment.count, segment.sum);
+}
+
+std::int64_t Draws::draw(const ValueRule::Arange& rule, std::int64_t element) const {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(rule.start) +
+                                   static_cast<std::uint64_t>(element) *
+                                       static_cast<std::uint64_t>(rule.step));
+}
+
+std::int64_t Draws::draw(const ValueRule::Bernoulli& rule, std::int64_t element) const {
+  return happens(rule.probability, element) ? 1 : 0;
+}
+
+std::int64_t Draws::draw(const ValueRule::Mask& rule, std::int64_t element) const {
+  return shuffled(element) < rule.count ? 1 : 0;
+}
+
+std::int64_t Draws::draw(const ValueRule::Targets& rule, std::int64_t element) const {
+  return happens(rule.ignored_share, element)
+             ? rule.ignore_index
+             : to_range(mix(bits(element) + kGolden), static_cast<std::uint64_t>(rule.classes));
+}
+
+std::int64_t Draws::draw(const ValueRule::ReusedIntegers& /*rule*/, std::int64_t element) const {
+  return reuse_->at(element);
+}
+
+double Draws::draw(const ValueRule::Dominant& rule, std::int64_t element) const {
+  const std::int64_t size = rule.rows;
+  const std::int64_t row = element / size % size;
+  const std::int64_t column = element % size;
+  if (row == column) {
+    return rule.diagonal;
+  }
+  const std::int64_t matrix = element - element % size - row * size;
+  const std::int64_t mirrored = matrix + std::min(row, column) * size + std::max(row, column);
+  // A row's other elements add up to less than half of the diagonal's.
+  return rule.diagonal * (to_unit(bits(mirrored)) - 0.5) / static_cast<double>(size);
+}
+
+std::uint64_t Draws::one_of_few(std::int64_t distinct, std::uint64_t range,
+                                std::int64_t element) const {
   const std::uint64_t few =
-      std::min({static_cast<std::uint64_t>(rule_.a), range,
+      std::min({static_cast<std::uint64_t>(distinct), range,
                 static_cast<std::uint64_t>(std::max<std::int64_t>(numel_, 1))});
   const auto place = static_cast<std::uint64_t>(shuffled(element));
   const std::uint64_t chosen =
@@ -169,63 +253,12 @@ std::uint64_t Draws::one_of_few(std::int64_t element, std::uint64_t range) const
   return chosen * (range / few);
 }
 
-void Draws::integers(std::int64_t first, std::span<std::int64_t> out) const {
-  if (rule_.kind == ValueRuleKind::kLengths) {
-    return lengths(first, out);
-  }
-  const std::uint64_t range =
-      static_cast<std::uint64_t>(rule_.high) - static_cast<std::uint64_t>(rule_.low);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t element = first + static_cast<std::int64_t>(i);
-    switch (rule_.kind) {
-      case ValueRuleKind::kZeros:
-        out[i] = 0;
-        break;
-      case ValueRuleKind::kIntegers:
-        // Unsigned addition: the range may be wider than a signed number.
-        out[i] = static_cast<std::int64_t>(
-            static_cast<std::uint64_t>(rule_.low) +
-            (rule_.a > 0 ? one_of_few(element, range)
-                         : static_cast<std::uint64_t>(to_range(bits(element), range))));
-        break;
-      case ValueRuleKind::kOffsets:
-        out[i] = offset(element);
-        break;
-      case ValueRuleKind::kArange:
-        out[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(rule_.low) +
-                                           static_cast<std::uint64_t>(element) *
-                                               static_cast<std::uint64_t>(rule_.high));
-        break;
-      case ValueRuleKind::kBernoulli:
-        out[i] = happens(element) ? 1 : 0;
-        break;
-      case ValueRuleKind::kMask:
-        out[i] = shuffled(element) < rule_.high ? 1 : 0;
-        break;
-      case ValueRuleKind::kTargets:
-        out[i] = happens(element) ? rule_.low
-                                  : to_range(mix(bits(element) + kGolden),
-                                             static_cast<std::uint64_t>(rule_.high));
-        break;
-      case ValueRuleKind::kReuse:
-        out[i] = reuse_->at(element);
-        break;
-      case ValueRuleKind::kConstant:
-      case ValueRuleKind::kUniform:
-      case ValueRuleKind::kNormal:
-      case ValueRuleKind::kLengths:
-      case ValueRuleKind::kDominant:
-        UNDERSTUDY_ASSERT(!"a rule of whole numbers");
-    }
-  }
-}
-
 std::uint64_t Draws::bits(std::int64_t element) const {
   return mix(key_ + (static_cast<std::uint64_t>(element) + 1) * kGolden);
 }
 
-bool Draws::happens(std::int64_t element) const {
-  return to_unit(bits(element)) < rule_.a;
+bool Draws::happens(double probability, std::int64_t element) const {
+  return to_unit(bits(element)) < probability;
 }
 
 std::int64_t Draws::boundary(std::int64_t first_element, std::int64_t i, std::int64_t count,
@@ -242,40 +275,8 @@ std::int64_t Draws::boundary(std::int64_t first_element, std::int64_t i, std::in
   return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(room) + 1);
 }
 
-std::int64_t Draws::offset(std::int64_t element) const {
-  return boundary(0, element, rule_.include_last ? numel_ - 1 : numel_, rule_.high, rule_.low);
-}
-
-void Draws::lengths(std::int64_t first, std::span<std::int64_t> out) const {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t element = first + static_cast<std::int64_t>(i);
-    // The last segment that starts at or before the element: empty ones before it have no elements.
-    const auto next = std::upper_bound(segment_starts_.begin(), segment_starts_.end(), element);
-    const auto index = static_cast<std::size_t>(next - segment_starts_.begin()) - 1;
-    const ValueRule::Segment& segment = rule_.segments[index];
-    const std::int64_t start = segment_starts_[index];
-    const std::int64_t place = element - start;
-    out[i] = boundary(start, place + 1, segment.count, segment.sum) -
-             boundary(start, place, segment.count, segment.sum);
-  }
-}
-
 std::int64_t Draws::shuffled(std::int64_t element) const {
   return permuted(element, numel_, key_);
-}
-
-/// Element (row, column) of the matrix is that of (column, row).
-double Draws::dominant(std::int64_t element) const {
-  const std::int64_t size = rule_.high;
-  const std::int64_t row = element / size % size;
-  const std::int64_t column = element % size;
-  if (row == column) {
-    return rule_.a;
-  }
-  const std::int64_t matrix = element - element % size - row * size;
-  const std::int64_t mirrored = matrix + std::min(row, column) * size + std::max(row, column);
-  // A row's other elements add up to less than half of the diagonal's.
-  return rule_.a * (to_unit(bits(mirrored)) - 0.5) / static_cast<double>(size);
 }
 
 }  // namespace understudy::replayer

@@ -27,13 +27,15 @@ class Store {
       const auto largest = static_cast<double>(std::numeric_limits<T>::max());
       smallest_ = static_cast<double>(std::numeric_limits<T>::min());
       // Infinities are asked for on purpose, as in attention masks.
-      const bool infinite = rule.kind == et_schema::ValueRuleKind::kConstant && std::isinf(rule.a);
-      highest_ = infinite ? rule.a : largest;
-      lowest_ = infinite ? rule.a : -largest;
-      if (rule.kind == et_schema::ValueRuleKind::kUniform && rule.a < rule.b) {
-        // Rounding must not leave [a, b).
-        const double below = rule.b - std::max(std::abs(rule.b) * epsilon, smallest_);
-        highest_ = std::min(highest_, std::max(below, rule.a));
+      const auto* constant = rule.as<ValueRule::Constant>();
+      const bool infinite = constant != nullptr && std::isinf(constant->value);
+      highest_ = infinite ? constant->value : largest;
+      lowest_ = infinite ? constant->value : -largest;
+      if (const auto* uniform = rule.as<ValueRule::Uniform>();
+          uniform != nullptr && uniform->low < uniform->high) {
+        // Rounding must not leave [low, high).
+        const double below = uniform->high - std::max(std::abs(uniform->high) * epsilon, smallest_);
+        highest_ = std::min(highest_, std::max(below, uniform->low));
       }
     }
   }

@@ -9,7 +9,7 @@
 namespace understudy::calibrator {
 namespace {
 
-using et_schema::ValueRuleKind;
+using et_schema::ValueRule;
 
 constexpr const char* kEmbedding =
     "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
@@ -44,9 +44,7 @@ TEST(Call, ASparseTensorMayHaveNoStrides) {
 TEST(Call, IndicesStayWithinTheirTable) {
   const et_schema::Program program = make_program(embedding());
   ASSERT_TRUE(program.slots[1].value.has_value());
-  EXPECT_EQ(program.slots[1].value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(program.slots[1].value->low, 0);
-  EXPECT_EQ(program.slots[1].value->high, 100);
+  EXPECT_EQ(program.slots[1].value->kind, ValueRule::Kind(ValueRule::Integers{0, 100}));
 }
 
 TEST(Call, SkewedIndicesComeAgain) {
@@ -54,15 +52,12 @@ TEST(Call, SkewedIndicesComeAgain) {
   call.index_skew = 1.2;
   const et_schema::Program program = make_program(call);
   ASSERT_TRUE(program.slots[1].value.has_value());
-  EXPECT_EQ(program.slots[1].value->kind, ValueRuleKind::kReuse);
+  EXPECT_TRUE(program.slots[1].value->is<ValueRule::ReusedIntegers>());
 }
 
 TEST(Call, KeepsTheValuesThatItCameWith) {
   Call call = embedding();
-  et_schema::ValueRule rule;
-  rule.kind = ValueRuleKind::kIntegers;
-  rule.low = 3;
-  rule.high = 5;
+  const ValueRule rule{ValueRule::Integers{.low = 3, .high = 5}};
   call.tensors[1].layout.value = rule;
   EXPECT_EQ(make_program(call).slots[1].value, rule);
   EXPECT_EQ(to_text(call), "aten::embedding(float32[100,8], int64[32], -1, False, False) {3 to 5}");
@@ -73,8 +68,7 @@ TEST(Call, ZerosAreAShareOfOnes) {
   call.schema = "aten::sqrt(Tensor self) -> Tensor";
   const et_schema::Program program = make_program(call);
   ASSERT_TRUE(program.slots[0].value.has_value());
-  EXPECT_EQ(program.slots[0].value->kind, ValueRuleKind::kBernoulli);
-  EXPECT_DOUBLE_EQ(program.slots[0].value->a, 0.25);
+  EXPECT_EQ(program.slots[0].value->kind, ValueRule::Kind(ValueRule::Bernoulli{0.25}));
 }
 
 TEST(Call, LongListsOfEqualTensorsAreCounted) {

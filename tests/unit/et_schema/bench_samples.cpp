@@ -227,9 +227,7 @@ class RandomBench {
       slot.value = rule();
     }
     if (slot.sparse && slot.external && !slot.sizes.empty() && slot.sizes.front() > 0) {
-      ValueRule below_size;
-      below_size.kind = ValueRuleKind::kIntegers;
-      below_size.high = slot.sizes.front();
+      const ValueRule below_size{ValueRule::Integers{.high = slot.sizes.front()}};
       slot.content = {
           SparseLayout::kCoo, 1 + static_cast<std::int64_t>(below(9)), coin(), {below_size}};
     }
@@ -240,27 +238,34 @@ class RandomBench {
   }
 
   ValueRule rule() {
-    ValueRule rule;
-    rule.kind =
-        static_cast<ValueRuleKind>(below(static_cast<std::uint64_t>(ValueRuleKind::kDominant) + 1));
-    const bool has_probability =
-        rule.kind == ValueRuleKind::kBernoulli || rule.kind == ValueRuleKind::kTargets;
-    rule.a = has_probability ? 0.25 : real();
-    rule.b = real();
-    rule.low = any_int() / 2;
-    rule.high = std::max(rule.low, any_int());
-    rule.include_last = coin();
+    const std::int64_t low = any_int() / 2;
+    const std::int64_t high = std::max(low, any_int());
+    const auto few = [this] { return static_cast<std::int64_t>(below(99)); };
+    const Reuse reuse = {{{-9, 1, {{3, 1}, {1, 4}}}, {7, 9, {{1, 2}}}}, coin() ? 1 : 5, coin()};
+    const std::vector<ValueRule::Kind> kinds = {ValueRule::Zeros{},
+                                                ValueRule::Constant{real()},
+                                                ValueRule::Uniform{real(), real()},
+                                                ValueRule::Normal{real(), real()},
+                                                ValueRule::Integers{low, high, few()},
+                                                ValueRule::Offsets{high, coin(), low},
+                                                ValueRule::Lengths{segments()},
+                                                ValueRule::Arange{low, high},
+                                                ValueRule::Bernoulli{0.25},
+                                                ValueRule::Mask{high},
+                                                ValueRule::Targets{high, low, 0.25},
+                                                ValueRule::ReusedIntegers{low, high, reuse, few()},
+                                                ValueRule::Dominant{1 + few(), real()}};
+    static_assert(std::variant_size_v<ValueRule::Kind> == 13, "each is to be written and read");
+    return {kinds[below(kinds.size())], text()};
+  }
+
+  std::vector<ValueRule::Segment> segments() {
+    std::vector<ValueRule::Segment> segments;
     for (std::uint64_t i = below(3); i > 0; --i) {
-      rule.segments.push_back({static_cast<std::int64_t>(below(9)), any_int()});
-      rule.segments.back().sum &= std::numeric_limits<std::int64_t>::max();
+      segments.push_back({static_cast<std::int64_t>(below(9)), any_int()});
+      segments.back().sum &= std::numeric_limits<std::int64_t>::max();
     }
-    if (rule.kind == ValueRuleKind::kDominant) {
-      rule.high = 1 + static_cast<std::int64_t>(below(99));
-    } else if (rule.kind == ValueRuleKind::kReuse) {
-      rule.reuse = {{{-9, 1, {{3, 1}, {1, 4}}}, {7, 9, {{1, 2}}}}, coin() ? 1 : 5, coin()};
-    }
-    rule.why = text();
-    return rule;
+    return segments;
   }
 
   std::vector<Argument> arguments(const Program& program, int depth) {

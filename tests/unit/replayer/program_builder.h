@@ -50,10 +50,7 @@ inline Argument numbers(std::initializer_list<std::int64_t> values) {
 }
 
 inline et_schema::ValueRule constant(double value) {
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kConstant;
-  rule.a = value;
-  return rule;
+  return {et_schema::ValueRule::Constant{value}};
 }
 
 inline Sizes contiguous(const Sizes& sizes) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 #include "et_schema/support/error.h"
 #include "program_names.h"
@@ -133,11 +135,11 @@ class Checker {
     for (std::size_t dim = 0; dim < content.indices.size(); ++dim) {
       const ValueRule& rule = content.indices[dim];
       check_rule(name + ".indices", rule);
-      const bool are_indices =
-          rule.kind == ValueRuleKind::kReuse || rule.kind == ValueRuleKind::kIntegers;
-      if (!are_indices || rule.low < 0 || rule.low >= rule.high || rule.high > slot.sizes[dim]) {
+      const std::optional<IntegerRange> range = range_of(rule);
+      if (!range || range->low < 0 || range->low >= range->high || range->high > slot.sizes[dim]) {
+        const std::string in = range ? fmt::format(" in [{},{})", range->low, range->high) : "";
         fail(name + ".indices", fmt::format("integers below {}", slot.sizes[dim]),
-             fmt::format("{} in [{},{})", to_string(rule.kind), rule.low, rule.high));
+             std::string(name_of(rule.kind)) + in);
       }
     }
   }
@@ -183,28 +185,50 @@ class Checker {
   }
 
   void check_rule(const std::string& name, const ValueRule& rule) const {
+    std::visit([&](const auto& kind) { check_kind(name, kind); }, rule.kind);
+  }
+
+  void check_kind(const std::string& /*name*/, const ValueRule::Zeros& /*rule*/) const {}
+  void check_kind(const std::string& /*name*/, const ValueRule::Constant& /*rule*/) const {}
+  void check_kind(const std::string& /*name*/, const ValueRule::Uniform& /*rule*/) const {}
+  void check_kind(const std::string& /*name*/, const ValueRule::Normal& /*rule*/) const {}
+  void check_kind(const std::string& name, const ValueRule::Integers& rule) const {
+    if (rule.high < rule.low) {
+      fail(name + ".high", "at least `low`, " + std::to_string(rule.low),
+           std::to_string(rule.high));
+    }
+  }
+  void check_kind(const std::string& /*name*/, const ValueRule::Offsets& /*rule*/) const {}
+  void check_kind(const std::string& name, const ValueRule::Lengths& rule) const {
     for (const ValueRule::Segment& segment : rule.segments) {
       if (segment.count < 0 || segment.sum < 0) {
         fail(name + ".segments", "counts and sums that are not negative",
              "[" + std::to_string(segment.count) + "," + std::to_string(segment.sum) + "]");
       }
     }
-    const bool has_probability =
-        rule.kind == ValueRuleKind::kBernoulli || rule.kind == ValueRuleKind::kTargets;
-    if (has_probability && !(rule.a >= 0 && rule.a <= 1)) {
-      fail(name + ".a", "a probability from 0 to 1", std::to_string(rule.a));
+  }
+  void check_kind(const std::string& /*name*/, const ValueRule::Arange& /*rule*/) const {}
+  void check_kind(const std::string& name, const ValueRule::Bernoulli& rule) const {
+    check_probability(name, rule.probability);
+  }
+  void check_kind(const std::string& /*name*/, const ValueRule::Mask& /*rule*/) const {}
+  void check_kind(const std::string& name, const ValueRule::Targets& rule) const {
+    check_probability(name, rule.ignored_share);
+  }
+  void check_kind(const std::string& name, const ValueRule::ReusedIntegers& rule) const {
+    if (const auto problem = find_problem(rule.reuse)) {
+      fail(name + "." + problem->field, problem->expected, problem->got);
     }
-    if (rule.kind == ValueRuleKind::kIntegers && rule.high < rule.low) {
-      fail(name + ".high", "at least `low`, " + std::to_string(rule.low),
-           std::to_string(rule.high));
+  }
+  void check_kind(const std::string& name, const ValueRule::Dominant& rule) const {
+    if (rule.rows < 1) {
+      fail(name + ".high", "at least one row", std::to_string(rule.rows));
     }
-    if (rule.kind == ValueRuleKind::kDominant && rule.high < 1) {
-      fail(name + ".high", "at least one row", std::to_string(rule.high));
-    }
-    if (rule.kind == ValueRuleKind::kReuse) {
-      if (const auto problem = find_problem(rule.reuse)) {
-        fail(name + "." + problem->field, problem->expected, problem->got);
-      }
+  }
+
+  void check_probability(const std::string& name, double probability) const {
+    if (!(probability >= 0 && probability <= 1)) {
+      fail(name + ".a", "a probability from 0 to 1", std::to_string(probability));
     }
   }
 

@@ -1,19 +1,22 @@
 #include "program_names.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
+#include <variant>
 
 namespace understudy::et_schema {
 namespace {
 
-// In the order of the enumerators.
+// In the order of the enumerators, of the value rules in that of the variant's alternatives.
 constexpr std::array<std::string_view, 8> kInstructionKinds = {
     "op", "alias", "native", "collective", "p2p", "wait", "kernel", "marker"};
 constexpr std::array<std::string_view, 13> kValueRuleKinds = {
     "zeros",  "constant",  "uniform", "normal",  "integers", "offsets", "lengths",
     "arange", "bernoulli", "mask",    "targets", "reuse",    "dominant"};
 static_assert(kInstructionKinds.size() == static_cast<std::size_t>(InstructionKind::kMarker) + 1);
-static_assert(kValueRuleKinds.size() == static_cast<std::size_t>(ValueRuleKind::kDominant) + 1);
+static_assert(kValueRuleKinds.size() == std::variant_size_v<ValueRule::Kind>);
 
 template <typename Enum, std::size_t kSize>
 std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,
@@ -26,6 +29,13 @@ std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,
   return std::nullopt;
 }
 
+template <std::size_t... kIndices>
+ValueRule::Kind kind_at(std::size_t index, std::index_sequence<kIndices...> /*all*/) {
+  ValueRule::Kind kind;
+  static_cast<void>(((kIndices == index && (kind.emplace<kIndices>(), true)) || ...));
+  return kind;
+}
+
 }  // namespace
 
 std::string_view to_string(InstructionKind kind) {
@@ -36,12 +46,17 @@ std::optional<InstructionKind> instruction_kind_from_string(std::string_view nam
   return find_name<InstructionKind>(kInstructionKinds, name);
 }
 
-std::string_view to_string(ValueRuleKind kind) {
-  return kValueRuleKinds[static_cast<std::size_t>(kind)];
+std::string_view name_of(const ValueRule::Kind& kind) {
+  return kValueRuleKinds[kind.index()];
 }
 
-std::optional<ValueRuleKind> value_rule_kind_from_string(std::string_view name) {
-  return find_name<ValueRuleKind>(kValueRuleKinds, name);
+std::optional<ValueRule> value_rule_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kValueRuleKinds, name);
+  if (found == kValueRuleKinds.end()) {
+    return std::nullopt;
+  }
+  const auto index = static_cast<std::size_t>(found - kValueRuleKinds.begin());
+  return ValueRule{kind_at(index, std::make_index_sequence<kValueRuleKinds.size()>())};
 }
 
 std::optional<CommKind> comm_kind_from_string(std::string_view name) {

@@ -1,13 +1,17 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "et_schema/support/quote.h"
 #include "program_lines.h"
 #include "program_names.h"
 #include "program_text.h"
+#include "value_rule_parameters.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -145,38 +149,64 @@ class ProgramReader {
   }
 
   ValueRule read_rule(object fields) {
-    ValueRule rule;
-    const element kind = lines_.required(fields, "rule");
-    if (const auto known = value_rule_kind_from_string(lines_.to_text("value.rule", kind))) {
-      rule.kind = *known;
-    } else {
-      lines_.fail("value.rule", "the name of a value rule", kind);
+    const element name = lines_.required(fields, "rule");
+    std::optional<ValueRule> rule = value_rule_from_name(lines_.to_text("value.rule", name));
+    if (!rule) {
+      lines_.fail("value.rule", "the name of a value rule", name);
     }
     for (const auto [key, value] : fields) {
-      if (key == "a") {
-        rule.a = lines_.to_double("value.a", value);
-      } else if (key == "b") {
-        rule.b = lines_.to_double("value.b", value);
-      } else if (key == "low") {
-        rule.low = lines_.to_int("value.low", value);
-      } else if (key == "high") {
-        rule.high = lines_.to_int("value.high", value);
-      } else if (key == "include_last") {
-        rule.include_last = lines_.to_bool("value.include_last", value);
-      } else if (key == "segments") {
-        rule.segments = read_segments(lines_.to_array("value.segments", value));
-      } else if (key == "reuse") {
-        rule.reuse.bins = read_bins(lines_.to_array("value.reuse", value));
-      } else if (key == "run") {
-        rule.reuse.run = lines_.to_int("value.run", value);
-      } else if (key == "sorted") {
-        rule.reuse.sorted = lines_.to_bool("value.sorted", value);
-      } else if (key == "why") {
-        rule.why = lines_.to_text("value.why", value);
+      if (key == "why") {
+        rule->why = lines_.to_text("value.why", value);
+        continue;
       }
+      const auto read_if_named = [&, key = key, value = value](std::string_view parameter,
+                                                               auto&& into) {
+        read_parameter(parameter, key, value, into);
+      };
+      std::visit([&](auto& kind) { for_each_parameter(kind, read_if_named); }, rule->kind);
     }
-    return rule;
+    return *std::move(rule);
   }
+
+  // Each takes `value` if it is the parameter's.
+  void read_parameter(std::string_view name, std::string_view key, element value, double& into) {
+    into = name == key ? lines_.to_double(field_of(key), value) : into;
+  }
+  void read_parameter(std::string_view name, std::string_view key, element value, bool& into) {
+    into = name == key ? lines_.to_bool(field_of(key), value) : into;
+  }
+  void read_parameter(std::string_view name, std::string_view key, element value,
+                      std::int64_t& into) {
+    into = name == key ? lines_.to_int(field_of(key), value) : into;
+  }
+  void read_parameter(std::string_view name, std::string_view key, element value,
+                      WrittenAsReal<std::int64_t> into) {
+    if (name != key) {
+      return;
+    }
+    constexpr double kMost = 0x1p53;
+    const double number = lines_.to_double(field_of(key), value);
+    if (!(number >= 0 && number <= kMost && number == std::trunc(number))) {
+      lines_.fail(field_of(key), "a whole number from 0 to 2^53", value);
+    }
+    into.number = static_cast<std::int64_t>(number);
+  }
+  void read_parameter(std::string_view name, std::string_view key, element value,
+                      std::vector<ValueRule::Segment>& into) {
+    if (name == key) {
+      into = read_segments(lines_.to_array(field_of(key), value));
+    }
+  }
+  void read_parameter(std::string_view name, std::string_view key, element value, Reuse& into) {
+    if (key == name) {
+      into.bins = read_bins(lines_.to_array(field_of(key), value));
+    } else if (key == "run") {
+      into.run = lines_.to_int(field_of(key), value);
+    } else if (key == "sorted") {
+      into.sorted = lines_.to_bool(field_of(key), value);
+    }
+  }
+  static std::string field_of(std::string_view key) { return "value." + std::string(key); }
 
   std::vector<ValueRule::Segment> read_segments(array items) {
     std::vector<ValueRule::Segment> segments;

@@ -4,6 +4,7 @@
 #include "et_schema/support/json_text.h"
 #include "program_names.h"
 #include "program_text.h"
+#include "value_rule_parameters.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -115,35 +116,43 @@ class ProgramWriter {
 
   void write_rule(const ValueRule& rule) {
     out_ += R"({"rule":)";
-    append_json_string(out_, to_string(rule.kind));
-    double_field("a", rule.a);
-    double_field("b", rule.b);
-    if (rule.low != 0) {
-      int_field("low", rule.low);
-    }
-    if (rule.high != 0) {
-      int_field("high", rule.high);
-    }
-    flag("include_last", rule.include_last);
-    if (!rule.segments.empty()) {
-      out_ += ",\"segments\":[";
-      for (const ValueRule::Segment& segment : rule.segments) {
-        out_ += &segment == rule.segments.data() ? "[" : ",[";
-        append_json_int(out_, segment.count);
-        out_ += ',';
-        append_json_int(out_, segment.sum);
-        out_ += ']';
-      }
-      out_ += ']';
-    }
-    if (rule.kind == ValueRuleKind::kReuse) {
-      write_reuse(rule.reuse);
-    }
+    append_json_string(out_, name_of(rule.kind));
+    const auto write_parameter = [this](std::string_view name, const auto& parameter) {
+      parameter_field(name, parameter);
+    };
+    std::visit([&](const auto& kind) { for_each_parameter(kind, write_parameter); }, rule.kind);
     if (!rule.why.empty()) {
       text_field("why", rule.why);
     }
     out_ += '}';
   }
+
+  void parameter_field(std::string_view name, double value) { double_field(name, value); }
+  void parameter_field(std::string_view name, bool value) { flag(name, value); }
+  void parameter_field(std::string_view name, std::int64_t value) {
+    if (value != 0) {
+      int_field(name, value);
+    }
+  }
+  void parameter_field(std::string_view name, WrittenAsReal<const std::int64_t> value) {
+    double_field(name, static_cast<double>(value.number));
+  }
+  void parameter_field(std::string_view name, const std::vector<ValueRule::Segment>& segments) {
+    if (segments.empty()) {
+      return;
+    }
+    key(name);
+    out_ += '[';
+    for (const ValueRule::Segment& segment : segments) {
+      out_ += &segment == segments.data() ? "[" : ",[";
+      append_json_int(out_, segment.count);
+      out_ += ',';
+      append_json_int(out_, segment.sum);
+      out_ += ']';
+    }
+    out_ += ']';
+  }
+  void parameter_field(std::string_view /*name*/, const Reuse& reuse) { write_reuse(reuse); }
 
   void write_reuse(const Reuse& reuse) {
     out_ += ",\"reuse\":[";

@@ -78,13 +78,11 @@ TEST_F(SparseContents, ACoalescedOneHasWhatItIsTakenApartToElseWhatItWasMadeOf) 
 
 TEST_F(SparseContents, IndicesOfAnExternalHaveItsRule) {
   const SlotId indices = dense({1, 70});
-  ValueRule rule;
-  rule.kind = ValueRuleKind::kIntegers;
-  rule.high = 900;
+  const ValueRule rule{ValueRule::Integers{.high = 900}};
   program_.slots[indices].value = rule;
   const SlotId gradient = sparse({1000, 16});
   add("aten::_sparse_coo_tensor_unsafe", {indices, dense({70, 16})}, gradient);
-  EXPECT_EQ(sparse_content(program_, gradient).value().indices.at(0).high, 900);
+  EXPECT_EQ(sparse_content(program_, gradient).value().indices.at(0), rule);
 }
 
 TEST_F(SparseContents, NothingIsKnownWhereNothingTells) {

@@ -370,9 +370,7 @@ TEST(ChakraJob, NumbersOfPythonThatAreKnownAreTold) {
   slot.sizes = {};
   slot.strides = {};
   slot.value.emplace();
-  slot.value->kind = et_schema::ValueRuleKind::kReuse;
-  slot.value->low = 256;
-  slot.value->high = 257;
+  slot.value->kind = et_schema::ValueRule::ReusedIntegers{.low = 256, .high = 257};
   const ChakraFile file = file_of(text.program());
   const et_schema::ChakraAttribute* range = file.nodes.front().find("tensor_range");
   ASSERT_NE(range, nullptr);

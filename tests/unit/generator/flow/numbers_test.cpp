@@ -37,9 +37,9 @@ TEST(Numbers, OtherNumbersAtAnAddressAreOtherTensors) {
   EXPECT_NE(first.storage, third.storage);
   ASSERT_TRUE(first.value.has_value());
   ASSERT_TRUE(third.value.has_value());
-  EXPECT_EQ(first.value->low, 600);
-  EXPECT_EQ(first.value->high, 601) << "what was seen goes before what a divisor may be";
-  EXPECT_EQ(third.value->low, 7);
+  EXPECT_EQ(et_schema::range_of(*first.value), (et_schema::IntegerRange{600, 601}))
+      << "what was seen goes before what a divisor may be";
+  EXPECT_EQ(et_schema::range_of(*third.value), (et_schema::IntegerRange{7, 8}));
 }
 
 TEST(Numbers, ACounterThatTheStepWritesIsOneTensor) {

@@ -180,9 +180,7 @@ TEST(BlurShapes, WhatIsNotKnownIsKeptByName) {
             "aten::mul.Tensor: a size that none of its arguments has");
   EXPECT_EQ(why(
                 [](Steps& steps) {
-                  et_schema::ValueRule rule;
-                  rule.kind = et_schema::ValueRuleKind::kOffsets;
-                  rule.high = 5000;
+                  const et_schema::ValueRule rule{et_schema::ValueRule::Offsets{.end = 5000}};
                   steps.program().slots[relu(steps, steps.tensor({5000}))].value = rule;
                 },
                 5000),
@@ -193,16 +191,15 @@ TEST(BlurShapes, RowsOfTablesGrowAndTheirIndicesFit) {
   Steps steps;
   const SlotId weight = steps.tensor({5000, 20});
   const SlotId indices = steps.tensor({77}, true, DType::kInt64);
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kIntegers;
-  rule.high = 5000;
+  const et_schema::ValueRule rule{et_schema::ValueRule::Integers{.high = 5000}};
   steps.program().slots[indices].value = rule;
   steps.call("aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1) -> Tensor",
              {ref(weight), ref(indices), {std::int64_t{-1}}}, {77, 20});
   const Blurred blurred = steps.blurred();
   const std::int64_t rows = blurred.changed.at(5000);
   EXPECT_GT(rows, 5000);
-  EXPECT_EQ(blurred.bench.programs[0].slots[indices].value->high, rows);
+  EXPECT_EQ(blurred.bench.programs[0].slots[indices].value->kind,
+            et_schema::ValueRule::Kind(et_schema::ValueRule::Integers{.high = rows}));
 }
 
 TEST(BlurShapes, HeapBlocksOfTheOriginalGo) {

@@ -92,10 +92,11 @@ TEST(Obfuscate, ANumberNearOneStaysOnItsSideOfOne) {
   ASSERT_FALSE(bench.programs[0].slots.empty());
   for (const auto& [value, by] : {std::pair{0.9987, 0.999}, std::pair{-0.99, -0.99},
                                   std::pair{1.0042, 1.004}, std::pair{0.5123, 0.5}}) {
-    et_schema::ValueRule& rule = bench.programs[0].slots[0].value.emplace();
-    rule.kind = et_schema::ValueRuleKind::kConstant;
-    rule.a = value;
-    EXPECT_EQ(obfuscate(bench).bench.programs[0].slots[0].value->a, by) << value;
+    using et_schema::ValueRule;
+    bench.programs[0].slots[0].value = ValueRule{ValueRule::Constant{value}};
+    EXPECT_EQ(obfuscate(bench).bench.programs[0].slots[0].value->kind,
+              ValueRule::Kind(ValueRule::Constant{by}))
+        << value;
   }
 }
 

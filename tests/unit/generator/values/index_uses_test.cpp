@@ -13,7 +13,7 @@ using et_schema::Program;
 using et_schema::Reuse;
 using et_schema::Slot;
 using et_schema::Trace;
-using et_schema::ValueRuleKind;
+using et_schema::ValueRule;
 
 constexpr const char* kSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
 constexpr const char* kGather =
@@ -54,11 +54,9 @@ TEST(IndexUses, ReachTheTensorThatHoldsTheIndices) {
       with_uses(builder, {{"aten::embedding", 2}}, {{"aten::embedding", 1, 1, {6}, kRowReuse}}));
   const Slot& indices = argument_slot(program, 1, 1);
   ASSERT_TRUE(indices.value.has_value());
-  EXPECT_EQ(indices.value->kind, ValueRuleKind::kReuse);
-  EXPECT_EQ(indices.value->reuse, kRowReuse);
-  EXPECT_EQ(indices.value->high, 50);
-  EXPECT_EQ(indices.value->why, "captured reuse");
-  EXPECT_EQ(argument_slot(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
+  EXPECT_EQ(indices.value, (ValueRule{ValueRule::ReusedIntegers{.high = 50, .reuse = kRowReuse},
+                                      "captured reuse"}));
+  EXPECT_TRUE(argument_slot(program, 0, 1).value->is<ValueRule::Integers>());
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -70,8 +68,8 @@ TEST(IndexUses, CallsOfOtherNumberAreJoinedBySizes) {
                                             {{"aten::embedding", 0, 1, {6}, kRowReuse},
                                              {"aten::embedding", 1, 1, {6}, kRowReuse},
                                              {"aten::gather", 0, 1, {6}, kRowReuse}}));
-  EXPECT_EQ(argument_slot(program, 0, 1).value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(argument_slot(program, 1, 1).value->kind, ValueRuleKind::kReuse);
+  EXPECT_TRUE(argument_slot(program, 0, 1).value->is<ValueRule::Integers>());
+  EXPECT_TRUE(argument_slot(program, 1, 1).value->is<ValueRule::ReusedIntegers>());
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 2U);
 }
 
@@ -84,7 +82,8 @@ TEST(IndexUses, AFunctionalFormStandsForAnInPlaceOne) {
               {tensor(30, 31, {50, 4})});
   const Program program = compile(
       with_uses(builder, {{"aten::index_fill", 1}}, {{"aten::index_fill", 0, 1, {6}, kRowReuse}}));
-  EXPECT_EQ(argument_slot(program, 0, 2).value->reuse, kRowReuse);
+  EXPECT_EQ(std::get<ValueRule::ReusedIntegers>(argument_slot(program, 0, 2).value->kind).reuse,
+            kRowReuse);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -99,7 +98,7 @@ TEST(IndexUses, TheRecorderSeesTheCallBelowOneOnWrappers) {
               {tensor(32, 33, {6, 2})});
   const Program program = compile(
       with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {6, 2}, kRowReuse}}));
-  EXPECT_EQ(argument_slot(program, 0, 2).value->kind, ValueRuleKind::kReuse);
+  EXPECT_TRUE(argument_slot(program, 0, 2).value->is<ValueRule::ReusedIntegers>());
   EXPECT_EQ(program.losses[et_schema::Loss::kUnjoinedIndices], 0U);
 }
 
@@ -115,10 +114,11 @@ TEST(IndexUses, AnExpandedIndexHasItsDrawsOnce) {
       with_uses(builder, {{"aten::gather", 1}}, {{"aten::gather", 0, 1, {3, 4}, recorded}}));
   bool found = false;
   for (const Slot& slot : program.slots) {
-    if (slot.value && slot.value->kind == ValueRuleKind::kReuse) {
+    const auto* reused = slot.value ? slot.value->as<ValueRule::ReusedIntegers>() : nullptr;
+    if (reused != nullptr) {
       found = true;
       EXPECT_EQ(slot.sizes, (std::vector<std::int64_t>{3}));
-      EXPECT_EQ(slot.value->reuse.run, 1);
+      EXPECT_EQ(reused->reuse.run, 1);
       EXPECT_EQ(program.storages[slot.storage].bytes, 3 * 8);
     }
   }
@@ -183,8 +183,9 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
   EXPECT_EQ(content->elements, 6);
   EXPECT_TRUE(content->coalesced);
   ASSERT_EQ(content->indices.size(), 2U);
-  EXPECT_EQ(content->indices[0].reuse, rows);
-  EXPECT_EQ(content->indices[1].high, 6);
+  EXPECT_EQ(content->indices[0].kind,
+            ValueRule::Kind(ValueRule::ReusedIntegers{.high = 9, .reuse = rows}));
+  EXPECT_EQ(et_schema::range_of(content->indices[1]), (et_schema::IntegerRange{0, 6}));
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 0U);
 }
 

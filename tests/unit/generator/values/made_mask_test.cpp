@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "trace_builder.h"
+#include "value_kinds.h"
 
 namespace understudy::generator::test {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using et_schema::Argument;
 using et_schema::Program;
 using et_schema::Slot;
-using et_schema::ValueRuleKind;
+using et_schema::ValueRule;
 
 constexpr const char* kMaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
 
@@ -41,9 +42,7 @@ TEST(MadeMasks, IndicesComputedOfWhatAMadeMaskSelectsArePinned) {
   EXPECT_FALSE(program.instructions[0].pinned);
   EXPECT_TRUE(program.instructions[1].pinned);
   const Slot& indices = argument_slot(program, 2, 1);
-  ASSERT_TRUE(indices.value.has_value());
-  EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(indices.value->high, 50);
+  EXPECT_EQ(indices.value, integers(0, 50, "aten::embedding.indices"));
 }
 
 TEST(MadeMasks, WhatIsAskedOfASelectionIsNotAskedOfAll) {
@@ -70,8 +69,7 @@ TEST(MadeMasks, AMaskSelectsAsManyAsTheNumbersBesideIt) {  // targets[mask, labe
   const auto& indices = std::get<Argument::List>(program.instructions[0].args[1].value);
   const Slot& mask = program.slots[std::get<Argument::SlotRef>(indices[0].value).id];
   ASSERT_TRUE(mask.value.has_value());
-  EXPECT_EQ(mask.value->kind, ValueRuleKind::kMask);
-  EXPECT_EQ(mask.value->high, 6);
+  EXPECT_EQ(mask.value->kind, ValueRule::Kind(ValueRule::Mask{6}));
 }
 
 TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
@@ -119,8 +117,7 @@ TEST(MadeMasks, WhatIsCopiedIntoIndicesFitsToo) {
   look_up(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   const Slot& source = argument_slot(program, 0, 3);
-  ASSERT_TRUE(source.value.has_value());
-  EXPECT_EQ(source.value->high, 50);
+  EXPECT_EQ(source.value, integers(0, 50, "aten::embedding.indices"));
 }
 
 }  // namespace

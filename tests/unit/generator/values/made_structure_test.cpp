@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "trace_builder.h"
+#include "value_kinds.h"
 
 namespace understudy::generator::test {
 namespace {
 
 using et_schema::Program;
 using et_schema::Slot;
-using et_schema::ValueRuleKind;
+using et_schema::ValueRule;
 
 TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
   constexpr const char* kRandint =
@@ -21,12 +22,12 @@ TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
   constexpr const char* kPack =
       "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, "
       "Tensor)";
-  const TestValue lengths = tensor(10, 11, {4}, "long int");
+  const TestValue unsorted = tensor(10, 11, {4}, "long int");
   const TestValue sorted = tensor(12, 13, {4}, "long int");
   TraceBuilder builder;
   builder.add(2, "aten::randint", kRandint, {integer(3), integer(9), list({integer(4)})},
-              {lengths});
-  builder.add(2, "aten::sort", kSort, {lengths, integer(-1), integer(1)},
+              {unsorted});
+  builder.add(2, "aten::sort", kSort, {unsorted, integer(-1), integer(1)},
               {sorted, tensor(14, 15, {4}, "long int")});
   builder.add(2, "aten::_pack_padded_sequence", kPack,
               {tensor(16, 17, {4, 8, 5}), sorted, integer(1)},
@@ -39,7 +40,7 @@ TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
   EXPECT_FALSE(program.instructions.back().pinned) << "a view of them";
   const Slot& drawn = result_slot(program, 0, 0);
   ASSERT_TRUE(drawn.value.has_value());
-  EXPECT_EQ(drawn.value->kind, ValueRuleKind::kLengths);
+  EXPECT_TRUE(drawn.value->is<ValueRule::Lengths>());
 }
 
 constexpr const char* kBag =
@@ -68,10 +69,9 @@ TEST(MadeStructure, OffsetsOfDrawnLengthsArePinnedThoughTheirRunningSumIsPadded)
   const Program program = builder.program();
   EXPECT_FALSE(program.instructions[1].pinned);
   EXPECT_TRUE(program.instructions[2].pinned);
-  const Slot& offsets = result_slot(program, 2, 0);
-  ASSERT_TRUE(offsets.value.has_value());
-  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
-  EXPECT_EQ(offsets.value->high, 21);
+  const Slot& starts = result_slot(program, 2, 0);
+  ASSERT_TRUE(starts.value.has_value());
+  EXPECT_EQ(starts.value->kind, offsets(21, false).kind);
 }
 
 /// The bags' starts alone: F.pad(lengths.cumsum(0), (1, 0))[:-1], whose range was seen as a whole.
@@ -98,9 +98,7 @@ TEST(MadeStructure, OffsetsThatAreAllButTheLastOfWhatIsPaddedArePinnedAsOffsets)
   EXPECT_TRUE(program.instructions[1].pinned);
   const Slot& made = result_slot(program, 1, 0);
   ASSERT_TRUE(made.value.has_value());
-  EXPECT_EQ(made.value->kind, ValueRuleKind::kOffsets);
-  EXPECT_EQ(made.value->high, 21);
-  EXPECT_TRUE(made.value->include_last) << "the end is what the bags leave out";
+  EXPECT_EQ(made.value->kind, offsets(21, true).kind) << "the end is what the bags leave out";
 }
 
 /// Lengths of the first of a longer list that the program computes.
@@ -126,12 +124,7 @@ TEST(MadeStructure, LengthsThatAreTheFirstOfAListAreFollowedByNone) {
   EXPECT_TRUE(program.instructions[0].pinned);
   const Slot& made = result_slot(program, 0, 0);
   ASSERT_TRUE(made.value.has_value());
-  ASSERT_EQ(made.value->kind, ValueRuleKind::kLengths);
-  ASSERT_EQ(made.value->segments.size(), 2U);
-  EXPECT_EQ(made.value->segments[0].count, 4);
-  EXPECT_EQ(made.value->segments[0].sum, 21);
-  EXPECT_EQ(made.value->segments[1].count, 2);
-  EXPECT_EQ(made.value->segments[1].sum, 0);
+  EXPECT_EQ(made.value->kind, lengths({{4, 21}, {2, 0}}).kind);
 }
 
 constexpr const char* kSegments =
@@ -158,11 +151,9 @@ TEST(MadeStructure, OffsetsComputedOfTheBatchArePinnedWhereTheyAreComputed) {
   const Program program = builder.program();
   EXPECT_FALSE(program.instructions[0].pinned);
   EXPECT_TRUE(program.instructions[2].pinned);
-  const Slot& offsets = result_slot(program, 2, 0);
-  ASSERT_TRUE(offsets.value.has_value());
-  EXPECT_EQ(offsets.value->kind, ValueRuleKind::kOffsets);
-  EXPECT_EQ(offsets.value->high, 17);
-  EXPECT_EQ(offsets.value->low, 8) << "no longer than the padded rows";
+  const Slot& starts = result_slot(program, 2, 0);
+  ASSERT_TRUE(starts.value.has_value());
+  EXPECT_EQ(starts.value->kind, offsets(17, true, 8).kind) << "no longer than the padded rows";
 }
 
 TEST(MadeStructure, OffsetsThatTheProgramKnowsAreComputed) {
@@ -191,7 +182,7 @@ TEST(MadeStructure, LengthsInAnotherOrderArePinned) {  // sorted by hand: length
   EXPECT_TRUE(program.instructions[0].pinned);
   const Slot& made = result_slot(program, 0, 0);
   ASSERT_TRUE(made.value.has_value());
-  EXPECT_EQ(made.value->kind, ValueRuleKind::kLengths) << "what was seen of one says less";
+  EXPECT_TRUE(made.value->is<ValueRule::Lengths>()) << "what was seen of one says less";
 }
 
 TEST(MadeStructure, BatchSizesFollowFromTheLengthsThatAreMade) {

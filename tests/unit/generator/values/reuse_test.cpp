@@ -15,7 +15,12 @@ using et_schema::distinct_count;
 using et_schema::draw_count;
 using et_schema::Reuse;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
+
+using ReusedIntegers = ValueRule::ReusedIntegers;
+
+Reuse reuse_of(const ValueRule& rule) {
+  return std::get<ReusedIntegers>(rule.kind).reuse;
+}
 
 const Reuse kReuse = {{{0, 10, {{20, 1}, {3, 2}}}, {10, 100, {{2, 5}, {1, 14}}}}, 1, false};
 
@@ -50,42 +55,40 @@ TEST(ReuseFit, ToAsManyDifferentNumbers) {
 
 TEST(ReuseRules, StayWithinTheRangeThatTheOperatorTakes) {
   const ValueRule reuse = reuse_rule(kReuse, "captured reuse");
-  const ValueRule inside = narrow_reuse(reuse, integers(0, 200), 50);
-  EXPECT_EQ(inside.reuse, kReuse);
-  EXPECT_EQ(inside.high, 200);
-  EXPECT_EQ(inside.why, "captured reuse");
-  const ValueRule narrow = narrow_reuse(reuse, integers(0, 15), 50);
-  EXPECT_EQ(narrow.kind, ValueRuleKind::kReuse);
-  EXPECT_EQ(narrow.reuse.bins.back().high, 15);
-  EXPECT_EQ(draw_count(narrow.reuse), 50);
-  EXPECT_FALSE(et_schema::find_problem(narrow.reuse).has_value());
-  const ValueRule beyond = narrow_reuse(reuse, integers(500, 502), 50);
-  EXPECT_EQ(draw_count(beyond.reuse), 50);
-  EXPECT_EQ(beyond.reuse.bins.front().low, 500);
-  EXPECT_FALSE(et_schema::find_problem(beyond.reuse).has_value());
+  EXPECT_EQ(narrow_reuse(reuse, integers(0, 200), 50),
+            (ValueRule{ReusedIntegers{.low = 0, .high = 200, .reuse = kReuse}, "captured reuse"}));
+  const Reuse narrow = reuse_of(narrow_reuse(reuse, integers(0, 15), 50));
+  EXPECT_EQ(narrow.bins.back().high, 15);
+  EXPECT_EQ(draw_count(narrow), 50);
+  EXPECT_FALSE(et_schema::find_problem(narrow).has_value());
+  const Reuse beyond = reuse_of(narrow_reuse(reuse, integers(500, 502), 50));
+  EXPECT_EQ(draw_count(beyond), 50);
+  EXPECT_EQ(beyond.bins.front().low, 500);
+  EXPECT_FALSE(et_schema::find_problem(beyond).has_value());
 }
 
 TEST(ReuseRules, KeepTheNumberOfRowsThatAShapeHangsOn) {
-  ValueRule rows = integers(0, 100);
-  rows.a = 30;
+  const ValueRule rows{ValueRule::Integers{.low = 0, .high = 100, .distinct = 30}};
   const ValueRule fitted = narrow_reuse(reuse_rule(kReuse, ""), rows, 60);
-  EXPECT_EQ(draw_count(fitted.reuse), 60);
-  EXPECT_EQ(distinct_count(fitted.reuse), 30);
-  rows.a = 99;  // more than elements
-  EXPECT_EQ(narrow_reuse(reuse_rule(kReuse, ""), rows, 60), rows);
+  EXPECT_EQ(draw_count(reuse_of(fitted)), 60);
+  EXPECT_EQ(distinct_count(reuse_of(fitted)), 30);
+  EXPECT_EQ(std::get<ReusedIntegers>(fitted.kind).distinct, 30);
+  const ValueRule too_many{ValueRule::Integers{.low = 0, .high = 100, .distinct = 99}};
+  EXPECT_EQ(narrow_reuse(reuse_rule(kReuse, ""), too_many, 60), too_many);
 }
 
 TEST(IndexSpreads, ZipfLeansTowardsTheFirstNumbers) {
   const IndexSpread spread = parse_index_spread("zipf:1.05");
   const ValueRule rule = spread_indices(integers(5, 1'000'005), spread, 100'000, 1);
-  ASSERT_EQ(rule.kind, ValueRuleKind::kReuse);
-  EXPECT_EQ(draw_count(rule.reuse), 100'000);
-  ASSERT_FALSE(rule.reuse.bins.empty());
-  EXPECT_EQ(rule.reuse.bins.front().low, 5);
+  ASSERT_TRUE(rule.is<ReusedIntegers>());
+  const Reuse reuse = reuse_of(rule);
+  EXPECT_EQ(draw_count(reuse), 100'000);
+  ASSERT_FALSE(reuse.bins.empty());
+  EXPECT_EQ(reuse.bins.front().low, 5);
   // The first of a million has the share 1 / Σ k^-1.05 = 1 / 10.56 of the draws.
-  EXPECT_NEAR(static_cast<double>(rule.reuse.bins.front().repeats.front().times), 9'470, 400);
+  EXPECT_NEAR(static_cast<double>(reuse.bins.front().repeats.front().times), 9'470, 400);
   EXPECT_EQ(spread_indices(integers(5, 1'000'005), spread, 100'000, 1), rule);
-  EXPECT_FALSE(et_schema::find_problem(rule.reuse).has_value());
+  EXPECT_FALSE(et_schema::find_problem(reuse).has_value());
 }
 
 TEST(IndexSpreads, OthersAndThoseThatAreRefused) {

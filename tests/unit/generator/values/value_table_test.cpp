@@ -12,6 +12,7 @@
 #include <set>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/overloaded.h"
 #include "trace_builder.h"
 #include "value_rules.h"
 
@@ -21,7 +22,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::Program;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 std::vector<std::string> lines_of(const std::string& name) {
   std::ifstream file(name.starts_with('/') ? name
@@ -143,39 +143,41 @@ class Call {
 };
 
 std::string text_of(const ValueRule& rule) {
-  switch (rule.kind) {
-    case ValueRuleKind::kConstant:
-      return fmt::format("constant {}", rule.a);
-    case ValueRuleKind::kUniform:
-      return fmt::format("uniform {} to {}", rule.a, rule.b);
-    case ValueRuleKind::kNormal:
-      return fmt::format("normal, deviation {}", rule.b);
-    case ValueRuleKind::kIntegers:
-      return fmt::format("integers {} to {}", rule.low, rule.high);
-    case ValueRuleKind::kOffsets:
-      return fmt::format("offsets to {}{}", rule.high, rule.include_last ? ", the last too" : "");
-    case ValueRuleKind::kLengths: {
-      std::string text = "lengths";
-      for (std::size_t i = 0; i < rule.segments.size() && i < 3; ++i) {
-        text += fmt::format(" {} of {}", rule.segments[i].count, rule.segments[i].sum);
-      }
-      return text + (rule.segments.size() > 3 ? " …" : "");
-    }
-    case ValueRuleKind::kArange:
-      return fmt::format("from {} by {}", rule.low, rule.high);
-    case ValueRuleKind::kBernoulli:
-      return fmt::format("true with {:.3}", rule.a);
-    case ValueRuleKind::kMask:
-      return fmt::format("{} true", rule.high);
-    case ValueRuleKind::kTargets:
-      return fmt::format("classes below {}, or {} with {}", rule.high, rule.low, rule.a);
-    case ValueRuleKind::kDominant:
-      return fmt::format("dominant, {} rows", rule.high);
-    case ValueRuleKind::kZeros:
-    case ValueRuleKind::kReuse:
-      break;
-  }
-  return "another rule";
+  const et_schema::Overloaded text = {
+      [](const ValueRule::Constant& kind) { return fmt::format("constant {}", kind.value); },
+      [](const ValueRule::Uniform& kind) {
+        return fmt::format("uniform {} to {}", kind.low, kind.high);
+      },
+      [](const ValueRule::Normal& kind) {
+        return fmt::format("normal, deviation {}", kind.deviation);
+      },
+      [](const ValueRule::Integers& kind) {
+        return fmt::format("integers {} to {}", kind.low, kind.high);
+      },
+      [](const ValueRule::Offsets& kind) {
+        return fmt::format("offsets to {}{}", kind.end, kind.include_last ? ", the last too" : "");
+      },
+      [](const ValueRule::Lengths& kind) {
+        std::string lengths = "lengths";
+        for (std::size_t i = 0; i < kind.segments.size() && i < 3; ++i) {
+          lengths += fmt::format(" {} of {}", kind.segments[i].count, kind.segments[i].sum);
+        }
+        return lengths + (kind.segments.size() > 3 ? " …" : "");
+      },
+      [](const ValueRule::Arange& kind) {
+        return fmt::format("from {} by {}", kind.start, kind.step);
+      },
+      [](const ValueRule::Bernoulli& kind) {
+        return fmt::format("true with {:.3}", kind.probability);
+      },
+      [](const ValueRule::Mask& kind) { return fmt::format("{} true", kind.count); },
+      [](const ValueRule::Targets& kind) {
+        return fmt::format("classes below {}, or {} with {}", kind.classes, kind.ignore_index,
+                           kind.ignored_share);
+      },
+      [](const ValueRule::Dominant& kind) { return fmt::format("dominant, {} rows", kind.rows); },
+      [](const auto&) { return std::string("another rule"); }};
+  return std::visit(text, rule.kind);
 }
 
 /// The rule that the program asks for on behalf of the row, as text.

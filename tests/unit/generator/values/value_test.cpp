@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "trace_builder.h"
+#include "value_kinds.h"
 
 namespace understudy::generator::test {
 namespace {
 
 using et_schema::Program;
 using et_schema::Slot;
-using et_schema::ValueRuleKind;
+using et_schema::ValueRule;
 
 constexpr const char* kTo =
     "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False) -> Tensor(a)";
@@ -28,10 +29,7 @@ TEST(Values, IndicesStayBelowTheTable) {
   const Program program = builder.program();
   const Slot& indices = argument_slot(program, 0, 1);
   ASSERT_TRUE(indices.value.has_value());
-  EXPECT_EQ(indices.value->kind, ValueRuleKind::kIntegers);
-  EXPECT_EQ(indices.value->low, 0);
-  EXPECT_EQ(indices.value->high, 50);
-  EXPECT_EQ(indices.value->why, "aten::embedding.indices");
+  EXPECT_EQ(*indices.value, integers(0, 50, "aten::embedding.indices"));
   EXPECT_FALSE(argument_slot(program, 0, 0).value.has_value());
 }
 
@@ -41,8 +39,7 @@ TEST(Values, ADemandIsCarriedThroughACopyToItsSource) {
               {tensor(20, 21, {6}, "long int")});
   embed_at(builder, tensor(20, 21, {6}, "long int"));
   const Program program = builder.program();
-  ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
-  EXPECT_EQ(argument_slot(program, 0, 0).value->high, 50);
+  EXPECT_EQ(argument_slot(program, 0, 0).value, integers(0, 50, "aten::embedding.indices"));
 }
 
 TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
@@ -56,8 +53,7 @@ TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
   EXPECT_EQ(part.storage, argument_slot(program, 0, 0).storage);
   EXPECT_EQ(part.offset, 4);
   EXPECT_EQ(part.sizes, std::vector<std::int64_t>{6});
-  ASSERT_TRUE(part.value.has_value());
-  EXPECT_EQ(part.value->high, 50);
+  EXPECT_EQ(part.value, integers(0, 50, "aten::embedding.indices"));
 }
 
 TEST(Values, ACapturedRangeNarrowsADemand) {
@@ -65,14 +61,13 @@ TEST(Values, ACapturedRangeNarrowsADemand) {
   embed_at(builder, tensor(10, 11, {6}, "long int"),
            R"(,{"name":"tensor_range","type":"string","value":"{\"1\":[3,9]}"})");
   const Program program = builder.program();
-  EXPECT_EQ(argument_slot(program, 0, 1).value->low, 3);
-  EXPECT_EQ(argument_slot(program, 0, 1).value->high, 10);
+  EXPECT_EQ(argument_slot(program, 0, 1).value, integers(3, 10, "aten::embedding.indices"));
 }
 
 TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
   // The backward has no argument that says whether they do.
   TraceBuilder builder;
-  const TestValue offsets = tensor(12, 13, {4}, "long int");
+  const TestValue starts = tensor(12, 13, {4}, "long int");
   const TestValue indices = tensor(10, 11, {6}, "long int");
   const TestValue of_bags = tensor(34, 35, {6}, "long int");
   builder.add(2, "aten::_embedding_bag",
@@ -81,7 +76,7 @@ TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
               "per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor)",
               {tensor(30, 31, {50, 8}),
                indices,
-               offsets,
+               starts,
                {"false", "[]", "Bool"},
                integer(0),
                {"true", "[]", "Bool"},
@@ -91,13 +86,11 @@ TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
   builder.add(2, "aten::_embedding_bag_sparse_backward",
               "aten::_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, "
               "Tensor offset2bag) -> Tensor",
-              {tensor(36, 37, {3, 8}), indices, offsets, of_bags}, {tensor(38, 39, {6, 8})});
+              {tensor(36, 37, {3, 8}), indices, starts, of_bags}, {tensor(38, 39, {6, 8})});
   const Program program = builder.program();
   const std::optional<et_schema::ValueRule>& rule = argument_slot(program, 0, 2).value;
   ASSERT_TRUE(rule.has_value());
-  EXPECT_EQ(rule->kind, ValueRuleKind::kOffsets);
-  EXPECT_EQ(rule->high, 6);
-  EXPECT_TRUE(rule->include_last);
+  EXPECT_EQ(rule->kind, offsets(6, true).kind);
 }
 
 TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
@@ -112,8 +105,7 @@ TEST(Values, ASparseTensorOfWhichNothingIsRecordedGetsElements) {
   EXPECT_FALSE(slot.content->coalesced);
   EXPECT_EQ(slot.content->elements, 50 * 30 / 8);  // eight a row would be more
   ASSERT_EQ(slot.content->indices.size(), 2U);
-  EXPECT_EQ(slot.content->indices[1].high, 30);
-  EXPECT_EQ(slot.content->indices[1].why, "assumed number of elements");
+  EXPECT_EQ(slot.content->indices[1], integers(0, 30, "assumed number of elements"));
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
 }
 
@@ -178,8 +170,7 @@ TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   const Slot& mask = argument_slot(program, 1, 1);
   EXPECT_TRUE(mask.external);
   ASSERT_TRUE(mask.value.has_value());
-  EXPECT_EQ(mask.value->kind, ValueRuleKind::kMask);
-  EXPECT_EQ(mask.value->high, 2);
+  EXPECT_EQ(mask.value->kind, ValueRule::Kind(ValueRule::Mask{2}));
   EXPECT_EQ(program.losses[et_schema::Loss::kMadeMasks], 1U);
 }
 
@@ -196,8 +187,7 @@ TEST(Values, UniqueHasPinnedResults) {
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
   const Slot& values = result_slot(program, 0, 0);
-  ASSERT_TRUE(values.value.has_value());
-  EXPECT_EQ(values.value->high, 50);
+  EXPECT_EQ(values.value, integers(0, 50, "aten::embedding.indices"));
 }
 
 constexpr const char* kEmpty =
@@ -214,7 +204,7 @@ TEST(Values, MemoryThatIsReadBeforeItIsWrittenIsPinned) {
   embed_at(builder, tensor(10, 11, {6}, "long int"));
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].pinned);
-  EXPECT_EQ(argument_slot(program, 1, 1).value->high, 50);
+  EXPECT_EQ(argument_slot(program, 1, 1).value, integers(0, 50, "aten::embedding.indices"));
 }
 
 TEST(Values, WhatTorchTensorMadeIsPinnedThoughOnlyViewsOfItFollow) {
@@ -253,7 +243,9 @@ TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
   const Program program = builder.program();
   for (const std::size_t index : {0U, 1U}) {
     ASSERT_TRUE(argument_slot(program, 0, index).value.has_value());
-    EXPECT_GT(argument_slot(program, 0, index).value->a, 0);
+    const auto* range = argument_slot(program, 0, index).value->as<ValueRule::Uniform>();
+    ASSERT_NE(range, nullptr);
+    EXPECT_GT(range->low, 0);
   }
 }
 
@@ -271,7 +263,7 @@ TEST(Values, ARepeatedBiasIsNearZero) {  // as an instance norm repeats its own
               {tensor(16, 17, {1, 12, 2})});
   const Program program = builder.program();
   ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
-  EXPECT_EQ(argument_slot(program, 0, 0).value->kind, ValueRuleKind::kNormal);
+  EXPECT_TRUE(argument_slot(program, 0, 0).value->is<ValueRule::Normal>());
   EXPECT_EQ(argument_slot(program, 0, 0).value->why, "aten::group_norm.bias");
 }
 
@@ -296,7 +288,7 @@ TEST(Values, AMovingAverageIsMovedInPlace) {
       "aten::lerp_", "aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
       10);
   ASSERT_TRUE(moved.has_value());
-  EXPECT_EQ(moved->kind, ValueRuleKind::kNormal);
+  EXPECT_TRUE(moved->is<ValueRule::Normal>());
   EXPECT_FALSE(rule_of_self("aten::lerp",
                             "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
                             14)
@@ -312,9 +304,8 @@ TEST(Values, LengthsOfPackedSequencesFallAndAddUp) {
               {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
   const Program program = builder.program();
   ASSERT_TRUE(argument_slot(program, 0, 1).value.has_value());
-  const auto& segments = argument_slot(program, 0, 1).value->segments;
-  using Segment = et_schema::ValueRule::Segment;
-  EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
+  EXPECT_EQ(argument_slot(program, 0, 1).value->kind,
+            lengths({{1, 9}, {1, 5}, {1, 5}, {1, 5}}).kind);
 }
 
 TEST(Values, LengthsThatAreSortedFirstFallAndAddUpToo) {
@@ -331,9 +322,8 @@ TEST(Values, LengthsThatAreSortedFirstFallAndAddUpToo) {
               {tensor(14, 15, {24, 8}), tensor(16, 17, {9}, "long int")});
   const Program program = builder.program();
   ASSERT_TRUE(argument_slot(program, 0, 0).value.has_value());
-  const auto& segments = argument_slot(program, 0, 0).value->segments;
-  using Segment = et_schema::ValueRule::Segment;
-  EXPECT_EQ(segments, (std::vector<Segment>{{1, 9}, {1, 5}, {1, 5}, {1, 5}}));
+  EXPECT_EQ(argument_slot(program, 0, 0).value->kind,
+            lengths({{1, 9}, {1, 5}, {1, 5}, {1, 5}}).kind);
 }
 
 }  // namespace

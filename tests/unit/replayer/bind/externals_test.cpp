@@ -112,9 +112,7 @@ using DrawsTest = ReplayerTest;
 TEST_F(DrawsTest, TakeTurnsInMemoryThatHasWaited) {
   constexpr std::int64_t kIndices = 64;
   const SlotId state = builder_.external(DType::kFloat32, {kRows, 4}, constant(2));
-  et_schema::ValueRule rows;
-  rows.kind = et_schema::ValueRuleKind::kIntegers;
-  rows.high = kRows - 1;
+  const et_schema::ValueRule rows{et_schema::ValueRule::Integers{.high = kRows - 1}};
   const SlotId index = builder_.external(DType::kInt64, {kIndices}, rows);
   const SlotId source = builder_.external(DType::kFloat32, {kIndices, 4}, constant(1));
   builder_.add_op(kIndexAdd, {ref(state), number(0), ref(index), ref(source), number(1)},

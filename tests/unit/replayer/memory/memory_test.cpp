@@ -116,9 +116,7 @@ TEST_F(MemoryTest, HugeTablesAreMappedAndOnlyTheRowsReadAreSeeded) {
   constexpr std::int64_t kRows = 4'000'000;
   constexpr std::int64_t kColumns = 64;  // a gigabyte
   const SlotId table = builder_.external(DType::kFloat32, {kRows, kColumns}, constant(0.25));
-  et_schema::ValueRule spread;
-  spread.kind = et_schema::ValueRuleKind::kIntegers;
-  spread.high = kRows;
+  const et_schema::ValueRule spread{et_schema::ValueRule::Integers{.high = kRows}};
   const SlotId indices = builder_.external(DType::kInt64, {16}, spread);
   const SlotId rows = builder_.intermediate(DType::kFloat32, {16, kColumns});
   const SlotId out = sink(DType::kFloat32, {16, kColumns});

@@ -63,11 +63,8 @@ TEST_F(StubTest, WritesFreshResultsWithHealthyValuesOfTheirKind) {
 TEST_F(StubTest, AResultWithARuleHoldsItToTheEnd) {
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId starts = builder_.intermediate(DType::kInt64, {5000});
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kOffsets;
-  rule.high = 10000;
-  rule.include_last = true;
-  builder_.slot(starts).value = rule;
+  using et_schema::ValueRule;
+  builder_.slot(starts).value = ValueRule{ValueRule::Offsets{.end = 10000, .include_last = true}};
   const Stack made = call(add_kernel({ref(x)}, {ref(starts)}), {at::ones({4})});
   EXPECT_EQ(made[0].toTensor()[4999].item<std::int64_t>(), 10000);
   EXPECT_TRUE(made[0].toTensor().diff().ge(0).all().item<bool>());

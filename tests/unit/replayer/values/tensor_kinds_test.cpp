@@ -195,7 +195,7 @@ TEST_F(TensorKindsTest, OfMoreThanTwoToThe31Elements) {
   constexpr std::int64_t kLast = 16;
   const SlotId x = defaulted(DType::kFloat16, {kElements});
   const SlotId index = builder_.external(DType::kInt64, {1}, constant(0));
-  builder_.slot(index).value->a = static_cast<double>(kElements - 2);
+  builder_.slot(index).value = constant(static_cast<double>(kElements - 2));
   const SlotId row = builder_.intermediate(DType::kFloat16, {1});
   const SlotId out = sink(DType::kFloat16, {1});
   builder_.add_op("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
@@ -245,14 +245,10 @@ class SparseExternalTest : public ReplayerTest {
     return decisions_->coverage();
   }
   static et_schema::SparseContent content(const std::string& why) {
-    et_schema::ValueRule below;
-    below.kind = et_schema::ValueRuleKind::kIntegers;
-    below.why = why;
     et_schema::SparseContent content;
     content.elements = 120;
     for (const std::int64_t size : {50, 30}) {
-      below.high = size;
-      content.indices.push_back(below);
+      content.indices.push_back({et_schema::ValueRule::Integers{.high = size}, why});
     }
     return content;
   }

@@ -12,16 +12,7 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
-
-ValueRule rule_of(ValueRuleKind kind, double a = 0, double b = 0) {
-  ValueRule rule;
-  rule.kind = kind;
-  rule.a = a;
-  rule.b = b;
-  return rule;
-}
+using Rule = et_schema::ValueRule;
 
 at::Generator generator() {
   return at::detail::createCPUGenerator(7);
@@ -32,16 +23,16 @@ constexpr at::ScalarType kFloats[] = {at::kFloat, at::kDouble, at::kHalf, at::kB
 TEST(DeviceFill, DrawsWhatTheRuleSays) {
   for (const at::ScalarType dtype : kFloats) {
     at::Tensor tensor = at::full({100, 1000}, 3, dtype);
-    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kNormal, 0, 0.125), generator()));
+    ASSERT_TRUE(fill_on_device(tensor, {Rule::Normal{0, 0.125}}, generator()));
     EXPECT_NEAR(tensor.to(at::kDouble).mean().item<double>(), 0, 0.002) << dtype;
     EXPECT_NEAR(tensor.to(at::kDouble).std().item<double>(), 0.125, 0.002) << dtype;
     EXPECT_EQ(scan(tensor), ValueHealth{}) << dtype;
-    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kUniform, 0.5, 1), generator()));
+    ASSERT_TRUE(fill_on_device(tensor, {Rule::Uniform{0.5, 1}}, generator()));
     EXPECT_GE(tensor.min().item<double>(), 0.5) << dtype;
     EXPECT_LE(tensor.max().item<double>(), 1) << dtype;
-    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kConstant, 2), generator()));
+    ASSERT_TRUE(fill_on_device(tensor, {Rule::Constant{2}}, generator()));
     EXPECT_TRUE(tensor.eq(2).all().item<bool>());
-    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kZeros), generator()));
+    ASSERT_TRUE(fill_on_device(tensor, {Rule::Zeros{}}, generator()));
     EXPECT_TRUE(tensor.eq(0).all().item<bool>());
   }
 }
@@ -49,17 +40,17 @@ TEST(DeviceFill, DrawsWhatTheRuleSays) {
 TEST(DeviceFill, EqualGeneratorsGiveEqualContent) {
   at::Tensor a = at::empty({999});
   at::Tensor b = at::empty({999});
-  ASSERT_TRUE(fill_on_device(a, rule_of(ValueRuleKind::kNormal, 0, 1), generator()));
-  ASSERT_TRUE(fill_on_device(b, rule_of(ValueRuleKind::kNormal, 0, 1), generator()));
+  ASSERT_TRUE(fill_on_device(a, {Rule::Normal{0, 1}}, generator()));
+  ASSERT_TRUE(fill_on_device(b, {Rule::Normal{0, 1}}, generator()));
   EXPECT_TRUE(at::equal(a, b));
 }
 
 TEST(DeviceFill, LeavesIndicesAndOtherLayoutsToTheHost) {
   at::Tensor integers = at::ones({4}, at::kLong);
-  EXPECT_FALSE(fill_on_device(integers, rule_of(ValueRuleKind::kZeros), generator()));
+  EXPECT_FALSE(fill_on_device(integers, {Rule::Zeros{}}, generator()));
   at::Tensor floats = at::ones({4, 4});
-  EXPECT_FALSE(fill_on_device(floats, rule_of(ValueRuleKind::kIntegers), generator()));
-  EXPECT_FALSE(fill_on_device(floats.slice(1, 0, 2), rule_of(ValueRuleKind::kZeros), generator()));
+  EXPECT_FALSE(fill_on_device(floats, {Rule::Integers{}}, generator()));
+  EXPECT_FALSE(fill_on_device(floats.slice(1, 0, 2), {Rule::Zeros{}}, generator()));
   EXPECT_TRUE(floats.eq(1).all().item<bool>());
 }
 
@@ -67,7 +58,7 @@ TEST(DeviceFill, DrawsWithoutHolesInAnyOrderOfDimensions) {
   for (const at::Tensor& tensor :
        {at::zeros({3, 5}).t(),
         at::zeros({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast)}) {
-    ASSERT_TRUE(fill_on_device(tensor, rule_of(ValueRuleKind::kUniform, 0.5, 1), generator()));
+    ASSERT_TRUE(fill_on_device(tensor, {Rule::Uniform{0.5, 1}}, generator()));
     EXPECT_GE(tensor.min().item<double>(), 0.5);
   }
 }

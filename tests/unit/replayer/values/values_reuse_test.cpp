@@ -14,16 +14,12 @@ namespace {
 using et_schema::Reuse;
 using et_schema::ReuseBin;
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 using Numbers = std::vector<std::int64_t>;
 
 constexpr ValueKey kKey{.seed = 3, .stream = 11};
 
 ValueRule rule_of(const Reuse& reuse) {
-  ValueRule rule;
-  rule.kind = ValueRuleKind::kReuse;
-  rule.reuse = reuse;
-  return rule;
+  return {ValueRule::ReusedIntegers{.reuse = reuse}};
 }
 
 Numbers drawn(const Reuse& reuse, std::int64_t count, ValueKey key = kKey) {
@@ -96,10 +92,7 @@ TEST(ReuseValues, OfAnotherSizeKeepTheProportions) {
 }
 
 TEST(DominantValues, MatricesAreSymmetricAndWellConditioned) {
-  ValueRule rule;
-  rule.kind = ValueRuleKind::kDominant;
-  rule.a = 1;
-  rule.high = 16;
+  const ValueRule rule{ValueRule::Dominant{.rows = 16, .diagonal = 1}};
   const at::Tensor matrices = at::empty({3, 16, 16}, at::kDouble);
   fill_tensor(matrices, rule, kKey);
   EXPECT_TRUE(at::equal(matrices, matrices.mT()));

@@ -13,10 +13,7 @@ constexpr std::int64_t kColumns = 30;
 constexpr std::int64_t kElements = 120;
 
 et_schema::ValueRule integers_below(std::int64_t high) {
-  et_schema::ValueRule rule;
-  rule.kind = et_schema::ValueRuleKind::kIntegers;
-  rule.high = high;
-  return rule;
+  return {et_schema::ValueRule::Integers{.high = high}};
 }
 
 et_schema::Slot matrix(SparseLayout layout, bool coalesced) {

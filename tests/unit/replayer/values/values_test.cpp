@@ -14,28 +14,23 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
-using et_schema::ValueRuleKind;
 
 constexpr ValueKey kKey{.seed = 1, .stream = 7};
 
-ValueRule rule_of(ValueRuleKind kind) {
-  ValueRule rule;
-  rule.kind = kind;
-  return rule;
-}
-
 ValueRule integers(std::int64_t low, std::int64_t high) {
-  ValueRule rule = rule_of(ValueRuleKind::kIntegers);
-  rule.low = low;
-  rule.high = high;
-  return rule;
+  return {ValueRule::Integers{.low = low, .high = high}};
 }
 
-ValueRule reals(ValueRuleKind kind, double a, double b) {
-  ValueRule rule = rule_of(kind);
-  rule.a = a;
-  rule.b = b;
-  return rule;
+ValueRule normal(double mean, double deviation) {
+  return {ValueRule::Normal{.mean = mean, .deviation = deviation}};
+}
+
+ValueRule uniform(double low, double high) {
+  return {ValueRule::Uniform{.low = low, .high = high}};
+}
+
+ValueRule constant(double value) {
+  return {ValueRule::Constant{value}};
 }
 
 at::Tensor filled(at::IntArrayRef sizes, at::ScalarType dtype, const ValueRule& rule,
@@ -78,18 +73,18 @@ const std::vector<at::ScalarType> kFloatTypes = {
 
 TEST(Values, BytesAreTheSameEverywhere) {
   // These numbers are part of the format: a benchmark gives the same bytes on every platform.
-  const ValueRule normal = reals(ValueRuleKind::kNormal, 0, 0.5);
-  const ValueRule uniform = reals(ValueRuleKind::kUniform, -1, 3);
-  EXPECT_EQ(fnv1a(filled({5000}, at::kFloat, normal)), 9908248887209836283U);
-  EXPECT_EQ(fnv1a(filled({5000}, at::kDouble, uniform)), 7802361427516483947U);
-  EXPECT_EQ(fnv1a(filled({5000}, at::kHalf, normal)), 7241403386601812763U);
-  EXPECT_EQ(fnv1a(filled({5000}, at::kBFloat16, uniform)), 9138185998273448014U);
-  EXPECT_EQ(fnv1a(filled({5000}, at::kFloat8_e4m3fn, normal)), 15023691530814889309U);
+  const ValueRule near_zero = normal(0, 0.5);
+  const ValueRule between = uniform(-1, 3);
+  EXPECT_EQ(fnv1a(filled({5000}, at::kFloat, near_zero)), 9908248887209836283U);
+  EXPECT_EQ(fnv1a(filled({5000}, at::kDouble, between)), 7802361427516483947U);
+  EXPECT_EQ(fnv1a(filled({5000}, at::kHalf, near_zero)), 7241403386601812763U);
+  EXPECT_EQ(fnv1a(filled({5000}, at::kBFloat16, between)), 9138185998273448014U);
+  EXPECT_EQ(fnv1a(filled({5000}, at::kFloat8_e4m3fn, near_zero)), 15023691530814889309U);
   EXPECT_EQ(fnv1a(filled({5000}, at::kLong, integers(-3, 1000))), 4845540807953094386U);
 }
 
 TEST(Values, SeedAndStreamChangeTheBytes) {
-  const ValueRule rule = reals(ValueRuleKind::kNormal, 0, 1);
+  const ValueRule rule = normal(0, 1);
   const at::Tensor tensor = filled({100}, at::kFloat, rule);
   EXPECT_TRUE(at::equal(tensor, filled({100}, at::kFloat, rule)));
   EXPECT_FALSE(at::equal(tensor, filled({100}, at::kFloat, rule, {.seed = 2, .stream = 7})));
@@ -97,7 +92,7 @@ TEST(Values, SeedAndStreamChangeTheBytes) {
 }
 
 TEST(Values, StridesDoNotChangeTheContent) {
-  const ValueRule rule = reals(ValueRuleKind::kNormal, 0, 1);
+  const ValueRule rule = normal(0, 1);
   const at::Tensor plain = filled({3, 4, 5, 6}, at::kFloat, rule);
   at::Tensor last = at::empty(
       {3, 4, 5, 6}, at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast));
@@ -112,16 +107,13 @@ TEST(Values, StridesDoNotChangeTheContent) {
 
 TEST(Values, RepeatedElementsAreWrittenOnce) {
   const at::Tensor base = at::zeros({1, 6}, at::kFloat);
-  fill_tensor(base.expand({4, 6}), rule_of(ValueRuleKind::kArange), kKey);
-  ValueRule arange = rule_of(ValueRuleKind::kArange);
-  arange.low = 5;
-  arange.high = 2;
-  fill_tensor(base.expand({4, 6}), arange, kKey);
+  fill_tensor(base.expand({4, 6}), {ValueRule::Arange{}}, kKey);
+  fill_tensor(base.expand({4, 6}), {ValueRule::Arange{.start = 5, .step = 2}}, kKey);
   EXPECT_EQ(as_integers(base), (std::vector<std::int64_t>{5, 7, 9, 11, 13, 15}));
 }
 
 TEST(Values, NormalHasItsMeanAndDeviation) {
-  const at::Tensor tensor = filled({200000}, at::kDouble, reals(ValueRuleKind::kNormal, 3, 0.5));
+  const at::Tensor tensor = filled({200000}, at::kDouble, normal(3, 0.5));
   EXPECT_NEAR(tensor.mean().item<double>(), 3, 0.005);
   EXPECT_NEAR(tensor.std().item<double>(), 0.5, 0.005);
   EXPECT_LT((tensor - 3).abs().max().item<double>(), 0.5 * 3.47);
@@ -130,8 +122,7 @@ TEST(Values, NormalHasItsMeanAndDeviation) {
 TEST(Values, UniformStaysBelowItsUpperBoundInEveryType) {
   for (const at::ScalarType dtype :
        {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kFloat8_e5m2, at::kFloat8_e4m3fn}) {
-    const at::Tensor tensor =
-        filled({20000}, dtype, reals(ValueRuleKind::kUniform, 0.5, 1)).to(at::kDouble);
+    const at::Tensor tensor = filled({20000}, dtype, uniform(0.5, 1)).to(at::kDouble);
     EXPECT_GE(tensor.min().item<double>(), 0.5) << dtype;
     EXPECT_LT(tensor.max().item<double>(), 1) << dtype;
     EXPECT_NEAR(tensor.mean().item<double>(), 0.75, 0.1) << dtype;
@@ -150,29 +141,23 @@ TEST(Values, IntegersCoverTheirRange) {
 }
 
 TEST(Values, OffsetsRiseFromZeroToTheNumberOfIndices) {
-  ValueRule rule = rule_of(ValueRuleKind::kOffsets);
-  rule.high = 1000;
-  rule.include_last = true;
+  const ValueRule rule{ValueRule::Offsets{.end = 1000, .include_last = true}};
   const std::vector<std::int64_t> with_last = as_integers(filled({65}, at::kInt, rule));
   EXPECT_EQ(with_last.front(), 0);
   EXPECT_EQ(with_last.back(), 1000);
   EXPECT_TRUE(std::is_sorted(with_last.begin(), with_last.end()));
-  rule.include_last = false;
-  const std::vector<std::int64_t> without = as_integers(filled({64}, at::kLong, rule));
+  const std::vector<std::int64_t> without =
+      as_integers(filled({64}, at::kLong, {ValueRule::Offsets{.end = 1000}}));
   EXPECT_EQ(without.front(), 0);
   EXPECT_LE(without.back(), 1000);
   EXPECT_GT(without.back(), 900);
   EXPECT_TRUE(std::is_sorted(without.begin(), without.end()));
-  rule.include_last = true;
   EXPECT_EQ(as_integers(filled({1}, at::kLong, rule)), std::vector<std::int64_t>{0});
 }
 
 TEST(Values, OffsetsAreNoFurtherApartThanARowIsLong) {
-  ValueRule rule = rule_of(ValueRuleKind::kOffsets);
-  rule.high = 1000;
-  rule.include_last = true;
   for (const std::int64_t longest : {16, 20, 1000}) {
-    rule.low = longest;
+    const ValueRule rule{ValueRule::Offsets{.end = 1000, .include_last = true, .longest = longest}};
     const std::vector<std::int64_t> drawn = as_integers(filled({65}, at::kLong, rule));
     EXPECT_EQ(drawn.back(), 1000);
     for (std::size_t i = 1; i < drawn.size(); ++i) {
@@ -183,12 +168,11 @@ TEST(Values, OffsetsAreNoFurtherApartThanARowIsLong) {
 }
 
 TEST(Values, LengthsAddUpInEachSegment) {
-  ValueRule rule = rule_of(ValueRuleKind::kLengths);
-  rule.segments = {{.count = 16, .sum = 48},
-                   {.count = 0, .sum = 0},
-                   {.count = 1, .sum = 5},
-                   {.count = 7, .sum = 0},
-                   {.count = 8, .sum = 3}};
+  const ValueRule rule{ValueRule::Lengths{{{.count = 16, .sum = 48},
+                                           {.count = 0, .sum = 0},
+                                           {.count = 1, .sum = 5},
+                                           {.count = 7, .sum = 0},
+                                           {.count = 8, .sum = 3}}}};
   const at::Tensor tensor = filled({4, 8}, at::kInt, rule).flatten();
   EXPECT_GE(tensor.min().item<int>(), 0);
   EXPECT_EQ(tensor.slice(0, 0, 16).sum().item<std::int64_t>(), 48);
@@ -198,22 +182,19 @@ TEST(Values, LengthsAddUpInEachSegment) {
 }
 
 TEST(Values, MasksAndTargets) {
-  ValueRule mask = rule_of(ValueRuleKind::kMask);
   for (const std::int64_t set : {0, 1, 337, 1000}) {
-    mask.high = set;
-    EXPECT_EQ(filled({1000}, at::kBool, mask).sum().item<std::int64_t>(), set);
+    const at::Tensor mask = filled({1000}, at::kBool, {ValueRule::Mask{set}});
+    EXPECT_EQ(mask.sum().item<std::int64_t>(), set);
   }
-  mask.high = 500;
-  EXPECT_GT(filled({1000}, at::kBool, mask).slice(0, 0, 500).sum().item<std::int64_t>(), 200);
+  const at::Tensor half = filled({1000}, at::kBool, {ValueRule::Mask{500}});
+  EXPECT_GT(half.slice(0, 0, 500).sum().item<std::int64_t>(), 200);
 
-  const at::Tensor coin = filled({100000}, at::kBool, reals(ValueRuleKind::kBernoulli, 0.9, 0));
+  const at::Tensor coin = filled({100000}, at::kBool, {ValueRule::Bernoulli{0.9}});
   EXPECT_NEAR(coin.to(at::kFloat).mean().item<double>(), 0.9, 0.01);
 
-  ValueRule target = rule_of(ValueRuleKind::kTargets);
-  target.low = -100;
-  target.high = 10;
-  target.a = 0.25;
-  const at::Tensor targets = filled({40000}, at::kLong, target);
+  const at::Tensor targets =
+      filled({40000}, at::kLong,
+             {ValueRule::Targets{.classes = 10, .ignore_index = -100, .ignored_share = 0.25}});
   const at::Tensor ignored = targets == -100;
   EXPECT_NEAR(ignored.to(at::kFloat).mean().item<double>(), 0.25, 0.02);
   EXPECT_EQ(targets.masked_select(~ignored).min().item<std::int64_t>(), 0);
@@ -231,26 +212,24 @@ TEST(Values, DefaultsAreHealthyInEveryFloatingType) {
 }
 
 TEST(Values, DefaultsByDtypeAndShape) {
-  EXPECT_EQ(default_rule(at::kLong, {3}).kind, ValueRuleKind::kZeros);
-  EXPECT_EQ(default_rule(at::kBool, {3}), reals(ValueRuleKind::kConstant, 1, 0));
-  EXPECT_EQ(default_rule(at::kFloat, {}), reals(ValueRuleKind::kConstant, 1, 0));
-  EXPECT_EQ(default_rule(at::kLong, {}), reals(ValueRuleKind::kConstant, 1, 0))
-      << "an integer divisor must not be 0";
-  EXPECT_EQ(default_rule(at::kHalf, {65536}), reals(ValueRuleKind::kUniform, 0.5, 1));
-  EXPECT_EQ(default_rule(at::kFloat, {65537}), reals(ValueRuleKind::kNormal, 0, 1.0 / 64));
-  EXPECT_EQ(default_rule(at::kFloat, {10, 256}), reals(ValueRuleKind::kNormal, 0, 1.0 / 16));
-  EXPECT_EQ(default_rule(at::kFloat, {8, 4, 2, 2}), reals(ValueRuleKind::kNormal, 0, 1.0 / 4));
-  EXPECT_EQ(default_rule(at::kFloat, {8, 4, 100, 100}), reals(ValueRuleKind::kNormal, 0, 0.1));
-  EXPECT_EQ(default_rule(at::kFloat, {3, 100000}), reals(ValueRuleKind::kNormal, 0, 1.0 / 64));
-  EXPECT_EQ(default_rule(at::kFloat, {3, 0}), reals(ValueRuleKind::kNormal, 0, 1));
+  EXPECT_EQ(default_rule(at::kLong, {3}), ValueRule{ValueRule::Zeros{}});
+  EXPECT_EQ(default_rule(at::kBool, {3}), constant(1));
+  EXPECT_EQ(default_rule(at::kFloat, {}), constant(1));
+  EXPECT_EQ(default_rule(at::kLong, {}), constant(1)) << "an integer divisor must not be 0";
+  EXPECT_EQ(default_rule(at::kHalf, {65536}), uniform(0.5, 1));
+  EXPECT_EQ(default_rule(at::kFloat, {65537}), normal(0, 1.0 / 64));
+  EXPECT_EQ(default_rule(at::kFloat, {10, 256}), normal(0, 1.0 / 16));
+  EXPECT_EQ(default_rule(at::kFloat, {8, 4, 2, 2}), normal(0, 1.0 / 4));
+  EXPECT_EQ(default_rule(at::kFloat, {8, 4, 100, 100}), normal(0, 0.1));
+  EXPECT_EQ(default_rule(at::kFloat, {3, 100000}), normal(0, 1.0 / 64));
+  EXPECT_EQ(default_rule(at::kFloat, {3, 0}), normal(0, 1));
 }
 
 TEST(Values, WhatATypeCannotHoldBecomesItsLargestOrZero) {
-  EXPECT_EQ(filled({1}, at::kHalf, reals(ValueRuleKind::kConstant, 1e9, 0)).item<float>(),
-            65504.0F);
-  EXPECT_EQ(filled({1}, at::kFloat, reals(ValueRuleKind::kConstant, 1e-40, 0)).item<float>(), 0.0F);
+  EXPECT_EQ(filled({1}, at::kHalf, constant(1e9)).item<float>(), 65504.0F);
+  EXPECT_EQ(filled({1}, at::kFloat, constant(1e-40)).item<float>(), 0.0F);
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(filled({1}, at::kHalf, reals(ValueRuleKind::kConstant, -infinity, 0)).item<float>(),
+  EXPECT_EQ(filled({1}, at::kHalf, constant(-infinity)).item<float>(),
             -std::numeric_limits<float>::infinity());
 }
 
@@ -269,23 +248,18 @@ TEST(Values, ImpossibleRulesAreRefused) {
             "  expected: numbers that fit Byte\n"
             "  got:      256\n"
             "  hint:     generate the benchmark again from its trace");
-  ValueRule lengths = rule_of(ValueRuleKind::kLengths);
-  lengths.segments = {{.count = 3, .sum = 9}};
-  EXPECT_EQ(refusal({4}, at::kInt, lengths),
+  EXPECT_EQ(refusal({4}, at::kInt, {ValueRule::Lengths{{{.count = 3, .sum = 9}}}}),
             "a value rule that no content can fulfil\n"
             "  field:    value\n"
             "  expected: segments of 4 lengths in all\n"
             "  got:      3\n"
             "  hint:     generate the benchmark again from its trace");
-  ValueRule mask = rule_of(ValueRuleKind::kMask);
-  mask.high = 5;
-  EXPECT_NE(refusal({4}, at::kBool, mask).find("expected: a mask with 0 to 4 elements set"),
+  EXPECT_NE(refusal({4}, at::kBool, {ValueRule::Mask{5}})
+                .find("expected: a mask with 0 to 4 elements set"),
             std::string::npos);
-  EXPECT_NE(refusal({4}, at::kFloat, reals(ValueRuleKind::kUniform, 2, 1)).find("got:      [2, 1)"),
-            std::string::npos);
-  EXPECT_NE(refusal({4}, at::kFloat, reals(ValueRuleKind::kNormal, 0, -1)).find("deviation -1"),
-            std::string::npos);
-  EXPECT_NE(refusal({4}, at::kBool, reals(ValueRuleKind::kBernoulli, 1.5, 0)).find("got:      1.5"),
+  EXPECT_NE(refusal({4}, at::kFloat, uniform(2, 1)).find("got:      [2, 1)"), std::string::npos);
+  EXPECT_NE(refusal({4}, at::kFloat, normal(0, -1)).find("deviation -1"), std::string::npos);
+  EXPECT_NE(refusal({4}, at::kBool, {ValueRule::Bernoulli{1.5}}).find("got:      1.5"),
             std::string::npos);
 }
 
@@ -348,7 +322,7 @@ TEST(Values, ScanLooksAtWhatIsThere) {
 }
 
 TEST(Values, SeededRowsAreThoseOfTheWholeTable) {
-  const ValueRule rule = reals(ValueRuleKind::kNormal, 0, 1);
+  const ValueRule rule = normal(0, 1);
   const at::Tensor whole = filled({1000, 16}, at::kFloat, rule);
   const at::Tensor table = at::zeros({1000, 16}, at::kFloat);
   TableSeeder seeder(table, 16, rule, kKey);

@@ -22,40 +22,126 @@ using SchemaId = std::uint32_t;
 using GroupId = std::uint32_t;
 
 /// How the content of a tensor is made when no instruction of the program writes it.
-enum class ValueRuleKind : std::uint8_t {
-  kZeros,
-  kConstant,   ///< a
-  kUniform,    ///< floats in [a, b)
-  kNormal,     ///< mean a, standard deviation b
-  kIntegers,   ///< uniform integers in [low, high); in `a` different values if a > 0
-  kOffsets,    ///< monotone from 0 to at most `high`; the last element is `high` if include_last
-  kLengths,    ///< non-negative; each group of segments.count elements adds up to segments.sum
-  kArange,     ///< low, low + step, …; step is `high`
-  kBernoulli,  ///< true (or 1) with probability a
-  kMask,       ///< exactly `high` elements true (or 1), spread at random
-  kTargets,    ///< class numbers in [0, high), or `low` (the ignore_index) with probability a
-  kReuse,      ///< integers in [low, high) that occur as often as `reuse` says
-  kDominant    ///< square matrices of `high` rows: symmetric, `a` on the diagonal, which outweighs
-               ///< the rest of its row: positive definite and well-conditioned
-};
-
 struct ValueRule {
+  struct Zeros {
+    bool operator==(const Zeros&) const = default;
+  };
+  struct Constant {
+    double value = 0;
+    bool operator==(const Constant&) const = default;
+  };
+  /// Floats in [low, high).
+  struct Uniform {
+    double low = 0;
+    double high = 0;
+    bool operator==(const Uniform&) const = default;
+  };
+  struct Normal {
+    double mean = 0;
+    double deviation = 0;
+    bool operator==(const Normal&) const = default;
+  };
+  /// Uniform integers in [low, high).
+  struct Integers {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    std::int64_t distinct = 0;  ///< so many different ones occur, if it is above 0
+    bool operator==(const Integers&) const = default;
+  };
+  /// Monotone, from 0 to at most `end`.
+  struct Offsets {
+    std::int64_t end = 0;
+    bool include_last = false;  ///< the last element is `end`
+    std::int64_t longest = 0;   ///< none is further from the one before it, if it is above 0
+    bool operator==(const Offsets&) const = default;
+  };
   struct Segment {
     std::int64_t count = 0;
     std::int64_t sum = 0;
     bool operator==(const Segment&) const = default;
   };
-  ValueRuleKind kind = ValueRuleKind::kZeros;
-  double a = 0;
-  double b = 0;
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  bool include_last = false;
-  std::vector<Segment> segments;
-  std::string why;  ///< operator and argument that ask for it: "aten::embedding.indices"
-  Reuse reuse = {};
+  /// Non-negative; each group of segments.count elements adds up to segments.sum.
+  struct Lengths {
+    std::vector<Segment> segments = {};
+    bool operator==(const Lengths&) const = default;
+  };
+  /// start, start + step, …
+  struct Arange {
+    std::int64_t start = 0;
+    std::int64_t step = 0;
+    bool operator==(const Arange&) const = default;
+  };
+  /// True (or 1) with a probability.
+  struct Bernoulli {
+    double probability = 0;
+    bool operator==(const Bernoulli&) const = default;
+  };
+  /// Exactly `count` elements true (or 1), spread at random.
+  struct Mask {
+    std::int64_t count = 0;
+    bool operator==(const Mask&) const = default;
+  };
+  /// Class numbers in [0, classes), or ignore_index with a probability.
+  struct Targets {
+    std::int64_t classes = 0;
+    std::int64_t ignore_index = 0;
+    double ignored_share = 0;  ///< that probability
+    bool operator==(const Targets&) const = default;
+  };
+  /// Integers in [low, high) that occur as often as `reuse` says.
+  struct ReusedIntegers {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    Reuse reuse = {};
+    std::int64_t distinct = 0;  ///< so many different ones, as asked for; 0: nobody asked
+    bool operator==(const ReusedIntegers&) const = default;
+  };
+  /// Square matrices: symmetric, with `diagonal` on the diagonal, which outweighs the rest of its
+  /// row: positive definite and well-conditioned.
+  struct Dominant {
+    std::int64_t rows = 0;
+    double diagonal = 0;
+    bool operator==(const Dominant&) const = default;
+  };
+  using Kind = std::variant<Zeros, Constant, Uniform, Normal, Integers, Offsets, Lengths, Arange,
+                            Bernoulli, Mask, Targets, ReusedIntegers, Dominant>;
+
+  Kind kind;
+  std::string why = {};  ///< operator and argument that ask for it: "aten::embedding.indices"
+
+  template <typename OfKind>
+  [[nodiscard]] bool is() const {
+    return std::holds_alternative<OfKind>(kind);
+  }
+  /// Null if it is of another kind.
+  template <typename OfKind>
+  [[nodiscard]] const OfKind* as() const {
+    return std::get_if<OfKind>(&kind);
+  }
+  template <typename OfKind>
+  [[nodiscard]] OfKind* as() {
+    return std::get_if<OfKind>(&kind);
+  }
   bool operator==(const ValueRule&) const = default;
 };
+
+/// The integers in [low, high).
+struct IntegerRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool operator==(const IntegerRange&) const = default;
+};
+
+/// Of a rule that draws integers from a range, as indices are; nothing of others.
+[[nodiscard]] inline std::optional<IntegerRange> range_of(const ValueRule& rule) {
+  if (const auto* integers = rule.as<ValueRule::Integers>()) {
+    return IntegerRange{integers->low, integers->high};
+  }
+  if (const auto* reused = rule.as<ValueRule::ReusedIntegers>()) {
+    return IntegerRange{reused->low, reused->high};
+  }
+  return std::nullopt;
+}
 
 /// Memory that one or more slots alias: one storage lifetime of the trace.
 struct Storage {

@@ -133,8 +133,8 @@ TEST(Bench, APersonCanReadTheFile) {
   Bench bench = tiny_bench();
   Instruction& add = bench.programs[0].instructions[0];
   add.args.push_back({Argument::List{{0.5}, {std::string("sum")}, {Argument::None{}}}});
-  bench.programs[0].slots[0].value =
-      ValueRule{ValueRuleKind::kUniform, -1, 1, 0, 0, false, {{2, 3}}, "a rule"};
+  bench.programs[0].slots[0].value = ValueRule{ValueRule::Uniform{.low = -1, .high = 1}, "a rule"};
+  bench.programs[0].slots[1].value = ValueRule{ValueRule::Lengths{{{2, 3}, {4, 0}}}};
   const auto members = unzip(packed(bench), "bench.et", {});
   EXPECT_EQ(members.at("manifest.json"), R"({"format":"understudy-bench",
 "version":2,
@@ -152,8 +152,8 @@ TEST(Bench, APersonCanReadTheFile) {
 {"schema":0,"text":"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"}
 {"storage":0,"device":"cuda:0","bytes":4096,"external":true}
 {"storage":1,"device":"cuda:0","bytes":4096}
-{"slot":0,"storage":0,"dtype":"float32","sizes":[1,32],"strides_recorded":true,"external":true,"value":{"rule":"uniform","a":-1.0,"b":1.0,"segments":[[2,3]],"why":"a rule"}}
-{"slot":1,"storage":1,"dtype":"float32","sizes":[2,32],"strides_recorded":true}
+{"slot":0,"storage":0,"dtype":"float32","sizes":[1,32],"strides_recorded":true,"external":true,"value":{"rule":"uniform","a":-1.0,"b":1.0,"why":"a rule"}}
+{"slot":1,"storage":1,"dtype":"float32","sizes":[2,32],"strides_recorded":true,"value":{"rule":"lengths","segments":[[2,3],[4,0]]}}
 {"i":0,"op":"aten::add.Tensor","node":13,"schema":0,"args":["%0","%0",1,"@cuda:0",[0.5,"'sum",null]],"results":["%1"]}
 {"body":1,"op":"aten::add.Tensor","node":14,"schema":0,"args":["%0","%0",1,"@cuda:0"],"results":["%1"]}
 {"i":1,"collective":"all_to_allv","node":20,"comm":{"kind":"all_to_allv","reduce_op":"sum","group":0,"root_or_peer":0,"in_splits":[1],"out_splits":[0]}}

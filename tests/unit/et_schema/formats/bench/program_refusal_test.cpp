@@ -176,6 +176,10 @@ TEST(ProgramRefusal, RulesThatCannotBeMet) {
             unsound("slot 0, value.a", "a probability from 0 to 1", "nan"));
   EXPECT_EQ(rule(R"({"rule":"uniform","a":"large"})"),
             damaged("line 5, value.a", "a number, \"inf\", \"-inf\" or \"nan\"", "\"large\""));
+  for (const std::string distinct : {"2.5", "-1", "1e+300", "\"nan\""}) {
+    EXPECT_EQ(rule(R"({"rule":"integers","a":)" + distinct + "}"),
+              damaged("line 5, value.a", "a whole number from 0 to 2^53", distinct));
+  }
   EXPECT_EQ(rule(R"({"rule":"integers","low":5,"high":4})"),
             unsound("slot 0, value.high", "at least `low`, 5", "4"));
   EXPECT_EQ(rule(R"({"rule":"dominant"})"), unsound("slot 0, value.high", "at least one row", "0"));
@@ -194,6 +198,18 @@ TEST(ProgramRefusal, RulesThatCannotBeMet) {
             unsound("slot 0, value.reuse", "at most 9 numbers in [0,9)", "10"));
   EXPECT_EQ(rule(R"({"rule":"reuse","reuse":[[0,9,4611686018427387904,2]]})"),
             unsound("slot 0, value.reuse", "fewer than 2^62 draws", "more"));
+}
+
+TEST(ProgramRefusal, AParameterOfAnotherKindOfRuleIsPassedOver) {
+  Bench bench = tiny_bench();
+  bench.programs[0].slots[0].value = ValueRule{ValueRule::Mask{.count = 3}, "aten::where"};
+  const std::string bytes = packed_with(bench, kProgram, [](std::string text) {
+    const std::string own = "\"high\":3";
+    const std::size_t at = text.find(own);
+    EXPECT_NE(at, std::string::npos);
+    return text.replace(at, own.size(), R"("a":0.5,"low":9,"high":3,"segments":[[1,2]],"run":2)");
+  });
+  EXPECT_EQ(read_bench_bytes(bytes, "bench.et"), bench);
 }
 
 TEST(ProgramRefusal, CommunicationThatDoesNotFit) {
