@@ -175,7 +175,6 @@ class Placer {
       instruction.comm->group = binding_.group(instruction.comm->group);
     }
     if (instruction.timing) {
-      instruction.timing->blocks.clear();  // places in another process's heap
       instruction.timing->page_faults.reset();
     }
     for (Instruction& inner : instruction.body) {

@@ -29,11 +29,20 @@ std::map<std::string, double> times_by_class(const Bench& bench) {
   return times;
 }
 
-/// The same place in each repetition.
-std::vector<Timing*> place_in(Program& program, const InstructionLoop& loop, std::size_t place) {
-  std::vector<Timing*> timings;
+/// The same place in each repetition: indices of instructions.
+std::vector<std::size_t> place_in(const InstructionLoop& loop, std::size_t place) {
+  std::vector<std::size_t> at;
   for (std::size_t i = 0; i < loop.times; ++i) {
-    auto& timing = program.instructions[loop.first + i * loop.period + place].timing;
+    at.push_back(loop.first + i * loop.period + place);
+  }
+  return at;
+}
+
+/// Nothing where one has none.
+std::vector<Timing*> timings_at(Program& program, const std::vector<std::size_t>& at) {
+  std::vector<Timing*> timings;
+  for (const std::size_t index : at) {
+    auto& timing = program.instructions[index].timing;
     if (!timing) {
       return {};
     }
@@ -55,27 +64,36 @@ void even_place(const std::vector<Timing*>& timings, std::int64_t begin_ns,
   const std::int64_t host_ns = mean(timings, &Timing::host_ns);
   const std::int64_t gap_ns = mean(timings, &Timing::gap_ns);
   const std::int64_t device_ns = mean(timings, &Timing::device_ns);
-  const bool same_blocks = std::all_of(timings.begin(), timings.end(), [&](const Timing* timing) {
-    return timing->blocks == timings.front()->blocks &&
-           timing->page_faults == timings.front()->page_faults;
-  });
   for (std::size_t i = 0; i < timings.size(); ++i) {
     Timing& timing = *timings[i];
     timing.host_ns = host_ns;
     timing.gap_ns = gap_ns;
     timing.device_ns = device_ns;
     timing.start_ns = begin_ns + static_cast<std::int64_t>(i) * length_ns;
-    if (!same_blocks) {
-      timing.blocks.clear();
-      timing.page_faults.reset();
-    }
+  }
+}
+
+/// Leaves out the blocks and faults of a place where its repetitions differ in them.
+void even_heap(Program& program, const std::vector<std::size_t>& at) {
+  const std::size_t first = at.front();
+  const bool is_same = std::ranges::all_of(at, [&](std::size_t index) {
+    return std::ranges::equal(heap_blocks_of(program, index), heap_blocks_of(program, first)) &&
+           program.instructions[index].timing->page_faults ==
+               program.instructions[first].timing->page_faults;
+  });
+  if (is_same) {
+    return;
+  }
+  for (const std::size_t index : at) {
+    program.heap_blocks.erase(index);
+    program.instructions[index].timing->page_faults.reset();
   }
 }
 
 void even_loop(Program& program, const InstructionLoop& loop) {
   std::vector<std::vector<Timing*>> places;
   for (std::size_t place = 0; place < loop.period; ++place) {
-    places.push_back(place_in(program, loop, place));
+    places.push_back(timings_at(program, place_in(loop, place)));
     if (places.back().empty()) {
       return;
     }
@@ -83,7 +101,8 @@ void even_loop(Program& program, const InstructionLoop& loop) {
   const std::int64_t begin_ns = places.front().front()->start_ns;
   const std::int64_t last_ns = places.front().back()->start_ns;
   const std::int64_t length_ns = (last_ns - begin_ns) / static_cast<std::int64_t>(loop.times - 1);
-  for (const std::vector<Timing*>& timings : places) {
+  for (std::size_t place = 0; place < loop.period; ++place) {
+    const std::vector<Timing*>& timings = places[place];
     // Where it stands in a repetition, on the mean.
     double offset_ns = 0;
     for (std::size_t i = 0; i < timings.size(); ++i) {
@@ -92,6 +111,7 @@ void even_loop(Program& program, const InstructionLoop& loop) {
     }
     even_place(timings, begin_ns + std::llround(offset_ns / static_cast<double>(timings.size())),
                length_ns);
+    even_heap(program, place_in(loop, place));
   }
 }
 

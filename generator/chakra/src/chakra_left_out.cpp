@@ -63,8 +63,10 @@ std::map<ChakraLoss, std::uint64_t> chakra_losses(const Program& program) {
       });
     }
     add(ChakraLoss::kBodies, instruction.body.size());
-    add(ChakraLoss::kHeapBlocks, instruction.timing ? instruction.timing->blocks.size() : 0);
     add(ChakraLoss::kNativeInputs, instruction.kind == et_schema::InstructionKind::kNative ? 1 : 0);
+  }
+  for (const auto& [instruction, blocks] : program.heap_blocks) {
+    add(ChakraLoss::kHeapBlocks, blocks.size());
   }
   for (std::size_t id = 0; id < program.slots.size(); ++id) {
     const et_schema::Slot& slot = program.slots[id];

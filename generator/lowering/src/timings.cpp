@@ -59,8 +59,12 @@ class TimingSetter {
 
   [[nodiscard]] Timing timing_of(NodeIndex node, std::size_t position) const {
     const NodeTimes& times = *link_.nodes[node];
-    Timing timing{times.start_ns, times.host_ns, 0,  times.device_ns,
-                  times.launches, times.stream,  {}, times.page_faults};
+    Timing timing{.start_ns = times.start_ns,
+                  .host_ns = times.host_ns,
+                  .device_ns = times.device_ns,
+                  .launches = times.launches,
+                  .stream = times.stream,
+                  .page_faults = times.page_faults};
     const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
@@ -126,7 +130,8 @@ class TimingSetter {
     }
     const std::uint64_t lowest = std::ranges::min(blocks, {}, &ObservedBlock::address).address;
     std::vector<bool> is_taken(blocks.size());
-    for (Instruction& instruction : program_.instructions) {
+    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
+      const Instruction& instruction = program_.instructions[at];
       const NodeIndex node = trace_.find(instruction.node_id);
       if (!instruction.timing || node == kNoNode || !link_.memory.nodes[node]) {
         continue;
@@ -139,7 +144,7 @@ class TimingSetter {
         const bool is_large = blocks[i].bytes >= et_schema::kLeastHeapBlockBytes;
         if (is_large && blocks[i].on_cpu && !is_taken[i]) {
           is_taken[i] = true;
-          instruction.timing->blocks.push_back({blocks[i].bytes, blocks[i].address - lowest});
+          program_.heap_blocks[at].push_back({blocks[i].bytes, blocks[i].address - lowest});
         }
       }
     }

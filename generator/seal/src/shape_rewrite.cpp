@@ -74,10 +74,10 @@ class Rewriter {
     for (Instruction& instruction : program_.instructions) {
       rewrite_instruction(instruction);
       if (instruction.timing) {
-        instruction.timing->blocks.clear();
         instruction.timing->page_faults.reset();
       }
     }
+    program_.heap_blocks.clear();
     if (program_.profile) {
       program_.profile->minor_faults.reset();
       program_.profile->profiled_minor_faults.reset();

@@ -13,34 +13,35 @@ namespace {
 using et_schema::Instruction;
 using et_schema::Program;
 
-double counted(const Program& /*program*/, const Instruction& instruction) {
-  return instruction.timing ? static_cast<double>(instruction.timing->page_faults.value_or(0)) : 0;
+// Weights of an instruction, by its index.
+
+double counted(const Program& program, std::size_t instruction) {
+  const auto& timing = program.instructions[instruction].timing;
+  return timing ? static_cast<double>(timing->page_faults.value_or(0)) : 0;
 }
 
-double heap_bytes(const Program& /*program*/, const Instruction& instruction) {
+double heap_bytes(const Program& program, std::size_t instruction) {
   double bytes = 0;
-  if (instruction.timing) {
-    for (const et_schema::HeapBlock& block : instruction.timing->blocks) {
-      bytes += static_cast<double>(block.bytes);
-    }
+  for (const et_schema::HeapBlock& block : heap_blocks_of(program, instruction)) {
+    bytes += static_cast<double>(block.bytes);
   }
   return bytes;
 }
 
-double result_bytes(const Program& program, const Instruction& instruction) {
+double result_bytes(const Program& program, std::size_t instruction) {
   double bytes = 0;
-  et_schema::for_each_slot(instruction.results, [&](et_schema::SlotId id) {
+  et_schema::for_each_slot(program.instructions[instruction].results, [&](et_schema::SlotId id) {
     bytes += static_cast<double>(program.storages[program.slots[id].storage].bytes);
   });
   return bytes;
 }
 
-using Weight = double (*)(const Program&, const Instruction&);
+using Weight = double (*)(const Program&, std::size_t);
 
 std::vector<double> weights_by(Weight weight, const Program& program) {
   std::vector<double> weights;
-  for (const Instruction& instruction : program.instructions) {
-    weights.push_back(weight(program, instruction));
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    weights.push_back(weight(program, i));
   }
   return weights;
 }

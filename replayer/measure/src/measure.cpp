@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,14 +37,21 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 /// Tells the heap what each operator allocated in the original.
 class HeapHook : public NoHook {
  public:
-  explicit HeapHook(HeapPages& heap) : heap_(heap) {}
+  HeapHook(HeapPages& heap, const et_schema::Program& program) : heap_(heap), program_(program) {}
   void stored(const Step& step) {
     const bool is_known = step.source != nullptr && step.source->timing;
-    heap_.learn(is_known ? &*step.source->timing : nullptr);
+    if (!is_known) {
+      heap_.learn({}, std::nullopt);
+      return;
+    }
+    // Timings are of the program's own instructions, none of those in bodies.
+    const auto index = static_cast<std::size_t>(step.source - program_.instructions.data());
+    heap_.learn(heap_blocks_of(program_, index), step.source->timing->page_faults);
   }
 
  private:
   HeapPages& heap_;
+  const et_schema::Program& program_;
 };
 
 bool is_power_of_two(std::size_t number) {
@@ -174,7 +183,7 @@ void Measurement::learn_heap() {
     guarded([&] { machine_.run(bound_); });
     return;
   }
-  HeapHook hook(*heap_);
+  HeapHook hook(*heap_, program_);
   heap_->begin_learning();
   guarded([&] { machine_.run(bound_, hook); });
   heap_->end_learning();

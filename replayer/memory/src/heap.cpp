@@ -50,9 +50,10 @@ void HeapPages::begin_learning() {
   heap_.begin(HeapBlocks::Mode::kLearning);
 }
 
-void HeapPages::learn(const et_schema::Timing* original) {
-  counted_ = counted_ || (original != nullptr && original->page_faults.has_value());
-  heap_.learn(original, threads_);
+void HeapPages::learn(std::span<const et_schema::HeapBlock> original,
+                      std::optional<std::int64_t> faults) {
+  counted_ = counted_ || faults.has_value();
+  heap_.learn(original, faults.value_or(0), threads_);
 }
 
 void HeapPages::end_learning() {

@@ -126,16 +126,15 @@ bool HeapBlocks::take_over(void* block) {
   return taken;
 }
 
-void HeapBlocks::learn(const et_schema::Timing* original, int threads) {
+void HeapBlocks::learn(std::span<const et_schema::HeapBlock> original, std::int64_t faults,
+                       int threads) {
   const std::lock_guard lock(mutex_);
-  if (original != nullptr) {
-    find_addresses(original->blocks);
-    find_faults(original->page_faults.value_or(0), threads);
-  }
+  find_addresses(original);
+  find_faults(faults, threads);
   told_ = learnt_.size();
 }
 
-void HeapBlocks::find_addresses(const std::vector<et_schema::HeapBlock>& original) {
+void HeapBlocks::find_addresses(std::span<const et_schema::HeapBlock> original) {
   std::vector<bool> is_taken(original.size());
   for (std::size_t k = told_; k < learnt_.size(); ++k) {
     for (std::size_t i = 0; i < original.size() && !learnt_[k].address; ++i) {

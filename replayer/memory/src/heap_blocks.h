@@ -56,7 +56,7 @@ class HeapBlocks {
   void end();
 
   /// After an operator of the learning iteration; see HeapPages::learn.
-  void learn(const et_schema::Timing* original, int threads);
+  void learn(std::span<const et_schema::HeapBlock> original, std::int64_t faults, int threads);
   [[nodiscard]] std::vector<HeapPages::Block> learnt();
 
   /// `pages`: the last ones of the block, that are to fault.
@@ -86,7 +86,7 @@ class HeapBlocks {
   void* allocate_planned(std::size_t bytes);
   void* allocate_fresh(std::size_t bytes, std::uint32_t place, Planned& planned);
   bool take_over(void* block);
-  void find_addresses(const std::vector<et_schema::HeapBlock>& original);
+  void find_addresses(std::span<const et_schema::HeapBlock> original);
   void find_faults(std::int64_t faults, int threads);
   void give_back_pages(void* block, std::size_t bytes, std::size_t pages);
   void give_back(const FreshBlock& block);

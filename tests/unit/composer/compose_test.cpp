@@ -287,5 +287,32 @@ TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
   EXPECT_EQ(read, bench);
 }
 
+TEST(Reduce, HeapBlocksStayWhereAllRepetitionsHaveThem) {
+  Bench bench = compose(
+      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3, tensors: own}\n"), load);
+  Program& program = bench.programs[0];
+  ASSERT_EQ(program.instructions.size(), 9U);
+  for (const std::size_t repetition : {0U, 3U, 6U}) {
+    program.heap_blocks[repetition + 1] = {{1 << 20, 0}, {1 << 16, 64}};
+    program.heap_blocks[repetition + 2] = {{1 << 20, repetition}};
+  }
+  const et_schema::HeapBlocksByInstruction before = program.heap_blocks;
+  static_cast<void>(even_loops(bench));
+  EXPECT_EQ(program.heap_blocks, (et_schema::HeapBlocksByInstruction{
+                                     {1, before.at(1)}, {4, before.at(4)}, {7, before.at(7)}}));
+}
+
+TEST(Compose, PlacesInTheHeapOfAnotherProcessAreNotTaken) {
+  const auto with_blocks = [](const PlanSource& source, const std::string& annotation) {
+    Bench bench = load(source, annotation);
+    bench.programs[0].heap_blocks[0] = {{1 << 20, 0}};
+    bench.programs[0].instructions[0].timing->page_faults = 7;
+    return bench;
+  };
+  const Bench composed = compose(plan_of("pieces:\n  p: {of: a}\nrun: [p]\n"), with_blocks);
+  EXPECT_TRUE(composed.programs[0].heap_blocks.empty());
+  EXPECT_FALSE(composed.programs[0].instructions[0].timing->page_faults);
+}
+
 }  // namespace
 }  // namespace understudy::composer

@@ -121,16 +121,18 @@ class RandomBench {
     if (coin()) {
       program.profile = profile();
     }
-    for (Instruction& instruction : program.instructions) {
+    program.heap_blocks.clear();
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      Instruction& instruction = program.instructions[i];
       instruction.timing.reset();
       if (program.profile && coin()) {
-        instruction.timing = {duration(), duration(), duration(), 0, 0, {}};
+        instruction.timing = {duration(), duration(), duration()};
         if (coin()) {
           instruction.timing->device_ns = duration();
           instruction.timing->launches = 1 + below(9);
           instruction.timing->stream = any_int();
           instruction.timing->page_faults = any_int();
-          instruction.timing->blocks = {{any_int(), engine_()}, {any_int(), engine_()}};
+          program.heap_blocks[i] = {{any_int(), engine_()}, {any_int(), engine_()}};
         }
       }
     }

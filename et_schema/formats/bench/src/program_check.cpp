@@ -34,6 +34,7 @@ class Checker {
       check_slot("slot " + std::to_string(i), program_.slots[i]);
     }
     check_instructions(program_.instructions, 0);
+    check_heap_blocks();
     if (program_.profile) {
       check_profile(*program_.profile);
     }
@@ -73,6 +74,18 @@ class Checker {
         fail("profile.device_waits", "durations from 0 to 2^60 ns", std::to_string(wait.host_ns));
       }
       last_ns = wait.start_ns;
+    }
+  }
+
+  /// They stand in files with the timing.
+  void check_heap_blocks() const {
+    for (const auto& [index, blocks] : program_.heap_blocks) {
+      const bool is_timed =
+          index < program_.instructions.size() && program_.instructions[index].timing;
+      if (!is_timed) {
+        fail("heap_blocks", "blocks of instructions with a timing",
+             fmt::format("{} of instruction {}", blocks.size(), index));
+      }
     }
   }
 

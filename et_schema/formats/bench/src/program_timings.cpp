@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "et_schema/support/json_text.h"
 #include "et_schema/support/quote.h"
@@ -21,7 +24,7 @@ void append_field(std::string& out, std::string_view name, std::int64_t value) {
 }
 
 /// [bytes, address, …]
-void append_blocks(std::string& out, const std::vector<HeapBlock>& blocks) {
+void append_blocks(std::string& out, std::span<const HeapBlock> blocks) {
   for (const HeapBlock& block : blocks) {
     out += &block == blocks.data() ? ",\"blocks\":[" : ",";
     append_json_int(out, block.bytes);
@@ -44,7 +47,14 @@ std::vector<HeapBlock> read_blocks(const ProgramLines& lines, const element& val
   return blocks;
 }
 
-void append_timing(std::string& out, std::size_t index, const Timing& timing) {
+void set_blocks(Program& program, std::size_t index, std::vector<HeapBlock> blocks) {
+  if (!blocks.empty()) {
+    program.heap_blocks[index] = std::move(blocks);
+  }
+}
+
+void append_timing(std::string& out, std::size_t index, const Timing& timing,
+                   std::span<const HeapBlock> blocks) {
   out += "{\"i\":";
   append_json_uint(out, index);
   append_field(out, "start_ns", timing.start_ns);
@@ -57,7 +67,7 @@ void append_timing(std::string& out, std::size_t index, const Timing& timing) {
   if (timing.stream) {
     append_field(out, "stream", *timing.stream);
   }
-  append_blocks(out, timing.blocks);
+  append_blocks(out, blocks);
   if (timing.page_faults) {
     append_field(out, "page_faults", *timing.page_faults);
   }
@@ -76,8 +86,6 @@ Timing read_timing(const ProgramLines& lines, object line) {
       timing.launches = lines.to_uint(key, value);
     } else if (key == "stream") {
       timing.stream = lines.to_int(key, value);
-    } else if (key == "blocks") {
-      timing.blocks = read_blocks(lines, value);
     } else if (key == "page_faults") {
       timing.page_faults = lines.to_int(key, value);
     }
@@ -99,7 +107,7 @@ std::string timings_to_text(const Program& program) {
   out += "}\n";
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     if (program.instructions[i].timing) {
-      append_timing(out, i, *program.instructions[i].timing);
+      append_timing(out, i, *program.instructions[i].timing, heap_blocks_of(program, i));
     }
   }
   return out;
@@ -121,6 +129,9 @@ void apply_timings(std::string_view text, const std::string& file, Program& prog
           number);
     }
     program.instructions[index].timing = read_timing(lines, line);
+    if (element blocks; line["blocks"].get(blocks) == simdjson::SUCCESS) {
+      set_blocks(program, index, read_blocks(lines, blocks));
+    }
     next = index + 1;
   }
   lines.expect_end("the end: the header announces " + std::to_string(count) + " timings");

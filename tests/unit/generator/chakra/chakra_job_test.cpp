@@ -382,7 +382,8 @@ TEST(ChakraJob, LossesHaveNamesAndAreCounted) {
   ProgramText text("cpu");
   Instruction& instruction = text.op(kMake, {}, {text.tensor()});
   instruction.body.resize(2);
-  instruction.timing.emplace().blocks.resize(3);
+  instruction.timing.emplace();
+  text.program().heap_blocks[0].resize(3);
   text.program().storages[0].zeros = 0.5;
   text.program().storages[0].held_until = 1;
   text.program().slots[0].value.emplace();

@@ -32,6 +32,7 @@ class Differences {
       compare_storages(a, b);
     }
     compare_profiles();
+    note("heap_blocks", a_.heap_blocks, b_.heap_blocks);
     return counts_;
   }
 
@@ -64,7 +65,6 @@ class Differences {
       note("timing.device_ns", a.timing->device_ns, b.timing->device_ns);
       note("timing.launches", a.timing->launches, b.timing->launches);
       note("timing.stream", a.timing->stream, b.timing->stream);
-      note("timing.blocks", a.timing->blocks, b.timing->blocks);
       note("timing.page_faults", a.timing->page_faults, b.timing->page_faults);
     }
   }

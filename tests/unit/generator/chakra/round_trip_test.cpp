@@ -54,7 +54,7 @@ const std::map<std::string, std::optional<ChakraLoss>> kMayDiffer = {
     {"storage.state", ChakraLoss::kState},
     {"storage.zeros", ChakraLoss::kZeros},
     {"storage.pinned", ChakraLoss::kPinned},
-    {"timing.blocks", ChakraLoss::kHeapBlocks},
+    {"heap_blocks", ChakraLoss::kHeapBlocks},
     {"profile.operators_ns", ChakraLoss::kProfile},  // with the own time of opened operators
 };
 

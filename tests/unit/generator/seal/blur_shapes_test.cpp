@@ -208,12 +208,12 @@ TEST(BlurShapes, HeapBlocksOfTheOriginalGo) {
   steps.call("aten::relu(Tensor self) -> Tensor", {ref(x)}, {5000});
   et_schema::Timing& timing = steps.program().instructions[0].timing.emplace();
   timing.host_ns = 7;
-  timing.blocks = {{20000, 0}};
   timing.page_faults = 3;
+  steps.program().heap_blocks[0] = {{20000, 0}};
   const Blurred blurred = steps.blurred();
   const et_schema::Timing& now = *blurred.bench.programs[0].instructions[0].timing;
   EXPECT_EQ(now.host_ns, 7);
-  EXPECT_TRUE(now.blocks.empty());
+  EXPECT_TRUE(blurred.bench.programs[0].heap_blocks.empty());
   EXPECT_FALSE(now.page_faults);
 }
 

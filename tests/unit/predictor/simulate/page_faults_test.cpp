@@ -37,7 +37,8 @@ TEST(RecordedPageFaults, AreSpreadByTheBytesOfResults) {
 TEST(RecordedPageFaults, OrOfLargeBlocksWhereTheProfileShowsThem) {
   HandMade made;
   make_two_operators(made);
-  made.program().instructions[0].timing = Timing{.blocks = {HeapBlock{.bytes = 1 << 20}}};
+  made.program().instructions[0].timing = Timing{};
+  made.program().heap_blocks[0] = {HeapBlock{.bytes = 1 << 20}};
   made.program().instructions[1].timing = Timing{};
   expect_faults(made, 100, 0);
 }
@@ -45,8 +46,8 @@ TEST(RecordedPageFaults, OrOfLargeBlocksWhereTheProfileShowsThem) {
 TEST(RecordedPageFaults, AreThoseCountedScaledToTheStep) {
   HandMade made;
   make_two_operators(made);
-  made.program().instructions[0].timing =
-      Timing{.blocks = {HeapBlock{.bytes = 1 << 20}}, .page_faults = 1};
+  made.program().instructions[0].timing = Timing{.page_faults = 1};
+  made.program().heap_blocks[0] = {HeapBlock{.bytes = 1 << 20}};
   made.program().instructions[1].timing = Timing{.page_faults = 4};
   expect_faults(made, 20, 80);
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -49,12 +50,17 @@ class HeapTest : public ::testing::Test {
       give(block);
     }
   }
+  /// What an operator did in the original.
+  struct Original {
+    std::vector<et_schema::HeapBlock> blocks;
+    std::optional<std::int64_t> faults = {};
+  };
   /// An iteration that learns; `original` says what the i-th block's operator did there.
-  void learn(HeapPages& heap, const std::function<et_schema::Timing(std::size_t)>& original) {
+  void learn(HeapPages& heap, const std::function<Original(std::size_t)>& original) {
     heap.begin_learning();
     iterate([&](std::size_t i, void*) {
-      const et_schema::Timing timing = original(i);
-      heap.learn(&timing);
+      const Original by_operator = original(i);
+      heap.learn(by_operator.blocks, by_operator.faults);
     });
     heap.end_learning();
   }
@@ -149,9 +155,7 @@ TEST_F(HeapPagesOfBlocks, TheBlocksThatLayHighestInTheOriginalFault) {
   HeapPages heap(2 * kPagesOfBlock, kThreads, blocks_);
   learn(heap, [](std::size_t i) {
     const std::uint64_t address = i == kHighest ? 900 : i == kSecond ? 800 : i;
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte / 2, 1000}, {kMebibyte, address}};
-    return timing;
+    return Original{{{kMebibyte / 2, 1000}, {kMebibyte, address}}};
   });
   expect_faults(heap, {kHighest, kSecond});
 }
@@ -161,11 +165,11 @@ TEST_F(HeapPagesOfBlocks, TheBlocksThatFaultedInTheOriginalComeFirst) {
   constexpr std::size_t kEarlier = 9;  // by the operator after the one that allocates it
   HeapPages heap(2 * kPagesOfBlock, kThreads, blocks_);
   learn(heap, [](std::size_t i) {
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte, 1000 + i}};
     const bool faults_twice = i == kEarlier + 1;
-    timing.page_faults = i == kOwn ? kPagesOfBlock : faults_twice ? 2 * kPagesOfBlock : 5;
-    return timing;
+    return Original{{{kMebibyte, 1000 + i}},
+                    i == kOwn      ? kPagesOfBlock
+                    : faults_twice ? 2 * kPagesOfBlock
+                                   : 5};
   });
   // Three are wanted by operators, pages for two: those that lay higher.
   expect_faults(heap, {kEarlier, kEarlier + 1});
@@ -173,11 +177,7 @@ TEST_F(HeapPagesOfBlocks, TheBlocksThatFaultedInTheOriginalComeFirst) {
 
 TEST_F(HeapPagesOfBlocks, OfTheLastBlockItsLastPagesFault) {
   HeapPages heap(kPagesOfBlock + 10, kThreads, blocks_);
-  learn(heap, [](std::size_t i) {
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte, i}};
-    return timing;
-  });
+  learn(heap, [](std::size_t i) { return Original{{{kMebibyte, i}}}; });
   std::vector<std::uint64_t> wanted(kBlocks);
   wanted[kBlocks - 1] = kPagesOfBlock;
   wanted[kBlocks - 2] = 10;
@@ -193,11 +193,8 @@ TEST_P(HeapPagesOfThreads, ABlockIsKnownByTheFaultsOfOneThread) {
   const int threads = GetParam();
   HeapPages heap(kPagesOfBlock, threads, blocks_);
   learn(heap, [threads](std::size_t i) {
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte, 1000 + i}};
-    timing.page_faults =
-        i == kFaulting ? static_cast<std::int64_t>(kPagesOfBlock) / threads / 2 : 0;
-    return timing;
+    const auto all = static_cast<std::int64_t>(kPagesOfBlock);
+    return Original{{{kMebibyte, 1000 + i}}, i == kFaulting ? all / threads / 2 : 0};
   });
   expect_faults(heap, {kFaulting});
 }
@@ -206,11 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, HeapPagesOfThreads, ::testing::Values(1, 2, 8)
 
 TEST_F(HeapPagesOfBlocks, PagesAreGivenBackOnceAllThatLayHigherIsFree) {
   HeapPages heap(1'000'000, kThreads, blocks_);
-  learn(heap, [](std::size_t i) {
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte, i}};
-    return timing;
-  });
+  learn(heap, [](std::size_t i) { return Original{{{kMebibyte, i}}}; });
   heap.begin();
   void* const low = take();
   void* const high = take();
@@ -225,11 +218,7 @@ TEST_F(HeapPagesOfBlocks, PagesAreGivenBackOnceAllThatLayHigherIsFree) {
 
 TEST_F(HeapPagesOfBlocks, WhatWaitsForABlockThatIsNeverFreeGoesAnIterationLater) {
   HeapPages heap(1'000'000, kThreads, blocks_);
-  learn(heap, [](std::size_t i) {
-    et_schema::Timing timing;
-    timing.blocks = {{kMebibyte, i}};
-    return timing;
-  });
+  learn(heap, [](std::size_t i) { return Original{{{kMebibyte, i}}}; });
   heap.begin();
   void* const low = take();
   void* const kept = take();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -246,16 +248,6 @@ struct CommInfo {
   bool operator==(const CommInfo&) const = default;
 };
 
-/// Smaller blocks lie in holes of the heap.
-inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
-
-/// Memory that an operator of the original took from the C library's heap.
-struct HeapBlock {
-  std::int64_t bytes = 0;
-  std::uint64_t address = 0;  ///< above the lowest block that the profile shows
-  bool operator==(const HeapBlock&) const = default;
-};
-
 /// When an instruction ran in the original and how long, from its profile. Medians over the
 /// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
 struct Timing {
@@ -267,11 +259,24 @@ struct Timing {
   std::int64_t device_ns = 0;               ///< Σ duration of the device events that it launched
   std::uint64_t launches = 0;               ///< of those device events
   std::optional<std::int64_t> stream = {};  ///< of the first of them
-  std::vector<HeapBlock> blocks = {};       ///< of kLeastHeapBlockBytes and more, in order, its
-                                            ///< temporaries among them
   std::optional<std::int64_t> page_faults = {};  ///< on its thread, where they were counted
   bool operator==(const Timing&) const = default;
 };
+
+/// Smaller blocks lie in holes of the heap.
+inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
+
+/// Memory that an operator of the original took from the C library's heap.
+struct HeapBlock {
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;  ///< above the lowest block that the profile shows
+  bool operator==(const HeapBlock&) const = default;
+};
+
+/// By an instruction's index: its blocks of kLeastHeapBlockBytes and more, in order, its
+/// temporaries among them. Places in the heap of the one process that was profiled: they mean
+/// nothing where instructions, sizes or the order of instructions change.
+using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 
 /// One thing the replayer does. `args` by kind:
 /// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a C++ kernel two
@@ -406,9 +411,18 @@ struct Program {
   std::vector<Instruction> instructions;
   Selection selection;
   Losses losses;
-  std::optional<RecordedProfile> profile;  ///< absent: no instruction has a timing
+  std::optional<RecordedProfile> profile;    ///< absent: no instruction has a timing
+  HeapBlocksByInstruction heap_blocks = {};  ///< of instructions with a timing, where the profile
+                                             ///< shows memory; none is empty
   bool operator==(const Program&) const = default;
 };
+
+/// Nothing where the profile shows none.
+[[nodiscard]] inline std::span<const HeapBlock> heap_blocks_of(const Program& program,
+                                                               std::size_t instruction) {
+  const auto found = program.heap_blocks.find(instruction);
+  return found == program.heap_blocks.end() ? std::span<const HeapBlock>() : found->second;
+}
 
 /// Calls visit(SlotId) for each slot among the arguments, lists included, in order.
 template <typename Visitor>

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -53,11 +54,11 @@ class HeapPages {
 
   /// Around one iteration without being timed: which blocks it allocates.
   void begin_learning();
-  /// After each operator: what the original allocated and faulted on in it, or null if that is not
+  /// After each operator: what the original allocated and faulted on in it, as far as that is
   /// known. Blocks are identified by size, the first of equals. Faults go to what the operator
   /// allocated, then to what was allocated last before it: one operator can allocate memory that
   /// the next one writes.
-  void learn(const et_schema::Timing* original);
+  void learn(std::span<const et_schema::HeapBlock> original, std::optional<std::int64_t> faults);
   void end_learning();
 
   /// Before an iteration, outside of what is timed.

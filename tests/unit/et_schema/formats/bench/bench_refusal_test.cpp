@@ -287,6 +287,26 @@ TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(BenchRefusal, WritingHeapBlocksOfAnInstructionWithoutATiming) {
+  for (const std::size_t index : {0U, 99U}) {
+    Bench bench = tiny_bench();
+    bench.programs[0].heap_blocks[index] = {{1 << 20, 0}, {1 << 16, 64}};
+    try {
+      write_bench(bench, "refused.et");
+      FAIL() << "written";
+    } catch (const Error& error) {
+      EXPECT_EQ(to_text(error), R"(the program of a rank does not hold together
+  file:     refused.et
+  rank:     0
+  field:    heap_blocks
+  expected: blocks of instructions with a timing
+  got:      2 of instruction )" + std::to_string(index) +
+                                    R"(
+  hint:     a bug of the generator: report it, with the trace that brings it about)");
+    }
+  }
+}
+
 TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
   Bench bench = tiny_bench();
   bench.programs[0].instructions[0].name = "aten::\xff";
