@@ -8,7 +8,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emitter" / "runtime"))
 import bench  # noqa: E402
-from bench.observe import Recorder, checksum  # noqa: E402
+from bench.observe import Recorder, checksum, gives_fresh_memory  # noqa: E402
 from bench.run import missing_operators  # noqa: E402
 from bench.tensors import Maker  # noqa: E402
 
@@ -72,6 +72,14 @@ class BenchRuntimeTest(unittest.TestCase):
             "aten::select.int fresh", f"aten::copy_ {written[1]}",
             f"aten::neg {checksum(torch.tensor([[-0.0, -0.0], [-1.0, -1.0]]))}",
             f"aten::fill_.Scalar {checksum(threes)}", f"aten::select.int {checksum(threes[0])}"])
+
+    def test_fresh_memory_is_that_of_the_replay(self):
+        """C++ is held to the same list: tests/unit/replayer/values/emitted_fresh_memory_test.cpp."""
+        listed = Path(__file__).resolve().parents[1] / "unit/data/fresh_memory.txt"
+        lines = [line.split() for line in listed.read_text(encoding="utf-8").splitlines()]
+        self.assertGreater(len(lines), 20)
+        self.assertEqual([[op, result, "yes" if gives_fresh_memory(op, int(result)) else "no"]
+                          for op, result, _ in lines], lines)
 
     def test_views_that_conjugate_have_the_checksum_of_what_they_show(self):
         values = torch.tensor([1 + 2j, 3 - 4j])

@@ -41,10 +41,20 @@ inline std::string checksum(const at::Tensor& tensor) {
   return text;
 }
 
+/// Whether an operator is aten::empty or named after it. This project stands alone: it is what
+/// et_schema/model/allocation.h of Understudy says, and observe.py.
+inline bool allocates_memory(const std::string& name) {
+  std::string base = name.substr(0, name.find('.'));
+  base.erase(0, base.find("::") == std::string::npos ? 0 : base.find("::") + 2);
+  for (const std::string beginning : {"_", "new_"})
+    base.erase(0, base.rfind(beginning, 0) == 0 ? beginning.size() : 0);
+  return base == "empty" || base.rfind("empty_", 0) == 0;
+}
+
 /// Whether an operator leaves elements of a result as memory had them: all of fresh memory, and the
 /// paths of a CTC loss behind an example's own length.
 inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
-  return name.find("empty") != std::string::npos || name.find("resize") != std::string::npos ||
+  return allocates_memory(name) || name.find("resize") != std::string::npos ||
          (result == 1 && name.substr(0, name.find('.')) == "aten::_ctc_loss");
 }
 

@@ -27,6 +27,19 @@ def checksum(tensor):
     return f"{total:016x}"
 
 
+def allocates_memory(op):
+    """Whether an operator is aten::empty or named after it: what et_schema/model/allocation.h of Understudy says."""
+    base = op.partition(".")[0]
+    name = (base.partition("::")[2] or base).removeprefix("_").removeprefix("new_")
+    return name == "empty" or name.startswith("empty_")
+
+
+def gives_fresh_memory(op, result):
+    """Whether an operator leaves elements of a result as memory had them, as observe.h has it."""
+    # Of a CTC loss the paths behind an example's own length.
+    return allocates_memory(op) or "resize" in op or (op.partition(".")[0] == "aten::_ctc_loss" and result == 1)
+
+
 class FreshMemory:
     """Memory of which elements have not been written yet. Views of it hold anything, too."""
 
@@ -40,8 +53,7 @@ class FreshMemory:
     def is_shown(self, op, result, tensor):
         """Whether a result holds elements that nobody wrote; to be asked of each, in order."""
         base, _, overload = op.partition(".")
-        # Of a CTC loss the paths behind an example's own length.
-        is_new = "empty" in op or "resize" in op or (base == "aten::_ctc_loss" and result == 1)
+        is_new = gives_fresh_memory(op, result)
         if tensor is None or tensor.layout != torch.strided:
             return is_new
         storage = tensor.untyped_storage()

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "et_schema/model/allocation.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "numbers.h"
@@ -411,11 +412,11 @@ bool is_wrapped_number(const Node& node, const Tensor& input) {
 
 bool only_prepares_memory(std::string_view name) {
   constexpr auto kOperators = std::to_array<std::string_view>(
-      {"aten::alias", "aten::as_strided", "aten::detach", "aten::empty", "aten::empty_like",
-       "aten::empty_strided", "aten::fill_", "aten::narrow", "aten::new_empty",
-       "aten::new_empty_strided", "aten::new_zeros", "aten::resize_", "aten::select", "aten::slice",
-       "aten::view", "aten::zero_", "aten::zeros", "aten::zeros_like"});
-  return std::ranges::find(kOperators, name) != kOperators.end();
+      {"aten::alias", "aten::as_strided", "aten::detach", "aten::fill_", "aten::narrow",
+       "aten::new_zeros", "aten::resize_", "aten::select", "aten::slice", "aten::view",
+       "aten::zero_", "aten::zeros", "aten::zeros_like"});
+  return et_schema::allocates_memory(name) ||
+         std::ranges::find(kOperators, name) != kOperators.end();
 }
 
 }  // namespace understudy::generator

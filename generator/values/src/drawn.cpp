@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "et_schema/model/allocation.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
@@ -37,7 +38,7 @@ std::vector<bool> find_known(const et_schema::Program& program) {
   std::vector<bool> known(program.storages.size());
   for (const Instruction& instruction : program.instructions) {
     const std::string_view op = without_overload(instruction.name);
-    bool is_known = !instruction.comm && !is_draw(op) && op.find("empty") == std::string_view::npos;
+    bool is_known = !instruction.comm && !is_draw(op) && !et_schema::allocates_memory(op);
     if (instruction.comm) {  // what others send is written into its arguments
       et_schema::for_each_slot(instruction.args,
                                [&](SlotId id) { known[program.slots[id].storage] = false; });

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "drawn.h"
+#include "et_schema/model/allocation.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
 #include "value_rules.h"
@@ -21,13 +22,6 @@ using et_schema::SlotId;
 using et_schema::StorageId;
 
 enum class Use { kReads, kWrites, kPassesOn };
-
-bool is_allocation(std::string_view op) {
-  constexpr auto kAllocations =
-      std::to_array<std::string_view>({"aten::empty", "aten::empty_like", "aten::empty_strided",
-                                       "aten::new_empty", "aten::new_empty_strided"});
-  return std::ranges::find(kAllocations, op) != kAllocations.end();
-}
 
 /// Operators that look at sizes and types of their arguments alone.
 bool reads_no_content(std::string_view op) {
@@ -144,7 +138,7 @@ std::vector<bool> find_unwritten_allocations(const Program& program) {
   std::vector<bool> unwritten(program.instructions.size());
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
-    if (!is_allocation(without_overload(instruction.name))) {
+    if (!et_schema::allocates_memory(instruction.name)) {
       continue;
     }
     et_schema::for_each_slot(instruction.results, [&](SlotId slot) {

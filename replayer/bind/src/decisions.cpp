@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/allocation.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
@@ -31,10 +32,6 @@ Decision by_substitute(const Substitute& substitute) {
   return {How::kSubstitute, substitute.by, substitute.rung == Rung::kStubbed};
 }
 
-bool allocates(const Instruction& instruction) {
-  return instruction.name.find("empty") != std::string::npos;
-}
-
 /// Whether values decide no result's shape: LibTorch tells it of its own operators.
 bool has_known_shape(const Instruction& instruction) {
   const std::size_t dot = instruction.name.find('.');
@@ -53,7 +50,7 @@ class Written {
 
   void collect(const std::vector<Instruction>& instructions) {
     for (const Instruction& instruction : instructions) {
-      if (allocates(instruction)) {
+      if (et_schema::allocates_memory(instruction.name)) {
         for_each_slot(instruction.results,
                       [&](SlotId slot) { fresh_.insert(program_.slots[slot].storage); });
         continue;
@@ -93,7 +90,7 @@ bool body_makes_results(const Program& program, const Instruction& instruction) 
   if (instruction.body.empty()) {
     return false;
   }
-  if (allocates(instruction)) {
+  if (et_schema::allocates_memory(instruction.name)) {
     return true;
   }
   Written made(program);
@@ -329,7 +326,7 @@ std::string Decisions::why_pinned(const Instruction& instruction) const {
   if (found != pinned_.end()) {
     return found->second;
   }
-  if (allocates(instruction)) {
+  if (et_schema::allocates_memory(instruction.name)) {
     return "memory that is read before all of it is written";
   }
   return has_known_shape(instruction) ? "made values would not give numbers that fit"

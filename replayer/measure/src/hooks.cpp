@@ -26,8 +26,7 @@ using Seconds = std::chrono::duration<double>;
 /// memory holds anything. FSDP writes one rank's part of it; a collective writes the others.
 bool writes_results(const Step& step) {
   const std::string_view name = base_name(step.source->name);
-  if (name.find("empty") != std::string_view::npos ||
-      name.find("resize") != std::string_view::npos || name.ends_with("all_gather_copy_in")) {
+  if (leaves_elements_unwritten(name, 0) || name.ends_with("all_gather_copy_in")) {
     return false;
   }
   if (!step.handle) {

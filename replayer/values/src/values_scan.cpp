@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "et_schema/model/allocation.h"
 #include "replayer/values/values.h"
 #include "values_device.h"
 
@@ -113,7 +114,7 @@ bool costs_time_where_subnormal(at::ScalarType dtype) {
 }  // namespace
 
 bool leaves_elements_unwritten(std::string_view op, std::size_t result) {
-  if (op.find("empty") != std::string_view::npos || op.find("resize") != std::string_view::npos) {
+  if (et_schema::allocates_memory(op) || op.find("resize") != std::string_view::npos) {
     return true;
   }
   // Paths behind an example's own length.

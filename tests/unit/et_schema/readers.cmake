@@ -17,6 +17,7 @@ understudy_test(readers_test
     formats/pytorch_et/trace_samples_test.cpp
     formats/pytorch_et/trace_tree_test.cpp
     formats/pytorch_et/trace_values_test.cpp
+    model/allocation_test.cpp
     model/default_dtype_test.cpp
     model/dtype_test.cpp
     model/losses_test.cpp

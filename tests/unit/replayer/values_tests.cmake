@@ -1,6 +1,7 @@
 # Tests of tensor contents, substitutes and op libraries.
 understudy_test(replayer_values_test ALONE
   SOURCES
+    values/emitted_fresh_memory_test.cpp
     values/emitted_tables_test.cpp
     values/emitted_values_test.cpp
     values/emitted_zeros_test.cpp
@@ -8,6 +9,8 @@ understudy_test(replayer_values_test ALONE
     values/values_sparse_test.cpp
     values/values_test.cpp
   LIBS understudy::replayer)
+target_compile_definitions(replayer_values_test PRIVATE
+  UNDERSTUDY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/unit/data")
 # Headers that go with emitted projects, which have rules of their own.
 target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/emitter/runtime")
 # As the projects are compiled: what an observer sees of LibTorch's calls depends on it.
