@@ -131,7 +131,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
-  platform.sections.insert(known.sections.begin(), known.sections.end());
+  predictor::keep_sections(known.sections, platform.sections);
   return platform;
 }
 

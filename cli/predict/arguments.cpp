@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "et_schema/support/error.h"
@@ -36,35 +33,6 @@ constexpr const char* kExamples =
     "times\n"
     "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
     "                                                   on a card that was not measured\n";
-
-/// "compute=1.1,communication=1.3,streams=1.2"
-void read_overlap(std::string_view text, predictor::OverlapFactors& factors) {
-  const auto refuse = [&](std::string_view part) {
-    throw et_schema::usage_error(
-        "overlap factors that cannot be read",
-        {.field = "--overlap",
-         .expected = "compute=F, communication=F or streams=F with F from 1 to 100, commas between",
-         .got = std::string(part)});
-  };
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    const std::size_t equals = part.find('=');
-    const std::string_view name = part.substr(0, equals);
-    double* factor = name == "compute"         ? &factors.compute
-                     : name == "communication" ? &factors.communication
-                     : name == "streams"       ? &factors.streams
-                                               : nullptr;
-    if (factor == nullptr || equals == std::string_view::npos) {
-      refuse(part);
-    }
-    const char* end = part.data() + part.size();
-    const auto [stop, error] = std::from_chars(part.data() + equals + 1, end, *factor);
-    if (error != std::errc() || stop != end || !(*factor >= 1 && *factor <= 100)) {
-      refuse(part);
-    }
-  }
-}
 
 void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
                  std::vector<std::string>& what_if, std::string& batch, std::string& gathers) {
@@ -125,7 +93,8 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->capture_default_str();
   app.add_option("--overlap", overlap,
                  "How many times longer work takes beside other work of the same device, such as "
-                 "compute=1.1,communication=1.3,streams=1.2 (default: 1 each)")
+                 "compute=1.1,communication=1.3,streams=1.2; in place of the platform's (default: "
+                 "those, 1 where it has none; with --recorded 1)")
       ->type_name("FACTORS");
   app.add_option("--report", arguments.report, "Write the prediction, as JSON, to this file");
   app.add_option("--trace", arguments.trace,
@@ -207,7 +176,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
     return arguments;
   }
   check_step(arguments);
-  read_overlap(overlap, arguments.options.overlap);
+  arguments.overlap = parse_overlap(overlap);
   if (!batch.empty()) {
     arguments.batch = predictor::parse_batch_size(batch);
   }

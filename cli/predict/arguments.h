@@ -7,6 +7,7 @@
 
 #include "common/command_line.h"
 #include "predict/operators.h"
+#include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/batch.h"
 #include "predictor/what_if/what_if.h"
@@ -26,7 +27,8 @@ struct PredictArguments {
   std::optional<int> world_size;
   std::optional<predictor::GatherSize> gathers;
   int ranks_per_node = 8;
-  predictor::SimulateOptions options;
+  AskedOverlap overlap;
+  predictor::SimulateOptions options;  ///< without overlap
   std::string report;
   std::string trace;
   bool explain = false;

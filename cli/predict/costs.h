@@ -11,6 +11,7 @@
 #include "predictor/platform/platform_costs.h"
 #include "predictor/recorded/page_faults.h"
 #include "predictor/recorded/recorded_costs.h"
+#include "predictor/sections/overlap_section.h"
 #include "predictor/what_if/world_size.h"
 
 namespace understudy::cli {
@@ -29,6 +30,10 @@ class ChosenCosts {
     return platform_text_;
   }
   [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
+  /// What the platform knows of its device's overlap; nothing of a host, nor of recorded costs.
+  [[nodiscard]] const predictor::FoundOverlap& overlap() const { return overlap_; }
+  /// The platform's device; empty of recorded costs.
+  [[nodiscard]] const std::string& device() const { return device_; }
 
  private:
   void take_platform(const PredictArguments& arguments, predictor::Job& job);
@@ -44,6 +49,8 @@ class ChosenCosts {
   const predictor::Costs* costs_ = nullptr;
   std::map<std::string, std::string> platform_text_;
   std::vector<std::string> assumptions_;
+  predictor::FoundOverlap overlap_;
+  std::string device_;
 };
 
 }  // namespace understudy::cli

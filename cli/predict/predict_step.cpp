@@ -110,6 +110,40 @@ std::string world_size_text(const PredictArguments& arguments, const predictor::
   return text;
 }
 
+bool is_on_device(const predictor::Simulation& simulation) {
+  return std::ranges::any_of(simulation.flows, &predictor::Flow::on_device);
+}
+
+void add_overlap(const UsedOverlap& overlap, bool on_device, et_schema::Prediction& prediction) {
+  if (!on_device && !overlap.rows.empty()) {
+    prediction.assumptions.emplace_back(
+        "overlap is of work on a device: of a CPU's none is simulated");
+    return;
+  }
+  prediction.overlap = overlap.rows;
+  prediction.assumptions.insert(prediction.assumptions.end(), overlap.assumptions.begin(),
+                                overlap.assumptions.end());
+}
+
+/// How much shorter and longer the iteration is with overlap factors at the ends of their
+/// intervals.
+predictor::HalfWidths overlap_widths(const predictor::Job& job, const predictor::Costs& costs,
+                                     const UsedOverlap& overlap, predictor::SimulateOptions options,
+                                     double iteration_ns) {
+  const bool is_known = std::ranges::all_of(overlap.rows, [](const auto& row) {
+    return row.low == row.factor && row.high == row.factor;
+  });
+  if (is_known) {
+    return {};
+  }
+  options.spans = false;
+  options.overlap = overlap.low;
+  const double low_ns = predictor::simulate(job, costs, options).iteration_ns;
+  options.overlap = overlap.high;
+  const double high_ns = predictor::simulate(job, costs, options).iteration_ns;
+  return {std::max(iteration_ns - low_ns, 0.0), std::max(high_ns - iteration_ns, 0.0)};
+}
+
 /// The job with another batch size on all ranks, and what that changes.
 struct BatchedJob {
   std::deque<et_schema::Program> programs;  ///< the job's
@@ -185,28 +219,35 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
           : recorded;
 
   progress.show("simulating");
+  const UsedOverlap overlap =
+      used_overlap(arguments.overlap, chosen.overlap(), chosen.device(), arguments.recorded);
   const bool has_questions = !arguments.what_if.empty();
-  predictor::SimulateOptions plain_options = arguments.options;
+  predictor::SimulateOptions options = arguments.options;
+  options.overlap = overlap.factors;
+  predictor::SimulateOptions plain_options = options;
   plain_options.single_stream = false;
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
   std::vector<et_schema::PredictedChange> changes;
+  const predictor::WhatIfCosts asked_costs(costs, arguments.what_if);
   if (has_questions) {
     changes = changes_for(arguments.what_if,
                           predictor::changes_of(job, simulation.costs, arguments.what_if));
-    simulation = predictor::simulate(job, predictor::WhatIfCosts(costs, arguments.what_if),
-                                     arguments.options);
+    simulation = predictor::simulate(job, asked_costs, options);
   }
 
   PredictedStep step;
   et_schema::Prediction& prediction = step.prediction;
-  prediction = predictor::prediction_of(job, simulation);
+  prediction = predictor::prediction_of(job, simulation,
+                                        overlap_widths(job, has_questions ? asked_costs : costs,
+                                                       overlap, options, simulation.iteration_ns));
   prediction.tool_version = et_schema::kToolVersion;
   prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, prediction.assumptions);
+  add_overlap(overlap, is_on_device(simulation), prediction);
   std::vector<std::string>& texts = prediction.assumptions;
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
   if (arguments.explain) {

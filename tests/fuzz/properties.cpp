@@ -148,11 +148,13 @@ void check_input_files(std::string_view input) {
 
 void check_kineto(std::string_view input) {
   expect_result_or_bad_input([input] {
-    const et_schema::Profile profile = et_schema::parse_kineto(input, "fuzz.json");
+    const et_schema::Profile profile =
+        et_schema::parse_kineto(input, "fuzz.json", et_schema::KinetoDetail::kShapes);
     require(!profile.events.empty(), "a profile without events");
     for (const et_schema::KinetoEvent& event : profile.events) {
       // A byte that is no text becomes the three of U+FFFD.
       require(event.name.size() <= 3 * input.size(), "a name longer than the input can hold");
+      require(event.shape.size() <= 8 * input.size(), "a shape longer than the input can hold");
     }
   });
 }

@@ -1,8 +1,10 @@
 #include "predictor/platform/platform.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -24,6 +26,10 @@ using et_schema::JsonField;
 
 constexpr const char* kFormat = "understudy-platform";
 constexpr const char* kHint = "make the file again with `calibrate`";
+/// Version 4 adds the section `overlap`: models mean the same.
+constexpr int kOldestVersion = 3;
+constexpr std::array<std::string_view, 5> kSections = {"collectives", "embeddings", "host",
+                                                       "overheads", "overlap"};
 
 /// What rows have in common: written once for all of them.
 using RowsKey = std::tuple<std::string, std::string, int, TimedAs, std::string, std::string>;
@@ -165,12 +171,12 @@ auto with_root(std::string_view text, const std::string& file, Read&& read) {
 }
 
 void refuse_older(const JsonField& root, const std::string& file) {
-  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
+  if (const JsonField version = root.at("version"); version.as_int() < kOldestVersion) {
     throw et_schema::bad_input(
         "the platform is of an older format, whose models mean something else",
         {.file = file,
          .field = "version",
-         .expected = fmt::format("version {}", kPlatformVersion),
+         .expected = fmt::format("version {} or {}", kOldestVersion, kPlatformVersion),
          .got = fmt::format("version {}", version.as_int()),
          .hint = "fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json"});
   }
@@ -194,7 +200,8 @@ std::optional<Card> read_host(const JsonField& operators) {
   return std::nullopt;
 }
 
-PlatformContent read_content(const JsonField& root, const nlohmann::json& document) {
+PlatformContent read_content(const JsonField& root, const nlohmann::json& document,
+                             const std::string& file) {
   PlatformContent content;
   for (const JsonField& card : root.at("operators").at("cards").items()) {
     content.cards.push_back(read_card(card));
@@ -202,7 +209,10 @@ PlatformContent read_content(const JsonField& root, const nlohmann::json& docume
   content.host = read_host(root.at("operators"));
   content.rows = read_rows(root.at("rows"));
   for (const auto& [name, value] : root.at("sections").members()) {
-    content.sections[name] = document.at("sections").at(name).dump();
+    if (std::ranges::find(kSections, name) == kSections.end()) {
+      value.fail(fmt::format("one of the sections {}", fmt::join(kSections, ", ")), name);
+    }
+    content.sections[name] = {{file, document.at("sections").at(name).dump()}};
   }
   return content;
 }
@@ -217,8 +227,8 @@ void add(PlatformContent&& more, PlatformContent& content) {
   if (!content.host) {
     content.host = std::move(more.host);
   }
-  for (auto& [name, section] : more.sections) {
-    content.sections[name] = std::move(section);
+  for (auto& [name, known] : more.sections) {
+    std::ranges::move(known, std::back_inserter(content.sections[name]));
   }
 }
 
@@ -245,7 +255,7 @@ std::optional<PlatformContent> content_of(const std::string& path) {
       if (!content) {
         content.emplace();
       }
-      add(read_content(root, document), *content);
+      add(read_content(root, document, file.name), *content);
     });
   });
   if (content && !other.empty()) {
@@ -282,14 +292,16 @@ std::string to_json(const Platform& platform) {
 Platform parse_platform(std::string_view text, const std::string& file) {
   return with_root(text, file, [&](const JsonField& root, const nlohmann::json& document) {
     refuse_older(root, file);
-    PlatformContent content = read_content(root, document);
+    PlatformContent content = read_content(root, document, file);
     Platform platform;
     platform.operators = read_operator_models(root.at("operators"));
     if (const auto energy = root.find("energy")) {
       platform.energy = read_energy(*energy);
     }
     platform.rows = std::move(content.rows);
-    platform.sections = std::move(content.sections);
+    for (auto& [name, known] : content.sections) {
+      platform.sections[name] = std::move(known.back().text);
+    }
     return platform;
   });
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
-#include "predictor/prediction/interval.h"
 
 namespace understudy::predictor {
 namespace {
@@ -171,14 +170,15 @@ std::string bound_by(const std::array<double, 5>& path, bool on_device) {
 
 }  // namespace
 
-Prediction prediction_of(const Job& job, const Simulation& simulation) {
+Prediction prediction_of(const Job& job, const Simulation& simulation, const HalfWidths& beside) {
   Prediction prediction;
   prediction.world_size = job.world_size();
   const HalfWidths widths =
       half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
   const double ms = simulation.iteration_ns * kMsPerNs;
-  prediction.iteration_ms = {ms, std::max(ms - widths.below_ns * kMsPerNs, 0.0),
-                             ms + widths.above_ns * kMsPerNs};
+  prediction.iteration_ms = {
+      ms, std::max(ms - std::hypot(widths.below_ns, beside.below_ns) * kMsPerNs, 0.0),
+      ms + std::hypot(widths.above_ns, beside.above_ns) * kMsPerNs};
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
       prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "et_schema/kineto/kineto.h"
@@ -13,7 +14,9 @@
 #include "predictor/embedding/fitted_json.h"
 #include "predictor/overheads/observe.h"
 #include "predictor/overheads/overheads_json.h"
+#include "predictor/overlap/overlap_json.h"
 #include "predictor/rows/measured_files.h"
+#include "predictor/sections/overlap_section.h"
 
 namespace understudy::predictor {
 namespace {
@@ -77,6 +80,25 @@ void fit(const OverheadSamples& samples, FittedSections& sections) {
                              {}});
 }
 
+void fit(const ObservedOverlap& observed, FittedSections& sections) {
+  sections.json[kOverlapSection] = to_json(observed.devices);
+  for (const DeviceOverlap& device : observed.devices) {
+    const std::string card = device.device.empty() ? "a device" : device.device;
+    for (const auto& [name, words, factor] :
+         {std::tuple("compute", "kernels beside communication", &device.compute),
+          std::tuple("communication", "communication beside kernels", &device.communication),
+          std::tuple("streams", "kernels beside other kernels", &device.streams)}) {
+      if (*factor) {
+        const OverlapFactor& one = **factor;
+        sections.models.push_back(
+            {kOverlapSection, fmt::format("{}: {}", card, words),
+             fmt::format("x {:.2f}, {:.2f} to {:.2f}", one.factor, one.low, one.high), one.groups,
+             observed.left_out.at(device.device + "\n" + name), one});
+      }
+    }
+  }
+}
+
 /// Whether the file, or all of an archive, holds rows of a section.
 bool take_file(const std::string& path, SectionRows& rows) {
   std::size_t taken = 0;
@@ -123,7 +145,7 @@ void take_folder(const std::string& path, SectionRows& rows, std::vector<std::st
 
 bool SectionRows::empty() const {
   return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
-         overheads.operators.empty();
+         overheads.operators.empty() && overlaps.devices.empty();
 }
 
 void add_collectives(ReadCollectives&& read, SectionRows& rows) {
@@ -145,9 +167,11 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
   } else if (is_collective_rows(file.data)) {
     add_collectives(parse_collective_rows(file.data, file.name), rows);
   } else if (holds(file.data, "\"traceEvents\"")) {
-    const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+    const et_schema::Profile profile =
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
     merge(rows.overheads, observe(profile));
     rows.profiled.add(profile);
+    rows.overlap.add(profile);
   } else {
     return false;
   }
@@ -166,6 +190,8 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
     }
   }
   add_collectives(std::exchange(rows.profiled, {}).rows(ranks_per_node), rows);
+  rows.overlaps = std::exchange(rows.overlap, {}).observed();
+  rows.left_out.merge(rows.overlaps.not_used);
   return others;
 }
 
@@ -180,7 +206,29 @@ FittedSections fit_sections(const SectionRows& rows) {
   if (!rows.overheads.t1_ns.empty() || !rows.overheads.operators.empty()) {
     fit(rows.overheads, sections);
   }
+  if (!rows.overlaps.devices.empty()) {
+    fit(rows.overlaps, sections);
+  }
   return sections;
+}
+
+void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
+                   std::map<std::string, std::string>& sections) {
+  const std::string overlap = kOverlapSection;
+  for (const auto& [name, files] : known) {
+    if (name == overlap) {
+      std::vector<DeviceOverlap> devices;
+      for (const KnownSection& section : files) {
+        replace_overlap(devices, read_overlap(section.text, section.file));
+      }
+      if (const auto measured = sections.find(overlap); measured != sections.end()) {
+        replace_overlap(devices, read_overlap(measured->second, "what was measured"));
+      }
+      sections[overlap] = to_json(devices);
+    } else {
+      sections.emplace(name, files.back().text);
+    }
+  }
 }
 
 }  // namespace understudy::predictor

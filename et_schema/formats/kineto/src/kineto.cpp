@@ -90,10 +90,11 @@ std::int64_t read_time(element value, std::string_view field) {
 
 class KinetoParser {
  public:
-  KinetoParser(std::string_view json, Profile& profile, Arena& arena)
+  KinetoParser(std::string_view json, Profile& profile, Arena& arena, KinetoDetail detail)
       : json_(json),
         profile_(profile),
         arena_(arena),
+        detail_(detail),
         cursor_(json, check_start(json) + 1, profile.losses) {}
 
   void parse();
@@ -108,6 +109,7 @@ class KinetoParser {
   /// Whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, element value);
   void read_communication(KinetoComm& comm, std::string_view key, element value);
+  void read_shape(std::string_view key, element value);
   void add_base_time();
   [[nodiscard]] std::string_view intern(std::string_view text);
   [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
@@ -116,10 +118,12 @@ class KinetoParser {
   std::string_view json_;
   Profile& profile_;
   Arena& arena_;
+  KinetoDetail detail_;
   JsonCursor cursor_;
   simdjson::dom::parser parser_;
   /// Names repeat: a profile of 100,000 events has some hundred.
   std::unordered_map<std::string_view, std::string_view> texts_;
+  std::string shape_;  ///< of the event that is being read
   bool has_events_ = false;
   bool is_damaged_ = false;
 };
@@ -266,6 +270,7 @@ void KinetoParser::add_event(element value) {
   std::string_view name;
   std::string_view category;
   bool is_on_device = false;
+  shape_.clear();
   for (const auto [key, field] : object) {
     if (key == "ph") {
       phase = field.is_string() ? std::string_view(field) : std::string_view();
@@ -297,6 +302,7 @@ void KinetoParser::add_event(element value) {
   event.name = intern(name);
   event.category_text = intern(category);
   event.category = category_of(category);
+  event.shape = intern(shape_);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
@@ -351,6 +357,7 @@ bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, element 
       event.page_faults = lenient_integer(field);
     } else {
       read_communication(comm, key, field);
+      read_shape(key, field);
     }
     is_on_device = is_on_device || key == "stream" || key == "device";
   }
@@ -378,6 +385,13 @@ void KinetoParser::read_communication(KinetoComm& comm, std::string_view key, el
   }
 }
 
+void KinetoParser::read_shape(std::string_view key, element value) {
+  if (detail_ == KinetoDetail::kShapes &&
+      (key == "grid" || key == "block" || key == "Input Dims")) {
+    shape_ += simdjson::minify(value);
+  }
+}
+
 void KinetoParser::add_base_time() {
   // The base time may stand behind the events.
   const auto add = [&](std::int64_t& ts_ns) {
@@ -396,7 +410,7 @@ void KinetoParser::add_base_time() {
 
 }  // namespace
 
-Profile parse_kineto(std::string_view json, const std::string& file) {
+Profile parse_kineto(std::string_view json, const std::string& file, KinetoDetail detail) {
   constexpr std::size_t kArenaShare = 64;
   constexpr std::size_t kSmallestArena = 4096;
   Profile profile;
@@ -407,7 +421,7 @@ Profile parse_kineto(std::string_view json, const std::string& file) {
       std::max(json.size() / kArenaShare, kSmallestArena));
   Arena arena(*profile.arena);
   try {
-    KinetoParser(json, profile, arena).parse();
+    KinetoParser(json, profile, arena, detail).parse();
   } catch (const Error& error) {
     throw error.with_file(file);
   }

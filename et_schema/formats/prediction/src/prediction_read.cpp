@@ -89,6 +89,13 @@ Prediction parse_prediction(std::string_view text, const std::string& file) {
   for (const JsonField& change : root.at("what_if").items()) {
     prediction.what_if.push_back(read_change(change));
   }
+  if (const auto overlap = root.find("overlap")) {
+    for (const JsonField& row : overlap->items()) {
+      prediction.overlap.push_back({row.at("work").as_text(), row.at("factor").as_double(),
+                                    row.at("low").as_double(), row.at("high").as_double(),
+                                    row.at("source").as_text()});
+    }
+  }
   prediction.assumptions = root.at("assumptions").as_texts();
   for (const auto& [key, value] : root.at("platform").members()) {
     prediction.platform[key] = value.as_text();

@@ -96,6 +96,15 @@ std::string to_json(const Prediction& prediction) {
     json["without_what_if_ms"] = *prediction.without_what_if_ms;
   }
   json["what_if"] = list(prediction.what_if, change_json);
+  if (!prediction.overlap.empty()) {
+    json["overlap"] = list(prediction.overlap, [](const PredictedOverlap& row) {
+      return Json{{"work", row.work},
+                  {"factor", row.factor},
+                  {"low", row.low},
+                  {"high", row.high},
+                  {"source", row.source}};
+    });
+  }
   json["assumptions"] = prediction.assumptions;
   json["platform"] = prediction.platform;
   return json.dump(2) + "\n";

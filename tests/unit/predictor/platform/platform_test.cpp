@@ -70,7 +70,7 @@ TEST(PlatformFile, OfAnotherVersionIsRefused) {
   EXPECT_EQ(
       refusal(R"({"format":"understudy-platform","version":99})"),
       "the platform is of a newer format than this program reads\n  file:     "
-      "p.platform.json\n  field:    version\n  expected: version 3 or older, which Understudy "
+      "p.platform.json\n  field:    version\n  expected: version 4 or older, which Understudy "
       "0.1.0 reads\n  got:      version 99, written by Understudy of an unknown version\n  "
       "hint:     use that version of Understudy or a newer one, or make the platform again "
       "with this one");
@@ -118,9 +118,30 @@ TEST(PlatformFile, OfAnOlderVersionIsRefused) {
             "the platform is of an older format, whose models mean something else\n"
             "  file:     p.platform.json\n"
             "  field:    version\n"
-            "  expected: version 3\n"
+            "  expected: version 3 or 4\n"
             "  got:      version 2\n"
             "  hint:     fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json");
+}
+
+TEST(PlatformFile, OfTheVersionBeforeOverlapIsRead) {
+  std::string text = to_json(made());
+  const std::string version = "\"version\":4";
+  text.replace(text.find(version), version.size(), "\"version\":3");
+  EXPECT_EQ(to_json(parse_platform(text, "p.platform.json")), to_json(made()));
+}
+
+TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
+  std::string text = to_json(made());
+  const std::string name = "\"sections\":{\n\"overheads\"";
+  ASSERT_NE(text.find(name), std::string::npos);
+  text.replace(text.find(name), name.size(), "\"sections\":{\n\"overlaps\"");
+  EXPECT_EQ(refusal(text),
+            "the platform cannot be read\n"
+            "  file:     p.platform.json\n"
+            "  field:    sections.overlaps\n"
+            "  expected: one of the sections collectives, embeddings, host, overheads, overlap\n"
+            "  got:      overlaps\n"
+            "  hint:     make the file again with `calibrate`");
 }
 
 TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
@@ -133,7 +154,7 @@ TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
       << refusal(nan);
   EXPECT_NE(refusal(text.substr(0, text.size() / 2)).find("the platform cannot be read"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"format":"understudy-platform","version":3})").find("operators"),
+  EXPECT_NE(refusal(R"({"format":"understudy-platform","version":4})").find("operators"),
             std::string::npos);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,17 @@
 #include "predictor/embedding/rows.h"
 #include "predictor/fitting/errors.h"
 #include "predictor/overheads/overheads.h"
+#include "predictor/overlap/observe_overlap.h"
+#include "predictor/platform/platform.h"
 
 namespace understudy::predictor {
 
 /// Measurements of other things than single operators.
 struct SectionRows {
   std::vector<CollectiveRow> collectives;
-  ProfiledCalls profiled;  ///< of profiles, whose ranks lie in different files
+  ProfiledCalls profiled;   ///< of profiles, whose ranks lie in different files
+  OverlapObserver overlap;  ///< of profiles
+  ObservedOverlap overlaps;
   std::vector<EmbeddingRow> embeddings;
   OverheadSamples overheads;  ///< of profiles, whose hosts are Python's
   std::map<std::string, std::uint64_t> left_out;
@@ -46,7 +51,8 @@ struct SectionModel {
   std::string covers;   ///< "allreduce float32, 1 node, 2 4 8 ranks"
   std::string model;
   std::size_t rows = 0;
-  Errors left_out;  ///< of what it was not fitted to; n = 0: not known
+  Errors left_out;                           ///< of what it was not fitted to; n = 0: not known
+  std::optional<OverlapFactor> factor = {};  ///< of the section "overlap"
 };
 
 /// A platform's sections (Platform::sections), and what is in them.
@@ -56,5 +62,11 @@ struct FittedSections {
 };
 /// Throws Error (bad input): too few embedding rows.
 [[nodiscard]] FittedSections fit_sections(const SectionRows& rows);
+
+/// Adds the sections of platform files, by name and in the files' order, to a new platform's: what
+/// it has stays; of several the last one's is taken, of "overlap" that of each device. Throws Error
+/// (bad input): a damaged section "overlap".
+void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
+                   std::map<std::string, std::string>& sections);
 
 }  // namespace understudy::predictor

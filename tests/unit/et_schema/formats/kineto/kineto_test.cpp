@@ -49,6 +49,23 @@ TEST(Kineto, MemoryEventsAreKept) {
   EXPECT_EQ(profile.other_events.at("i"), 4U);
 }
 
+TEST(Kineto, ShapesAreReadWhereTheyAreAskedFor) {
+  const std::string json =
+      file_of(R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 1, )"
+              R"("args": {"grid": [2, 1, 1], "stream": 7, "block": [128, 1, 1]}}, )"
+              R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 1, )"
+              R"("args": {"Input Dims": [[4, 8], []], "Input type": ["float", ""]}}, )" +
+              std::string(kEvent));
+  const Profile with = parse_kineto(json, "k.json", KinetoDetail::kShapes);
+  ASSERT_EQ(with.events.size(), 3U);
+  EXPECT_EQ(with.events[0].shape, "[2,1,1][128,1,1]");
+  EXPECT_EQ(with.events[1].shape, "[[4,8],[]]");
+  EXPECT_EQ(with.events[2].shape, "");
+  for (const KinetoEvent& event : profile_of(json).events) {
+    EXPECT_EQ(event.shape, "");
+  }
+}
+
 TEST(Kineto, FieldsOfAnEvent) {
   const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"

@@ -46,7 +46,12 @@ struct KinetoEvent {
   std::int64_t sequence = -1;     ///< "Sequence number"
   std::int64_t bytes = -1;        ///< of copies and sets
   std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
+  std::string_view shape = {};  ///< as JSON, where KinetoDetail asks for it: a kernel's "grid" and
+                                ///< "block", an operator's "Input Dims"; empty: not told
 };
+
+/// What is read beside what every reader needs.
+enum class KinetoDetail : std::uint8_t { kTimes, kShapes };
 
 /// What a kernel says of the communication that it does; -1 and empty: not told.
 struct KinetoComm {
@@ -111,6 +116,7 @@ struct Profile {
 /// kept; `file` names it in errors. Throws Error (bad input): not JSON, an execution trace or
 /// something else, no events, numbers that overflow, values nested too deep. Linear in the input's
 /// size.
-[[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file);
+[[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
+                                   KinetoDetail detail = KinetoDetail::kTimes);
 
 }  // namespace understudy::et_schema

@@ -95,6 +95,16 @@ struct PredictedChange {
   bool operator==(const PredictedChange&) const = default;
 };
 
+/// How many times longer work was taken to last beside other work of its device.
+struct PredictedOverlap {
+  std::string work;  ///< "compute", "communication", "streams"
+  double factor = 1;
+  double low = 1;  ///< 90 % interval
+  double high = 1;
+  std::string source;  ///< "platform", "--overlap"
+  bool operator==(const PredictedOverlap&) const = default;
+};
+
 struct Prediction {
   std::string tool_version;
   std::string benchmark;       ///< base name of the input
@@ -111,6 +121,7 @@ struct Prediction {
   std::vector<PredictedUnmodelled> unmodelled;
   std::optional<double> without_what_if_ms = {};  ///< the iteration, if there are questions
   std::vector<PredictedChange> what_if;
+  std::vector<PredictedOverlap> overlap = {};   ///< factors that someone gave; the others are 1
   std::vector<std::string> assumptions;         ///< what the figures rest on beside the costs
   std::map<std::string, std::string> platform;  ///< where the costs come from
   bool operator==(const Prediction&) const = default;

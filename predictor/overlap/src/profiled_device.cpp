@@ -1,0 +1,259 @@
+#include "profiled_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "launches.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::KinetoCategory;
+using et_schema::KinetoComm;
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
+/// Of communication that does not name its collective.
+constexpr std::string_view kCommKernel = "nccl";
+constexpr std::string_view kStepName = "ProfilerStep#";
+
+Stretch stretch_of(const KinetoEvent& event) {
+  return {event.ts_ns, event.ts_ns + event.dur_ns};
+}
+
+/// When the profiler's steps began, in order.
+std::vector<std::int64_t> step_starts(const Profile& profile) {
+  std::vector<std::int64_t> starts;
+  for (const KinetoEvent& event : profile.events) {
+    if (event.category == KinetoCategory::kUserAnnotation && event.name.starts_with(kStepName)) {
+      starts.push_back(event.ts_ns);
+    }
+  }
+  std::ranges::sort(starts);
+  return starts;
+}
+
+/// Tells kernels that are the same call.
+class CallNames {
+ public:
+  explicit CallNames(const Profile& profile)
+      : launches_(device_launches(profile)), steps_(step_starts(profile)) {
+    has_sizes_ = std::ranges::any_of(profile.events, [](const KinetoEvent& event) {
+      return event.category == KinetoCategory::kCpuOp && !event.shape.empty();
+    });
+  }
+
+  /// What is known of a kernel without its place in the step.
+  [[nodiscard]] std::string kind_of(const KinetoEvent& kernel) const {
+    const DeviceLaunch launch = launch_of(kernel);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", kernel.name, kernel.shape, kernel.bytes,
+                       launch.op ? launch.op->name : "", launch.op ? launch.op->shape : "");
+  }
+
+  /// Which call each of the kernels of one kind is, by number; kUnknownCall: not known.
+  [[nodiscard]] std::vector<std::size_t> calls_of(
+      const std::vector<const KinetoEvent*>& kernels) const {
+    if (!has_sizes_) {
+      return places_of(kernels);
+    }
+    const DeviceLaunch launch = launch_of(*kernels.front());
+    const bool is_known = launch.op && !launch.op->shape.empty();
+    return std::vector<std::size_t>(kernels.size(), is_known ? 0 : kUnknownCall);
+  }
+
+  /// Of communication that names nothing.
+  [[nodiscard]] std::string comm_call_of(const KinetoEvent& kernel) const {
+    const DeviceLaunch launch = launch_of(kernel);
+    return launch.op && !launch.op->shape.empty() ? kind_of(kernel) : "";
+  }
+
+ private:
+  [[nodiscard]] DeviceLaunch launch_of(const KinetoEvent& kernel) const {
+    const auto found = launches_.find(kernel.correlation);
+    return found == launches_.end() ? DeviceLaunch() : found->second;
+  }
+
+  /// The number of each kernel among those that its step launched; not known unless there are two
+  /// steps or more, and each launched as many.
+  [[nodiscard]] std::vector<std::size_t> places_of(
+      const std::vector<const KinetoEvent*>& kernels) const {
+    const std::vector<std::size_t> unknown(kernels.size(), kUnknownCall);
+    std::vector<std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>>> by_step(
+        steps_.size());
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const DeviceLaunch launch = launch_of(*kernels[i]);
+      if (launch.call == nullptr) {
+        return unknown;
+      }
+      const auto step = std::ranges::upper_bound(steps_, launch.call->ts_ns) - steps_.begin();
+      if (step == 0) {
+        return unknown;
+      }
+      by_step[static_cast<std::size_t>(step - 1)].emplace_back(launch.call->ts_ns,
+                                                               kernels[i]->ts_ns, i);
+    }
+    if (by_step.size() < 2) {
+      return unknown;
+    }
+    std::vector<std::size_t> places(kernels.size());
+    for (auto& step : by_step) {
+      if (step.size() != by_step.front().size()) {
+        return unknown;
+      }
+      std::ranges::sort(step);
+      for (std::size_t place = 0; place < step.size(); ++place) {
+        places[std::get<2>(step[place])] = place;
+      }
+    }
+    return places;
+  }
+
+  DeviceLaunches launches_;
+  std::vector<std::int64_t> steps_;
+  bool has_sizes_ = false;
+};
+
+/// A device's events.
+struct DeviceEvents {
+  std::vector<const KinetoEvent*> kernels;
+  std::vector<std::pair<const KinetoEvent*, const KinetoComm*>> comms;
+};
+
+std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile) {
+  std::unordered_map<std::size_t, const KinetoComm*> named;
+  for (const KinetoComm& comm : profile.comms) {
+    named.emplace(comm.event, &comm);
+  }
+  std::map<std::int64_t, DeviceEvents> devices;
+  for (std::size_t i = 0; i < profile.events.size(); ++i) {
+    const KinetoEvent& event = profile.events[i];
+    if (!is_device_work(event) || !has_length(event)) {
+      continue;
+    }
+    const auto found = named.find(i);
+    DeviceEvents& device = devices[event.pid];
+    if (found != named.end() || event.name.starts_with(kCommKernel)) {
+      device.comms.emplace_back(&event, found == named.end() ? nullptr : found->second);
+    } else {
+      device.kernels.push_back(&event);
+    }
+  }
+  return devices;
+}
+
+/// Whole microseconds in older profiles.
+std::int64_t clock_of(const DeviceEvents& events) {
+  constexpr std::int64_t kMicrosecond = 1000;
+  const auto is_whole = [](const KinetoEvent* event) {
+    return event->ts_ns % kMicrosecond == 0 && event->dur_ns % kMicrosecond == 0;
+  };
+  return std::ranges::all_of(events.kernels, is_whole) ? kMicrosecond : 1;
+}
+
+std::string card_name(const Profile& profile, std::int64_t id) {
+  const auto found = std::ranges::find(profile.devices, id, &et_schema::KinetoDevice::id);
+  return found == profile.devices.end() ? "" : found->name;
+}
+
+ProfiledComm comm_of(const KinetoEvent& event, const KinetoComm* named, const CallNames& names,
+                     const Stretches& kernels) {
+  ProfiledComm comm;
+  comm.stretch = stretch_of(event);
+  if (named == nullptr) {
+    comm.call = names.comm_call_of(event);
+    return comm;
+  }
+  comm.group = fmt::format("{} {} {}", named->group, named->ranks, named->ranks_in_group);
+  comm.kind = fmt::format("{} {}", named->name, named->dtype);
+  comm.call =
+      fmt::format("{} {} {}\n{}", comm.kind, named->in_elements, named->out_elements, comm.group);
+  comm.ranks_in_group = static_cast<std::size_t>(std::max<std::int64_t>(named->ranks_in_group, 0));
+  auto at = std::ranges::upper_bound(kernels, comm.stretch.start_ns, {}, &Stretch::end_ns);
+  for (; at != kernels.end() && at->start_ns < comm.stretch.end_ns; ++at) {
+    comm.beside.push_back(
+        {std::max(at->start_ns, comm.stretch.start_ns), std::min(at->end_ns, comm.stretch.end_ns)});
+  }
+  return comm;
+}
+
+/// Kernels of kinds of which one ran beside something, told apart by call.
+void add_kernels(const DeviceEvents& events, const CallNames& names, const Stretches& comms,
+                 const Stretches& several, ProfiledDevice& device) {
+  const auto beside_ns = [&](const KinetoEvent* kernel) {
+    return std::pair(covered_ns(comms, stretch_of(*kernel)),
+                     covered_ns(several, stretch_of(*kernel)));
+  };
+  const auto is_alone = [&](const KinetoEvent* kernel) {
+    return beside_ns(kernel) == std::pair<std::int64_t, std::int64_t>();
+  };
+  std::map<std::string, std::vector<const KinetoEvent*>> kinds;
+  for (const KinetoEvent* kernel : events.kernels) {
+    kinds[names.kind_of(*kernel)].push_back(kernel);
+  }
+  for (const auto& [kind, kernels] : kinds) {
+    if (std::ranges::all_of(kernels, is_alone)) {
+      continue;
+    }
+    const std::vector<std::size_t> calls = names.calls_of(kernels);
+    std::map<std::size_t, std::size_t> numbers;  // of those that ran beside something
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (is_alone(kernels[i])) {
+        continue;
+      }
+      BesideKernel beside{kUnknownCall, stretch_of(*kernels[i]), beside_ns(kernels[i]).second};
+      if (calls[i] != kUnknownCall) {
+        const auto [number, is_new] = numbers.try_emplace(calls[i], device.calls.size());
+        if (is_new) {
+          device.calls.push_back(fmt::format("{}\n{}", kind, calls[i]));
+          device.alone_ns.emplace_back();
+        }
+        beside.call = number->second;
+      }
+      device.beside.push_back(beside);
+    }
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const auto number = numbers.find(calls[i]);
+      if (number != numbers.end() && is_alone(kernels[i])) {
+        device.alone_ns[number->second].push_back(static_cast<double>(kernels[i]->dur_ns));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
+  std::vector<ProfiledDevice> devices;
+  const CallNames names(profile);
+  for (const auto& [id, events] : events_by_device(profile)) {
+    ProfiledDevice device;
+    device.device = card_name(profile, id);
+    device.file = profile.file.substr(profile.file.rfind('/') + 1);
+    device.rank = profile.distributed ? profile.distributed->rank : -1;
+    device.clock_ns = clock_of(events);
+    std::vector<StreamStretch> work;
+    Stretches kernels;
+    for (const KinetoEvent* kernel : events.kernels) {
+      work.push_back({kernel->tid, stretch_of(*kernel)});
+      kernels.push_back(stretch_of(*kernel));
+    }
+    kernels = merged_stretches(std::move(kernels));
+    Stretches comms;
+    for (const auto& [event, named] : events.comms) {
+      comms.push_back(stretch_of(*event));
+      device.comms.push_back(comm_of(*event, named, names, kernels));
+    }
+    add_kernels(events, names, merged_stretches(std::move(comms)), several_streams(work), device);
+    if (!device.beside.empty() || !device.comms.empty()) {
+      devices.push_back(std::move(device));
+    }
+  }
+  return devices;
+}
+
+}  // namespace understudy::predictor
