@@ -93,8 +93,8 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->capture_default_str();
   app.add_option("--overlap", overlap,
                  "How many times longer work takes beside other work of the same device, such as "
-                 "compute=1.1,communication=1.3,streams=1.2; in place of the platform's (default: "
-                 "those, 1 where it has none; with --recorded 1)")
+                 "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, where it has "
+                 "them, else 1 each)")
       ->type_name("FACTORS");
   app.add_option("--report", arguments.report, "Write the prediction, as JSON, to this file");
   app.add_option("--trace", arguments.trace,

@@ -92,6 +92,7 @@ std::string platform_seed() {
   calls.resize(3);
   platform.rows = calls;
   platform.sections["overheads"] = "[1,2]";
+  platform.sections["overlap"] = R"({"devices":[{"device":"A","sources":[]}]})";
   return predictor::to_json(platform);
 }
 

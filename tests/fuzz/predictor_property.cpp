@@ -1,8 +1,11 @@
 #include "predictor_property.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
@@ -14,6 +17,8 @@
 #include "predictor/embedding/fitted_json.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/overheads/overheads_json.h"
+#include "predictor/overlap/observe_overlap.h"
+#include "predictor/overlap/overlap_json.h"
 #include "predictor/sharding/task.h"
 
 namespace understudy::predictor {
@@ -90,6 +95,19 @@ void check_overheads(std::string_view text) {
   }
 }
 
+void check_overlap(const std::vector<DeviceOverlap>& devices) {
+  for (const DeviceOverlap& device : devices) {
+    for (const auto& factor : {device.compute, device.communication, device.streams}) {
+      UNDERSTUDY_ASSERT(!factor ||
+                        (factor->factor >= 1 && factor->low <= factor->factor &&
+                         factor->factor <= factor->high && factor->high <= kMostOverlapFactor));
+    }
+  }
+  const nlohmann::json document = nlohmann::json::parse(to_json(devices));
+  const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
+  UNDERSTUDY_ASSERT(overlap_from_json(et_schema::JsonField(document, source)) == devices);
+}
+
 void check_sections(std::string_view text) {
   const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
   const nlohmann::json document = et_schema::parse_json(text, source);
@@ -106,6 +124,46 @@ void check_sections(std::string_view text) {
   if (const auto section = root.find("overheads")) {
     (void)to_json(overheads_from_json(*section));
   }
+  if (const auto section = root.find("overlap")) {
+    check_overlap(overlap_from_json(*section));
+  }
+}
+
+/// Kernels alone, beside another stream's and beside all-reduces.
+std::string profile_seed() {
+  std::string events;
+  int correlation = 0;
+  const auto add = [&](const char* name, int size, int ts, int dur, int stream, const char* more) {
+    ++correlation;
+    events += fmt::format(
+        R"({}{{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":{},"dur":1,)"
+        R"("args":{{"Input Dims":[[{}]]}}}},{{"ph":"X","cat":"cuda_runtime","name":"l","pid":1,)"
+        R"("tid":1,"ts":{},"dur":1,"args":{{"correlation":{}}}}},{{"ph":"X","cat":"kernel",)"
+        R"("name":"{}","pid":0,"tid":{},"ts":{},"dur":{},"args":{{"correlation":{},)"
+        R"("grid":[{},1,1]{}}}}})",
+        events.empty() ? "" : ",", ts - 1, size, ts - 1, correlation, name, stream, ts, dur,
+        correlation, size, more);
+  };
+  constexpr const char* kAllReduce =
+      R"(,"Collective name":"allreduce","In msg nelems":8,"Out msg nelems":8,"Group size":1,)"
+      R"("dtype":"Float","Process Group Name":"0")";
+  for (int size = 1; size <= 6; ++size) {
+    const int start = 1000 * size;
+    add("gemm", size, start, 20, 7, "");
+    add("nccl", 8, start + 100, 200, 9, size % 2 == 0 ? kAllReduce : "");
+    add("gemm", size, start + 150, 30, 7, "");
+    add("copy", 20, start + 500, 200, 8, "");
+    add("gemm", size, start + 550, 25, 7, "");
+  }
+  return R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A"}],"distributedInfo":)"
+         R"({"backend":"nccl","rank":0,"world_size":1},"traceEvents":[)" +
+         events + "]}";
+}
+
+void check_profile(std::string_view text) {
+  OverlapObserver observer;
+  observer.add(et_schema::parse_kineto(text, "k.json", et_schema::KinetoDetail::kShapes));
+  check_overlap(observer.observed().devices);
 }
 
 }  // namespace
@@ -114,11 +172,12 @@ void check_predictor_property(std::string_view input) {
   if (input.empty()) {
     return;
   }
-  constexpr unsigned kReaders = 5;
+  constexpr unsigned kReaders = 6;
   const unsigned reader = static_cast<unsigned char>(input.front()) % kReaders;
   const std::string_view text = input.substr(1);
-  void (*const kChecks[kReaders])(std::string_view) = {
-      check_collectives, check_embedding, check_tables, check_overheads, check_sections};
+  void (*const kChecks[kReaders])(std::string_view) = {check_collectives, check_embedding,
+                                                       check_tables,      check_overheads,
+                                                       check_sections,    check_profile};
   try {
     kChecks[reader](text);
   } catch (const et_schema::Error& error) {
@@ -150,7 +209,13 @@ std::vector<std::string> predictor_seeds() {
   const std::string sections =
       "{\"collectives\":" + to_json(fit_collectives(rows)) +
       ",\"embeddings\":" + to_json(fit_embedding(embedding, CacheModel::kReuse)) +
-      ",\"overheads\":" + to_json({parse_published_overheads(overheads, "o")}) + "}";
+      ",\"overheads\":" + to_json({parse_published_overheads(overheads, "o")}) + ",\"overlap\":" +
+      to_json(std::vector{DeviceOverlap{"A",
+                                        OverlapFactor{1.5, 1.25, 2, 0.5, 7, 9},
+                                        OverlapFactor{},
+                                        OverlapFactor{100, 1, 100},
+                                        {"k.json"}}}) +
+      "}";
   const std::string text =
       "# Collective test starting: all_reduce_perf\n#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank "
       "1 "
@@ -178,7 +243,8 @@ std::vector<std::string> predictor_seeds() {
           '\1' + to_json_lines(embedding),
           '\2' + tables,
           '\3' + overheads,
-          '\4' + sections};
+          '\4' + sections,
+          '\5' + profile_seed()};
 }
 
 }  // namespace understudy::predictor
