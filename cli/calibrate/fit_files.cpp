@@ -144,7 +144,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
       "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
       "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
-      "program (its host's overheads; of all ranks of a job communication, too); platform files, "
+      "program (its host's overheads, how much kernels disturb each other; of all ranks of a job "
+      "communication, too); platform files, "
       "whose rows, cards and sections are kept");
   app.add_option("--spec", arguments.specs,
                  "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "

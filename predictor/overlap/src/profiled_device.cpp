@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -26,27 +27,24 @@ Stretch stretch_of(const KinetoEvent& event) {
   return {event.ts_ns, event.ts_ns + event.dur_ns};
 }
 
-/// When the profiler's steps began, in order.
-std::vector<std::int64_t> step_starts(const Profile& profile) {
-  std::vector<std::int64_t> starts;
+/// The profiler's steps on the host, in order.
+Stretches steps_of(const Profile& profile) {
+  Stretches steps;
   for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kUserAnnotation && event.name.starts_with(kStepName)) {
-      starts.push_back(event.ts_ns);
+    if (event.category == KinetoCategory::kUserAnnotation && event.name.starts_with(kStepName) &&
+        has_length(event)) {
+      steps.push_back(stretch_of(event));
     }
   }
-  std::ranges::sort(starts);
-  return starts;
+  std::ranges::sort(steps, {}, &Stretch::start_ns);
+  return steps;
 }
 
 /// Tells kernels that are the same call.
 class CallNames {
  public:
   explicit CallNames(const Profile& profile)
-      : launches_(device_launches(profile)), steps_(step_starts(profile)) {
-    has_sizes_ = std::ranges::any_of(profile.events, [](const KinetoEvent& event) {
-      return event.category == KinetoCategory::kCpuOp && !event.shape.empty();
-    });
-  }
+      : launches_(device_launches(profile)), steps_(steps_of(profile)) {}
 
   /// What is known of a kernel without its place in the step.
   [[nodiscard]] std::string kind_of(const KinetoEvent& kernel) const {
@@ -58,12 +56,9 @@ class CallNames {
   /// Which call each of the kernels of one kind is, by number; kUnknownCall: not known.
   [[nodiscard]] std::vector<std::size_t> calls_of(
       const std::vector<const KinetoEvent*>& kernels) const {
-    if (!has_sizes_) {
-      return places_of(kernels);
-    }
     const DeviceLaunch launch = launch_of(*kernels.front());
-    const bool is_known = launch.op && !launch.op->shape.empty();
-    return std::vector<std::size_t>(kernels.size(), is_known ? 0 : kUnknownCall);
+    const bool has_sizes = launch.op && !launch.op->shape.empty();
+    return has_sizes ? std::vector<std::size_t>(kernels.size(), 0) : places_of(kernels);
   }
 
   /// Of communication that names nothing.
@@ -78,33 +73,27 @@ class CallNames {
     return found == launches_.end() ? DeviceLaunch() : found->second;
   }
 
-  /// The number of each kernel among those that its step launched; not known unless there are two
-  /// steps or more, and each launched as many.
+  /// The number of each kernel among those that its step launched; not known of one that no step
+  /// launched, and of all unless there are two steps or more, and each launched as many.
   [[nodiscard]] std::vector<std::size_t> places_of(
       const std::vector<const KinetoEvent*>& kernels) const {
-    const std::vector<std::size_t> unknown(kernels.size(), kUnknownCall);
+    std::vector<std::size_t> places(kernels.size(), kUnknownCall);
     std::vector<std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>>> by_step(
         steps_.size());
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const DeviceLaunch launch = launch_of(*kernels[i]);
-      if (launch.call == nullptr) {
-        return unknown;
+      const auto step = launch.call == nullptr ? steps_.end() : step_at(launch.call->ts_ns);
+      if (step != steps_.end()) {
+        by_step[static_cast<std::size_t>(step - steps_.begin())].emplace_back(launch.call->ts_ns,
+                                                                              kernels[i]->ts_ns, i);
       }
-      const auto step = std::ranges::upper_bound(steps_, launch.call->ts_ns) - steps_.begin();
-      if (step == 0) {
-        return unknown;
-      }
-      by_step[static_cast<std::size_t>(step - 1)].emplace_back(launch.call->ts_ns,
-                                                               kernels[i]->ts_ns, i);
     }
-    if (by_step.size() < 2) {
-      return unknown;
+    const bool are_alike = std::ranges::all_of(
+        by_step, [&](const auto& step) { return step.size() == by_step.front().size(); });
+    if (by_step.size() < 2 || !are_alike) {
+      return places;
     }
-    std::vector<std::size_t> places(kernels.size());
     for (auto& step : by_step) {
-      if (step.size() != by_step.front().size()) {
-        return unknown;
-      }
       std::ranges::sort(step);
       for (std::size_t place = 0; place < step.size(); ++place) {
         places[std::get<2>(step[place])] = place;
@@ -113,9 +102,13 @@ class CallNames {
     return places;
   }
 
+  [[nodiscard]] Stretches::const_iterator step_at(std::int64_t ns) const {
+    const auto next = std::ranges::upper_bound(steps_, ns, {}, &Stretch::start_ns);
+    return next == steps_.begin() || ns >= std::prev(next)->end_ns ? steps_.end() : std::prev(next);
+  }
+
   DeviceLaunches launches_;
-  std::vector<std::int64_t> steps_;
-  bool has_sizes_ = false;
+  Stretches steps_;
 };
 
 /// A device's events.

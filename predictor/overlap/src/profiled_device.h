@@ -43,8 +43,8 @@ struct ProfiledDevice {
 };
 
 /// The devices on which something ran beside something else. Kernels are the same call if their
-/// name, grid and block are, and name and input sizes of the operator that launched them; where the
-/// profile has no sizes, if they are the same one of such kernels in their step.
+/// name, grid and block are, and name and input sizes of the operator that launched them; where it
+/// has no sizes, if they are the same one of such kernels in their step.
 /// docs/prediction.md, "Overlap".
 [[nodiscard]] std::vector<ProfiledDevice> profiled_devices(const et_schema::Profile& profile);
 
