@@ -136,52 +136,33 @@ Draws::Draws(const ValueRule& rule, ValueKey key, std::int64_t numel)
   }
 }
 
-bool Draws::integral() const {
-  return std::visit(
-      []<typename Kind>(const Kind&) { return std::is_same_v<Drawn<Kind>, std::int64_t>; },
-      rule_.kind);
+// Inline: what follows calls one of them for each element.
+
+inline std::uint64_t Draws::bits(std::int64_t element) const {
+  return mix(key_ + (static_cast<std::uint64_t>(element) + 1) * kGolden);
 }
 
-template <typename Number>
-void Draws::draw_all(std::int64_t first, std::span<Number> out) const {
-  std::visit(
-      [&]<typename Kind>(const Kind& kind) {
-        if constexpr (std::is_same_v<Drawn<Kind>, Number>) {
-          for (std::size_t i = 0; i < out.size(); ++i) {
-            out[i] = draw(kind, first + static_cast<std::int64_t>(i));
-          }
-        } else {
-          UNDERSTUDY_ASSERT(!"a rule of these numbers");
-        }
-      },
-      rule_.kind);
+inline bool Draws::happens(double probability, std::int64_t element) const {
+  return to_unit(bits(element)) < probability;
 }
 
-void Draws::reals(std::int64_t first, std::span<double> out) const {
-  draw_all(first, out);
-}
-
-void Draws::integers(std::int64_t first, std::span<std::int64_t> out) const {
-  draw_all(first, out);
-}
-
-std::int64_t Draws::draw(const ValueRule::Zeros& /*rule*/, std::int64_t /*element*/) const {
+inline std::int64_t Draws::draw(const ValueRule::Zeros& /*rule*/, std::int64_t /*element*/) const {
   return 0;
 }
 
-double Draws::draw(const ValueRule::Constant& rule, std::int64_t /*element*/) const {
+inline double Draws::draw(const ValueRule::Constant& rule, std::int64_t /*element*/) const {
   return rule.value;
 }
 
-double Draws::draw(const ValueRule::Uniform& rule, std::int64_t element) const {
+inline double Draws::draw(const ValueRule::Uniform& rule, std::int64_t element) const {
   return rule.low + (rule.high - rule.low) * to_unit(bits(element));
 }
 
-double Draws::draw(const ValueRule::Normal& rule, std::int64_t element) const {
+inline double Draws::draw(const ValueRule::Normal& rule, std::int64_t element) const {
   return rule.mean + rule.deviation * to_normal(bits(element));
 }
 
-std::int64_t Draws::draw(const ValueRule::Integers& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Integers& rule, std::int64_t element) const {
   // Unsigned: the range may be wider than a signed number.
   const auto low = static_cast<std::uint64_t>(rule.low);
   const std::uint64_t range = static_cast<std::uint64_t>(rule.high) - low;
@@ -190,11 +171,11 @@ std::int64_t Draws::draw(const ValueRule::Integers& rule, std::int64_t element) 
                                : static_cast<std::uint64_t>(to_range(bits(element), range))));
 }
 
-std::int64_t Draws::draw(const ValueRule::Offsets& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Offsets& rule, std::int64_t element) const {
   return boundary(0, element, rule.include_last ? numel_ - 1 : numel_, rule.end, rule.longest);
 }
 
-std::int64_t Draws::draw(const ValueRule::Lengths& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Lengths& rule, std::int64_t element) const {
   // The last segment that starts at or before the element: empty ones before it have no elements.
   const auto next = std::upper_bound(segment_starts_.begin(), segment_starts_.end(), element);
   const auto index = static_cast<std::size_t>(next - segment_starts_.begin()) - 1;
@@ -205,31 +186,32 @@ std::int64_t Draws::draw(const ValueRule::Lengths& rule, std::int64_t element) c
          boundary(start, place, segment.count, segment.sum);
 }
 
-std::int64_t Draws::draw(const ValueRule::Arange& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Arange& rule, std::int64_t element) const {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(rule.start) +
                                    static_cast<std::uint64_t>(element) *
                                        static_cast<std::uint64_t>(rule.step));
 }
 
-std::int64_t Draws::draw(const ValueRule::Bernoulli& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Bernoulli& rule, std::int64_t element) const {
   return happens(rule.probability, element) ? 1 : 0;
 }
 
-std::int64_t Draws::draw(const ValueRule::Mask& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Mask& rule, std::int64_t element) const {
   return shuffled(element) < rule.count ? 1 : 0;
 }
 
-std::int64_t Draws::draw(const ValueRule::Targets& rule, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::Targets& rule, std::int64_t element) const {
   return happens(rule.ignored_share, element)
              ? rule.ignore_index
              : to_range(mix(bits(element) + kGolden), static_cast<std::uint64_t>(rule.classes));
 }
 
-std::int64_t Draws::draw(const ValueRule::ReusedIntegers& /*rule*/, std::int64_t element) const {
+inline std::int64_t Draws::draw(const ValueRule::ReusedIntegers& /*rule*/,
+                                std::int64_t element) const {
   return reuse_->at(element);
 }
 
-double Draws::draw(const ValueRule::Dominant& rule, std::int64_t element) const {
+inline double Draws::draw(const ValueRule::Dominant& rule, std::int64_t element) const {
   const std::int64_t size = rule.rows;
   const std::int64_t row = element / size % size;
   const std::int64_t column = element % size;
@@ -253,14 +235,6 @@ std::uint64_t Draws::one_of_few(std::int64_t distinct, std::uint64_t range,
   return chosen * (range / few);
 }
 
-std::uint64_t Draws::bits(std::int64_t element) const {
-  return mix(key_ + (static_cast<std::uint64_t>(element) + 1) * kGolden);
-}
-
-bool Draws::happens(double probability, std::int64_t element) const {
-  return to_unit(bits(element)) < probability;
-}
-
 std::int64_t Draws::boundary(std::int64_t first_element, std::int64_t i, std::int64_t count,
                              std::int64_t sum, std::int64_t longest) const {
   if (i == 0 || i >= count) {
@@ -277,6 +251,38 @@ std::int64_t Draws::boundary(std::int64_t first_element, std::int64_t i, std::in
 
 std::int64_t Draws::shuffled(std::int64_t element) const {
   return permuted(element, numel_, key_);
+}
+
+bool Draws::integral() const {
+  return std::visit(
+      []<typename Kind>(const Kind&) { return std::is_same_v<Drawn<Kind>, std::int64_t>; },
+      rule_.kind);
+}
+
+template <typename Number>
+void Draws::draw_all(std::int64_t first, std::span<Number> out) const {
+  std::visit(
+      [&]<typename Kind>(const Kind& kind) {
+        if constexpr (std::is_same_v<Drawn<Kind>, Number>) {
+          // A copy, where that costs nothing: no element is written over what it is drawn by.
+          constexpr bool kIsSmall = std::is_trivially_copyable_v<Kind>;
+          const std::conditional_t<kIsSmall, Kind, const Kind&> rule = kind;
+          for (std::size_t i = 0; i < out.size(); ++i) {
+            out[i] = draw(rule, first + static_cast<std::int64_t>(i));
+          }
+        } else {
+          UNDERSTUDY_ASSERT(!"a rule of these numbers");
+        }
+      },
+      rule_.kind);
+}
+
+void Draws::reals(std::int64_t first, std::span<double> out) const {
+  draw_all(first, out);
+}
+
+void Draws::integers(std::int64_t first, std::span<std::int64_t> out) const {
+  draw_all(first, out);
 }
 
 }  // namespace understudy::replayer
