@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>

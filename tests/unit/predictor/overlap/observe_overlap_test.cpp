@@ -24,6 +24,16 @@ class MadeProfile {
          stream, device, size);
   }
 
+  /// One whose grid is always the same, in an operator that is always called alike.
+  void nested_kernel(int size, double start_us, double us) {
+    events_ += events_.empty() ? "" : ",";
+    events_ += fmt::format(
+        R"({{"ph":"X","cat":"cpu_op","name":"aten::outer","pid":1,"tid":1,"ts":{},"dur":2,)"
+        R"("args":{{"Input Dims":[[99]]}}}})",
+        start_us - 1.5);
+    work("gemm", R"("grid":[1,1,1],"block":[128,1,1])", start_us, us, 7, 0, size);
+  }
+
   /// An all-reduce of so many elements.
   void comm(int elements, double start_us, double us, int ranks = 2) {
     work("ncclDevKernel_AllReduce",
@@ -128,6 +138,19 @@ TEST(ObserveOverlap, AKnownFactorIsFound) {
   EXPECT_FALSE(device.streams);
   EXPECT_FALSE(device.communication) << "of one rank of two";
   EXPECT_TRUE(found.not_used.empty());
+}
+
+TEST(ObserveOverlap, TheInnermostOperatorTellsTheCall) {
+  MadeProfile profile;
+  for (int size = 1; size <= kSizes; ++size) {
+    const double us = 100 + 20 * size;
+    profile.nested_kernel(size, 1000.5 * size, us);
+    profile.comm(64, 50'000 + 1000 * size, 900);
+    profile.nested_kernel(size, 50'010 + 1000 * size, 1.5 * us);
+  }
+  const ObservedOverlap found = observed({profile});
+  EXPECT_NEAR(compute_factor(found), 1.5, 1e-9);
+  EXPECT_EQ(only(found).compute.value_or(OverlapFactor()).groups, 8U);
 }
 
 TEST(ObserveOverlap, MediansAreOfEachCall) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
 #include <vector>
 
 #include "predictor/overlap/overlap.h"
@@ -38,6 +40,34 @@ TEST(Pool, TheIntervalIsThatOfARatioOfSums) {
   EXPECT_NEAR(1.3 - pooled.factor.low, 0.1508, 2e-3);
   EXPECT_EQ(pooled.left_out.n, 5U);
   EXPECT_NEAR(pooled.left_out.worst, 1.35 / 1.1 - 1, 1e-9) << "1.1 by the four others";
+}
+
+TEST(Pool, IntervalsHoldNineOfTen) {
+  constexpr int kDraws = 600;
+  constexpr double kTrue = 1.4;
+  for (const int calls : {8, 40}) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(calls));
+    // The same numbers with any library: twelve uniform ones make a normal one.
+    const auto normal = [&] {
+      double sum = -6;
+      for (int i = 0; i < 12; ++i) {
+        sum += static_cast<double>(random() >> 11U) * 0x1p-53;
+      }
+      return sum;
+    };
+    int held = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      std::vector<OverlapPair> pairs;
+      for (int i = 0; i < calls; ++i) {
+        const double alone_ns = 1e4 * std::exp(0.4 * normal());
+        pairs.push_back({alone_ns, alone_ns * (kTrue + 0.2 * normal()), 1});
+      }
+      const PooledFactor pooled = pool(pairs);
+      ASSERT_EQ(pooled.outcome, PooledOverlap::kFactor);
+      held += pooled.factor.low <= kTrue && kTrue <= pooled.factor.high ? 1 : 0;
+    }
+    EXPECT_NEAR(static_cast<double>(held) / kDraws, 0.9, 0.03) << calls << " calls";
+  }
 }
 
 TEST(Pool, FewerThanFiveCallsAreTooFew) {
