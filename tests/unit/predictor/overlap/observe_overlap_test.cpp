@@ -314,6 +314,18 @@ TEST(ObserveOverlap, StreamsDisturbEachOther) {
   EXPECT_EQ(found.not_used, (Reasons{{"overlap: kernels partly beside other kernels", 12}}));
 }
 
+TEST(ObserveOverlap, AStreamDoesNotDisturbItself) {
+  MadeProfile profile;
+  for (int size = 1; size <= kSizes; ++size) {
+    profile.kernel(size, 1000.5 * size, 100);
+    profile.kernel(size, 50'000 + 1000 * size, 100);
+    profile.kernel(size, 50'050 + 1000 * size, 100);  // launched before the other has ended
+  }
+  const ObservedOverlap found = observed({profile});
+  EXPECT_TRUE(found.devices.empty());
+  EXPECT_TRUE(found.not_used.empty());
+}
+
 TEST(ObserveOverlap, WhatBothDisturbTellsNeither) {
   MadeProfile profile;
   add_known_factor(profile, 1.5);
