@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "corpus.h"
+#include "predictor/platform/platform.h"
 #include "random.h"
 
 namespace understudy::fuzz {
@@ -54,6 +55,10 @@ TEST(OperatorTableProperty, HoldsForTheCorpusAndItsMutations) {
 
 TEST(PlatformProperty, HoldsForASeedAndItsMutations) {
   constexpr int kMutations = 150;
+  for (const std::string& input : read_corpus("platform")) {
+    ASSERT_NO_THROW(static_cast<void>(predictor::parse_platform(input, "p.json"))) << input;
+    ASSERT_NO_THROW(check_platform(input)) << input;
+  }
   const std::string seed = platform_seed();
   ASSERT_NO_THROW(check_platform(seed));
   Random random(1);
