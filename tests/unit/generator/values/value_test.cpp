@@ -14,7 +14,8 @@ using et_schema::ValueRule;
 
 constexpr const char* kTo =
     "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False) -> Tensor(a)";
-constexpr const char* kMaskedSelect = "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
+constexpr const char* kMaskedSelectSchema =
+    "aten::masked_select(Tensor self, Tensor mask) -> Tensor";
 constexpr const char* kGreater = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor";
 
 void embed_at(TraceBuilder& builder, const TestValue& indices, const std::string& attributes = "") {
@@ -164,7 +165,7 @@ TEST(Values, AMaskThatDecidesAShapeIsMadeWithTheRecordedCount) {
   TraceBuilder builder;
   builder.add(2, "aten::gt", kGreater, {tensor(10, 11, {6}), integer(0)},
               {tensor(12, 13, {6}, "bool")});
-  builder.add(2, "aten::masked_select", kMaskedSelect,
+  builder.add(2, "aten::masked_select", kMaskedSelectSchema,
               {tensor(10, 11, {6}), tensor(12, 13, {6}, "bool")}, {tensor(14, 15, {2})});
   const Program program = builder.program();
   const Slot& mask = argument_slot(program, 1, 1);

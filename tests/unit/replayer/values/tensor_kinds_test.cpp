@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kDequantize = "aten::dequantize.self(Tensor self) -> Tensor";
 constexpr const char* kIntRepr = "aten::int_repr(Tensor self) -> Tensor";
 constexpr const char* kViewAs = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)";
-constexpr const char* kToDtype =
+constexpr const char* kCastSchema =
     "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
     "MemoryFormat? memory_format=None) -> Tensor(a)";
 constexpr const char* kViewAsReal = "aten::view_as_real(Tensor(a) self) -> Tensor(a)";
@@ -127,8 +127,9 @@ TEST_F(TensorKindsTest, Float8HoldsHealthyNumbers) {
                             DType::kFloat8E4M3Fnuz, DType::kFloat8E8M0Fnu}) {
     builder_ = {};
     const SlotId x = defaulted(dtype, {30, 16});
-    const at::Tensor real = result_of(
-        kToDtype, {ref(x), number(6), flag(false), flag(false), none()}, DType::kFloat32, {30, 16});
+    const at::Tensor real =
+        result_of(kCastSchema, {ref(x), number(6), flag(false), flag(false), none()},
+                  DType::kFloat32, {30, 16});
     EXPECT_EQ(scan(slot(x)), ValueHealth()) << to_string(dtype);
     EXPECT_EQ(scan(real), ValueHealth()) << to_string(dtype);
     EXPECT_GT(real.std().item<double>(), 0.1) << to_string(dtype);

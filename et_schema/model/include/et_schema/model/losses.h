@@ -46,7 +46,7 @@ enum class Loss : std::size_t {
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
   kOtherRegions,          ///< compiled regions or graphs of the trace or the profile alone
-  kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded: empty
+  kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded
   kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
   kUnlinkedProfile,       ///< profiles without the observer whose steps took another way
   kAssumedLayouts,        ///< tensors of before the step without strides: taken as contiguous
