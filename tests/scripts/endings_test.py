@@ -13,6 +13,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/seed_mlp_study",
+            "tests/benchmarks/prediction/overlap_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
@@ -53,7 +54,7 @@ class EndingsTest(unittest.TestCase):
                     "tests/chakra/python_reader",
                     "tests/golden/shard/make_inputs",
                     "tests/golden/predict/make_tables",
-                    "tests/golden/calibrate/measured",
+                    "tests/golden/calibrate/measured", "tests/golden/calibrate/measured_tables",
                     "tests/golden/calibrate/interrupt"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
 
