@@ -1,11 +1,17 @@
 // Starts jobs that fail, and looks at what a user sees: the text, the exit status. That they end at
 // all is tested by waiting for them: in the scenarios a rank that is late never comes.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
-#include <cstdio>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 
 #include "et_schema/support/error.h"
 
@@ -13,31 +19,97 @@ namespace understudy::tests {
 namespace {
 
 struct Ended {
-  int status = -1;
+  int status = -1;  ///< -1: by a signal
+  bool is_mpiruns_fault = false;
   std::string output;
 };
 
-Ended run_once(int ranks, const std::string& scenario, const std::string& flags) {
-  const std::string command = "\"" UNDERSTUDY_MPIRUN "\" " + flags + " -np " +
-                              std::to_string(ranks) + " \"" UNDERSTUDY_SCENARIO "\" " + scenario +
-                              " 2>&1";
-  Ended ended;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = fread(block.data(), 1, block.size(), pipe)) > 0;) {
-    ended.output.append(block.data(), got);
+/// Whether a thread of the process has any child now.
+bool has_children(pid_t process) {
+  std::error_code gone;
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
+    std::ifstream children(thread.path() / "children");
+    if ((children >> std::ws).peek() != std::ifstream::traits_type::eof()) {
+      return true;
+    }
   }
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
+  return false;
 }
 
-/// mpirun of Open MPI 4.1 itself crashes now and then while it ends an aborted job, behind
-/// everything that is looked at here; its status is then that of the crash.
-bool has_mpirun_crashed(const Ended& ended) {
+/// mpirun of Open MPI 4.1 crashes now and then while it ends an aborted job, or waits for ever for
+/// a lock of its own (PMIx_server_finalize), behind everything that is looked at here.
+bool has_crashed(const Ended& ended) {
   constexpr int kSegmentationFault = 139;
   return ended.status == kSegmentationFault &&
          ended.output.find("(PMIx_server_finalize+") != std::string::npos;
+}
+
+/// A program whose output is read until it ends; ended where it goes on for long after its last
+/// child, which it had, has ended.
+class Watched {
+ public:
+  explicit Watched(const std::string& command) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+    process_ = fork();
+    if (process_ == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      dup2(ends[1], STDERR_FILENO);
+      close(ends[0]);
+      close(ends[1]);
+      execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
+      _exit(127);
+    }
+    close(ends[1]);
+    output_ = ends[0];
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() { close(output_); }
+
+  Ended end() {
+    constexpr int kSecond = 1000;
+    constexpr int kLongestAlone = 20;
+    Ended ended;
+    bool had_children = false;
+    int seconds_alone = 0;
+    while (true) {
+      pollfd readable{output_, POLLIN, 0};
+      if (poll(&readable, 1, kSecond) > 0) {
+        std::array<char, 4096> block{};
+        const ssize_t got = read(output_, block.data(), block.size());
+        if (got <= 0) {
+          break;
+        }
+        ended.output.append(block.data(), static_cast<std::size_t>(got));
+      }
+      const bool has = has_children(process_);
+      had_children |= has;
+      seconds_alone = has || !had_children || readable.revents != 0 ? 0 : seconds_alone + 1;
+      if (seconds_alone == kLongestAlone) {
+        ended.is_mpiruns_fault = true;
+        kill(process_, SIGKILL);
+      }
+    }
+    int status = 0;
+    waitpid(process_, &status, 0);
+    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    ended.is_mpiruns_fault |= has_crashed(ended);
+    return ended;
+  }
+
+ private:
+  pid_t process_ = -1;
+  int output_ = -1;
+};
+
+Ended run_once(int ranks, const std::string& scenario, const std::string& flags) {
+  return Watched("\"" UNDERSTUDY_MPIRUN "\" " + flags + " -np " + std::to_string(ranks) +
+                 " \"" UNDERSTUDY_SCENARIO "\" " + scenario)
+      .end();
 }
 
 Ended run(int ranks, const std::string& scenario, const std::string& flags = "") {
@@ -45,7 +117,7 @@ Ended run(int ranks, const std::string& scenario, const std::string& flags = "")
   Ended ended;
   for (int tries = 0; tries < kTries; ++tries) {
     ended = run_once(ranks, scenario, flags);
-    if (!has_mpirun_crashed(ended)) {
+    if (!ended.is_mpiruns_fault) {
       break;
     }
   }
@@ -84,6 +156,16 @@ testing::AssertionResult holds_one_of(const Ended& ended, const std::vector<std:
 
 void expect_end(const Ended& ended, int status) {
   EXPECT_EQ(ended.status, status) << ended.output;
+}
+
+TEST(Watching, WhatGoesOnWithoutItsChildrenIsEnded) {
+  const Ended hung = Watched("sh -c 'sh -c \"echo child; sleep 2\"; exec sleep 600'").end();
+  EXPECT_TRUE(hung.is_mpiruns_fault);
+  EXPECT_EQ(hung.output, "child\n");
+  const Ended whole = Watched("sh -c 'sh -c \"echo child; sleep 2\"; exit 3'").end();
+  EXPECT_FALSE(whole.is_mpiruns_fault);
+  EXPECT_EQ(whole.status, 3);
+  EXPECT_EQ(whole.output, "child\n");
 }
 
 TEST(TimeLimit, NamesTheRankThatComputes) {
