@@ -19,7 +19,7 @@ namespace understudy::tests {
 namespace {
 
 struct Ended {
-  int status = -1;  ///< -1: by a signal
+  int status = -1;  ///< 128 + its number: by a signal
   bool is_mpiruns_fault = false;
   std::string output;
 };
@@ -96,7 +96,7 @@ class Watched {
     }
     int status = 0;
     waitpid(process_, &status, 0);
-    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     ended.is_mpiruns_fault |= has_crashed(ended);
     return ended;
   }
