@@ -1,14 +1,13 @@
 #include "calibrator/measure/table_timer.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <tuple>
 
+#include "bags.h"
 #include "et_schema/support/assert.h"
 
 namespace understudy::calibrator {
@@ -37,39 +36,6 @@ std::vector<et_schema::Repeat> repeats_of(std::vector<std::int64_t> rows) {
   }
   return repeats;
 }
-
-/// A table, and one repetition's lookups, sums and gradient.
-class Bags {
- public:
-  Bags(const DrawnTable& table, std::int64_t batch)
-      : table_(table),
-        // Filled with anything: pages that nobody wrote would all be one.
-        weight_(at::full({table.rows, table.dim}, 0.5)),
-        offsets_(at::arange(batch) * table.pooling),
-        gradient_(at::ones({batch, table.dim})) {}
-
-  void look_up(const std::vector<std::int64_t>& rows) {
-    indices_ = at::tensor(rows, at::kLong);
-    forward_ = {};
-  }
-  void forward() { forward_ = at::_embedding_bag(weight_, indices_, offsets_, false, kSum, true); }
-  void backward() {
-    constexpr double kRate = -0.01;
-    const auto& [sums, offset_to_bag, bag_sizes, most] = forward_;
-    weight_.add_(at::_embedding_bag_sparse_backward(gradient_, indices_, offsets_, offset_to_bag,
-                                                    bag_sizes, table_.rows, false, kSum, {}, -1),
-                 kRate);
-  }
-
- private:
-  static constexpr std::int64_t kSum = 0;  // embedding_bag's mode
-  const DrawnTable& table_;
-  at::Tensor weight_;
-  at::Tensor offsets_;
-  at::Tensor gradient_;
-  at::Tensor indices_;
-  std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> forward_;
-};
 
 et_schema::TimeStats stats(std::vector<double> samples_ns) {
   const std::optional<et_schema::TimeStats> stats = et_schema::time_stats(std::move(samples_ns));
