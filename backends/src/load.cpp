@@ -1,25 +1,45 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "backends/backend.h"
 #include "backends/device_communicator.h"
+#include "backends/launcher.h"
+#include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "modules.h"
 
 namespace understudy::backends {
 
 namespace {
 
-constexpr const char* kHowToGetMpi =
-    "install Open MPI (apt-get install openmpi-bin libopenmpi3), or run one rank without mpirun";
-constexpr const char* kInstallOwn = "install the module that came with this program";
+[[nodiscard]] const Module* find_module(std::string_view name) {
+  const auto row = std::ranges::find(kModules, name, &Module::name);
+  return row == kModules.end() ? nullptr : &*row;
+}
 
-[[nodiscard]] std::string hint_for(const std::string& name) {
-  if (name == "nccl") {
-    return kInstallOwn;
+/// The module of `kind` that is used.
+[[nodiscard]] std::string name_of(ModuleKind kind) {
+  const auto row = std::ranges::find(kModules, kind, &Module::kind);
+  UNDERSTUDY_ASSERT(row != kModules.end());
+  return std::string(row->name);
+}
+
+[[nodiscard]] std::string names_that_come() {
+  std::string names;
+  for (const Module& row : kModules) {
+    names += fmt::format("{}'{}'", names.empty() ? "" : " and ", row.name);
   }
-  return name == "mpi" ? kHowToGetMpi : "only 'mpi' and 'nccl' come with this version";
+  return fmt::format("only {} come with this version", names);
+}
+
+/// What to do where `text` of the module tells it.
+[[nodiscard]] std::string hint_for(std::string_view name, std::string_view Module::*text) {
+  const Module* module = find_module(name);
+  return module == nullptr ? names_that_come() : std::string(module->*text);
 }
 
 [[nodiscard]] et_schema::Error cannot_load(const std::string& name, const std::string& file,
@@ -48,9 +68,7 @@ template <typename Make>
       (std::filesystem::path(directory) / fmt::format("understudy_backend_{}.so", name)).string();
   if (!std::filesystem::exists(file)) {
     throw cannot_load(name, file, "the backend's module", "no such file",
-                      name == "mpi" ? "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev "
-                                      "and openmpi-bin, or run one rank without mpirun"
-                                    : hint_for(name));
+                      hint_for(name, &Module::how_to_build));
   }
   // Global: the transport's own plug-ins look its symbols up. Never closed: it has threads and
   // handlers that outlive the backend.
@@ -58,18 +76,19 @@ template <typename Make>
   if (module == nullptr) {
     const char* reason = dlerror();
     throw cannot_load(name, file, "the libraries that the module needs",
-                      reason == nullptr ? "an unknown failure" : reason, hint_for(name));
+                      reason == nullptr ? "an unknown failure" : reason,
+                      hint_for(name, &Module::how_to_get));
   }
   const auto version = symbol<BackendVersionFn>(module, kBackendVersionSymbol);
   const auto make = symbol<Make>(module, make_symbol);
   if (version == nullptr || make == nullptr) {
     throw cannot_load(name, file,
                       fmt::format("the symbols {} and {}", kBackendVersionSymbol, make_symbol),
-                      "a library without them", kInstallOwn);
+                      "a library without them", std::string(kInstallOwn));
   }
   if (version() != kBackendVersion) {
     throw cannot_load(name, file, fmt::format("interface version {}", kBackendVersion),
-                      fmt::format("version {}", version()), kInstallOwn);
+                      fmt::format("version {}", version()), std::string(kInstallOwn));
   }
   return make;
 }
@@ -82,6 +101,10 @@ std::unique_ptr<Backend> load_backend(const std::string& name, const std::string
   return std::unique_ptr<Backend>(make(options));
 }
 
+std::unique_ptr<Backend> join_job(const BackendOptions& options) {
+  return load_backend(name_of(ModuleKind::kJob), module_directory(), options);
+}
+
 std::unique_ptr<DeviceCommunicator> load_device_communicator(const std::string& name,
                                                              const std::string& directory,
                                                              Backend& host,
@@ -89,6 +112,10 @@ std::unique_ptr<DeviceCommunicator> load_device_communicator(const std::string& 
   const auto make =
       maker_of<MakeDeviceCommunicatorFn>(name, directory, kMakeDeviceCommunicatorSymbol);
   return std::unique_ptr<DeviceCommunicator>(make(host, options));
+}
+
+std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const DeviceOptions& options) {
+  return load_device_communicator(name_of(ModuleKind::kDevices), module_directory(), host, options);
 }
 
 }  // namespace understudy::backends

@@ -73,10 +73,12 @@ class KernelLabels:
     """While it is entered, calls of C++ kernels are labels with their tensors.
 
     A label's inputs are the kernel's arguments, then their roles and the generated file's name. One
-    that is entered costs an event a call; one that is not costs nothing.
+    that is entered costs an event a call; one that is not costs nothing. `on_call` is given each
+    call's arguments.
     """
 
-    def __init__(self):
+    def __init__(self, on_call=None):
+        self._on_call = on_call
         self._restore = []
 
     def __enter__(self):
@@ -85,7 +87,7 @@ class KernelLabels:
                 function = getattr(module, name, None)
                 if callable(function) and not hasattr(function, "understudy_kernel"):
                     setattr(module, name, _labelled(function, name, kernel["roles"],
-                                                    Path(module.__file__).name))
+                                                    Path(module.__file__).name, self._on_call))
                     self._restore.append((module, name, function))
         return self
 
@@ -95,11 +97,13 @@ class KernelLabels:
         self._restore.clear()
 
 
-def _labelled(function, name, roles, file):
+def _labelled(function, name, roles, file, on_call):
     facts = (" ".join(roles), file)
     record = torch._C._profiler._RecordFunctionFast
 
     def run(*args):
+        if on_call is not None:
+            on_call(args)
         with record(name, (*args, *facts), {"kernel_backend": BACKEND}):
             return function(*args)
 

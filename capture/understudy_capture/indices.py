@@ -143,11 +143,15 @@ class IndexRecorder(TorchDispatchMode):
         for tensor in tree_leaves(results):
             if isinstance(tensor, torch.Tensor) and tensor.layout in SPARSE_LAYOUTS:
                 self._known_sparse.add(_addresses(tensor))
-        for tensor in tree_leaves((args, kwargs, results)):
+        self.touch((args, kwargs, results))
+        return results
+
+    def touch(self, arguments):
+        """Tensors that an operator was given or gave, or a compiled kernel, which no mode sees."""
+        for tensor in tree_leaves(arguments):
             if isinstance(tensor, torch.Tensor):
                 self.saw_unranked |= tensor.dtype in UNRANKED
                 self.touched.update(_addresses(tensor))
-        return results
 
     def _keep(self, name, call, position, tensor):
         if tensor.dtype not in INTEGRAL:

@@ -252,6 +252,7 @@ class Capture:
                 self._records.keep(raw, target)
 
         self._open.callback(write)
+        self._open.enter_context(KernelLabels(recorder.touch))
         self._open.enter_context(recorder)
 
     def _note_own_threads(self, threads):

@@ -107,8 +107,8 @@ std::vector<int> default_threads() {
 /// Flags of measuring make no sense beside measurements that exist, and the other way round.
 void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
-  for (const char* flag :
-       {"--rows", "--for", "--sweep", "--device", "--budget", "--error", "--only", "--threads"}) {
+  for (const char* flag : {"--rows", "--for", "--sweep", "--device", "--energy", "--budget",
+                           "--error", "--only", "--threads"}) {
     if (!measures && app.count(flag) > 0) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -116,6 +116,13 @@ void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
                                     .got = arguments.fit.inputs.front(),
                                     .hint = "Leave the inputs out to measure this machine."});
     }
+  }
+  if (arguments.energy && arguments.device == "cpu") {
+    throw et_schema::usage_error("the energy of calls is counted on GPUs only",
+                                 {.field = "--energy",
+                                  .expected = "--device cuda",
+                                  .got = "--device cpu",
+                                  .hint = "Leave --energy out, or measure a GPU."});
   }
   if (arguments.fit.output.empty() && (!measures || arguments.rows.empty())) {
     throw et_schema::usage_error(
@@ -146,6 +153,8 @@ void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
                  "on its host, and NCCL between them) or cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
+  app.add_flag("--energy", arguments.energy,
+               "Measure the energy of each call, too, in half a second more of it (GPUs)");
   add_budget_option(app, arguments);
   add_error_option(app, arguments);
   app.add_option("--only", arguments.only,

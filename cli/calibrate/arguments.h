@@ -19,6 +19,7 @@ struct CalibrateArguments {
   std::vector<std::string> benches;  ///< --for
   bool sweeps = false;               ///< --sweep: beside the calls of benchmarks
   std::string device = "cpu";        ///< of communication: "cpu", "cuda", "cuda:N"
+  bool energy = false;               ///< --energy: of each call on a GPU
   double budget_s = 0;
   double error = 0;          ///< of held-out predictions that ends an area
   std::string only;          ///< a class; empty: all

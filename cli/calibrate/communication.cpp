@@ -138,7 +138,7 @@ bool CommunicationJob::is_wanted() {
 }
 
 int CommunicationJob::run(const CalibrateArguments& arguments) {
-  backend_ = backends::load_backend("mpi", backends::module_directory(), {});
+  backend_ = backends::join_job();
   const bool is_first = backend_->rank() == 0;
   if (is_first) {
     refuse_output(arguments.rows, {}, "--rows");
@@ -185,13 +185,12 @@ void CommunicationJob::open_route(c10::Device device) {
                                     .got = "ranks that share one",
                                     .hint = "Start as many ranks as there are GPUs."});
     }
-    nccl_ = backends::load_device_communicator("nccl", backends::module_directory(), *backend_,
-                                               {.stream = replayer::native_stream(device)});
+    devices_ = backends::connect_devices(*backend_, {.stream = replayer::native_stream(device)});
   }
 }
 
 backends::Communicator& CommunicationJob::communicator() {
-  return nccl_ == nullptr ? static_cast<backends::Communicator&>(*backend_) : *nccl_;
+  return devices_ == nullptr ? static_cast<backends::Communicator&>(*backend_) : *devices_;
 }
 
 void CommunicationJob::end_others(int status) {

@@ -29,7 +29,7 @@ class CommunicationJob {
   [[nodiscard]] backends::Communicator& communicator();
 
   std::unique_ptr<backends::Backend> backend_;
-  std::unique_ptr<backends::DeviceCommunicator> nccl_;
+  std::unique_ptr<backends::DeviceCommunicator> devices_;
   bool has_ended_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/command_line.h"
+#include "et_schema/model/comms.h"
 #include "predictor/operators/call_model.h"
 
 namespace understudy::cli {
@@ -16,8 +17,8 @@ struct FitArguments {
   std::string output;
   std::vector<predictor::Candidate> candidates;  ///< empty: those that are tried by default
   std::size_t most_rows = 0;
-  int ranks_per_node = 8;                            ///< of recorded communication
-  std::map<std::string, std::string> sections = {};  ///< of the platform, beside the operators'
+  int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< of recorded communication
+  std::map<std::string, std::string> sections = {};    ///< of the platform, beside the operators'
   Format format = Format::kText;
   bool quiet = false;
 };

@@ -31,6 +31,9 @@ using calibrator::Call;
 using calibrator::DesignPoint;
 using et_schema::InstructionTime;
 
+/// NVML's counter of energy moves every 20 to 100 ms.
+constexpr double kEnergyS = 0.5;
+
 /// ", NVIDIA H100"; empty of a CPU, and where the driver does not tell.
 std::string gpu_name(c10::Device device) {
   if (device.is_cpu()) {
@@ -69,7 +72,11 @@ class Measuring {
         device_(replayer::open_device(arguments.device, std::nullopt)),
         threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
         journal_(arguments.rows, header_of(arguments.threads, device_)),
-        caller_({.threads = threads_, .limits = {}, .seed = 0, .device = device_}) {
+        caller_({.threads = threads_,
+                 .limits = {},
+                 .seed = 0,
+                 .device = device_,
+                 .energy_s = arguments.energy ? kEnergyS : 0}) {
     summary_.found_rows = journal_.found();
     summary_.found_s = journal_.found_s();
     summary_.found_cut_line = journal_.found_cut_line();

@@ -94,10 +94,10 @@ std::string tables_text(const TablesSummary& tables, const std::string& rows) {
   if (tables.found > 0) {
     text += fmt::format(", {} of them were there", with_commas(tables.found));
   }
-  if (tables.calls < kLeastTableCalls) {
+  if (!tables.make_a_model()) {
     return text +
            fmt::format("\n  too few for a model: {} make one, a longer --budget measures them\n",
-                       kLeastTableCalls);
+                       predictor::kLeastEmbeddingRows);
   }
   return text + fmt::format(": {}\n", tables_file(rows));
 }

@@ -50,7 +50,7 @@ std::string host_json(const calibrator::HostCosts& host) {
 /// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.
 void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
   FitArguments fit = arguments.fit;
-  const bool has_tables = summary.tables && summary.tables->calls >= kLeastTableCalls;
+  const bool has_tables = summary.tables && summary.tables->make_a_model();
   if (has_tables) {
     fit.inputs.push_back(tables_file(arguments.rows));
   }

@@ -20,19 +20,6 @@ using predictor::EmbeddingRow;
 
 constexpr std::size_t kRowsOfACall = 2;  // forward and backward
 
-predictor::ReuseShares shares_of(const std::vector<et_schema::Repeat>& repeats) {
-  predictor::ReuseShares shares{};
-  double rows = 0;
-  for (const et_schema::Repeat& repeat : repeats) {
-    shares[predictor::reuse_bin(repeat.times)] += static_cast<double>(repeat.numbers);
-    rows += static_cast<double>(repeat.numbers);
-  }
-  for (double& share : shares) {
-    share /= rows;
-  }
-  return shares;
-}
-
 EmbeddingRow row_of(const predictor::EmbeddingCall& call, const et_schema::TimeStats& times) {
   return {call, times.median_ns, (times.p90_ns - times.p10_ns) / 2, times.n, "calibrate"};
 }
@@ -48,7 +35,7 @@ std::vector<EmbeddingRow> measure_call(const calibrator::TableCall& drawn, int t
                            .dim = table.dim,
                            .pooling = static_cast<double>(table.pooling),
                            .item_bytes = sizeof(float),
-                           .reuse = shares_of(times.reuse[i])});
+                           .reuse = predictor::reuse_shares(times.reuse[i])});
   }
   std::vector<EmbeddingRow> rows = {row_of(call, times.forward)};
   call.direction = Direction::kBackward;

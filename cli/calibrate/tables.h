@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/progress.h"
+#include "predictor/embedding/fitted.h"
 
 namespace understudy::cli {
 
@@ -13,12 +14,12 @@ struct TablesSummary {
   std::size_t calls = 0;  ///< measured now or before
   std::size_t found = 0;  ///< of these, by an interrupted calibration
   double spent_s = 0;     ///< now
+  /// Each call is a row of both directions.
+  [[nodiscard]] bool make_a_model() const { return calls >= predictor::kLeastEmbeddingRows; }
 };
 
 /// As many calls over tables are measured as have the time, at most.
 inline constexpr std::size_t kMostTableCalls = 240;
-/// Fewer do not make a model.
-inline constexpr std::size_t kLeastTableCalls = 20;
 
 struct TablesOptions {
   std::string path;      ///< of the embedding rows; calls that are there are not measured again

@@ -106,7 +106,7 @@ Json measured_by(const CertifiedReport& given, const std::string& benchmark_hash
              report.environment.benchmark_hash.empty() ? "none" : report.environment.benchmark_hash,
          .hint = "give the report of replay --report with this very file"});
   }
-  const et_schema::RankReport& total = report.total;
+  const et_schema::RunFigures& total = report.total;
   const auto number = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
   };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/command_line.h"
+#include "et_schema/model/comms.h"
 #include "predict/operators.h"
 #include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
@@ -26,7 +27,7 @@ struct PredictArguments {
   std::optional<predictor::BatchSize> batch;
   std::optional<int> world_size;
   std::optional<predictor::GatherSize> gathers;
-  int ranks_per_node = 8;
+  int ranks_per_node = et_schema::kUsualRanksPerNode;
   AskedOverlap overlap;
   predictor::SimulateOptions options;  ///< without overlap
   std::string report;

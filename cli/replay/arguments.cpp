@@ -64,6 +64,13 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
          "memory and MPI). Default: nccl; host where ranks share a GPU")
       ->check(CLI::IsMember({"nccl", "host"}).description(""))
       ->type_name("PATH");
+  app.add_option_function<std::string>(
+         "--streams",
+         [&options](const std::string& text) { options.streams = *replayer::parse_streams(text); },
+         "Streams of a GPU that operators run on: one, or recorded (the original's, from the "
+         "linked profile; what one writes for another is waited for). Default: one")
+      ->check(CLI::IsMember({"one", "recorded"}).description(""))
+      ->type_name("STREAMS");
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
       ->check(between(0, kMostIterations))
       ->type_name("N")

@@ -90,7 +90,7 @@ void ReplayJob::end_others(int status) {
 void ReplayJob::join_launcher() {
   const std::optional<int> launched = backends::launched_world_size();
   if (launched && *launched != 1) {
-    backend_ = backends::load_backend("mpi", backends::module_directory(), {});
+    backend_ = backends::join_job();
   }
 }
 

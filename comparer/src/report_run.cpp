@@ -76,7 +76,7 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   run.filters = report.filters;
   run.environment = report.environment;
 
-  const et_schema::RankReport& total = report.total;
+  const et_schema::RunFigures& total = report.total;
   run.switches_per_s = et_schema::interruptions_per_s(report);
   run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
   run.rows.push_back(

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/backend.h"
-#include "backends/launcher.h"
 #include "device_backend.h"
 #include "et_schema/support/error.h"
 #include "plain_data.h"
@@ -32,8 +31,7 @@ int main(int argc, char** argv) {
     constexpr double kTimeLimitS = 500;  // below that of CTest, whose end has no message
     understudy::backends::BackendOptions options;
     options.time_limit_s = kTimeLimitS;
-    understudy::tests::backend_under_test = understudy::backends::load_backend(
-        "mpi", understudy::backends::module_directory(), options);
+    understudy::tests::backend_under_test = understudy::backends::join_job(options);
     if (argc > 1 && std::string_view(argv[1]) == "--over-nccl") {
       understudy::tests::backend_under_test = understudy::tests::make_device_backend(
           std::move(understudy::tests::backend_under_test), kTimeLimitS);

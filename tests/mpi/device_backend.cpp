@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backends/device_communicator.h"
-#include "backends/launcher.h"
 
 namespace understudy::tests {
 namespace {
@@ -41,8 +40,7 @@ class DeviceBackend : public Backend {
   DeviceBackend(std::unique_ptr<Backend> host, double time_limit_s)
       : host_(std::move(host)),
         device_(
-            backends::load_device_communicator("nccl", backends::module_directory(), *host_,
-                                               {.stream = nullptr, .time_limit_s = time_limit_s})) {
+            backends::connect_devices(*host_, {.stream = nullptr, .time_limit_s = time_limit_s})) {
     connect(0, {});
   }
 

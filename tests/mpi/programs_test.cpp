@@ -144,6 +144,35 @@ TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   }
 }
 
+// What is left out or paced otherwise must be left out of matching, waits and turns alike.
+TEST(RandomPrograms, EndInEveryOtherMode) {
+  using replayer::Only;
+  using replayer::Pace;
+  const int ranks = backend().world_size();
+  const auto self = static_cast<std::size_t>(backend().rank());
+  for (unsigned seed = 200; seed < 202; ++seed) {
+    const RandomJob job = random_job(seed, ranks);
+    replayer::ReplayOptions plain;
+    plain.comm_order = match(job.bench)[self];
+    plain.warmup = 1;
+    plain.iterations = 2;
+    plain.passes = 1;
+    plain.threads = 1;
+    std::vector<replayer::ReplayOptions> modes(5, plain);
+    modes[0].pace = {Pace::Kind::kScaled, 2};
+    modes[1].pace = {Pace::Kind::kScaled, 0.5};
+    modes[2].only = Only::kComms;
+    modes[3].only = Only::kCompute;
+    modes[4].leaves = true;
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+      const replayer::RankRun run =
+          replayer::replay_rank(job.bench, backend().rank(), backend(), modes[i]);
+      EXPECT_EQ(run.report.iteration_ms.samples.size(), 2U) << "mode " << i;
+      EXPECT_EQ(run.report.collectives.empty(), job.communications[self] == 0) << "mode " << i;
+    }
+  }
+}
+
 // Neither side's send can end before the other receives, unless somebody keeps a copy.
 TEST(Exchange, OfLargeTensorsThatAreWrittenBeforeTheReceive) {
   const int ranks = backend().world_size();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/launcher.h"
 #include "device_backend.h"
 #include "et_schema/support/error.h"
 
@@ -237,7 +236,7 @@ int run(const Scenario& scenario, bool throws_past, bool over_nccl) {
   options.time_limit_s = scenario.time_limit_s;
   std::unique_ptr<Backend> outlives;
   try {
-    auto backend = backends::load_backend("mpi", backends::module_directory(), options);
+    auto backend = backends::join_job(options);
     if (over_nccl) {
       backend = make_device_backend(std::move(backend), scenario.time_limit_s);
     }

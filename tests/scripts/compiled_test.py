@@ -21,11 +21,23 @@ def read(path):
         return json.load(stream)
 
 
+class Factor(torch.nn.Module):
+    """A large tensor that no operator meets, only the kernel that it is fused into."""
+    BYTES = 8 << 20
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("large", torch.ones(self.BYTES // 4))
+
+    def forward(self, rows):
+        return rows * self.large.sum()
+
+
 def capture(folder, **options):
     """A compiled layer, trained: eager embedding, one compiled region a step."""
     torch.manual_seed(1)
     table = torch.nn.Embedding(20, 8)
-    layer = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU()))
+    layer = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), Factor()))
     rows = torch.tensor([1, 2, 1, 5])
     with recorder.Capture(folder, warmup=2, timed=1, profiled=1, count_faults=False,
                           **options) as running:
@@ -66,6 +78,9 @@ class CompiledCaptureTest(unittest.TestCase):
         self.assertEqual(self.rank["compiled_regions"], {"et": 1, "kineto_only": 1})
         self.assertGreaterEqual(self.rank["compiled_graphs"], 2)
         self.assertEqual(self.running.notices, [])
+
+    def test_what_a_kernel_alone_meets_is_not_untouched(self):
+        self.assertLess(self.rank["untouched_tensor_bytes"].get("cpu", 0), Factor.BYTES)
 
     def test_index_values_of_what_runs_eagerly_are_recorded(self):
         uses = read(self.folder / "rank-0.indices.json.gz")["uses"]

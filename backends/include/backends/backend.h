@@ -65,4 +65,8 @@ inline constexpr const char* kMakeBackendSymbol = "understudy_make_backend";
                                                     const std::string& directory,
                                                     const BackendOptions& options);
 
+/// This rank's part of the job that a launcher started: the backend of several ranks that comes
+/// with this version, from module_directory(). Throws Error as load_backend() does.
+[[nodiscard]] std::unique_ptr<Backend> join_job(const BackendOptions& options = {});
+
 }  // namespace understudy::backends

@@ -37,4 +37,8 @@ inline constexpr const char* kMakeDeviceCommunicatorSymbol = "understudy_make_de
     const std::string& name, const std::string& directory, Backend& host,
     const DeviceOptions& options);
 
+/// The same by the communicator that comes with this version, from module_directory().
+[[nodiscard]] std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host,
+                                                                  const DeviceOptions& options);
+
 }  // namespace understudy::backends

@@ -46,6 +46,8 @@ constexpr std::array kMemoryRecipes = std::to_array<Recipe>({
     {"aten::_index_put_impl_", kRow, "{v,d} [i{n}] {n,d} true false", "0", 1, true},
     {"aten::index_put_", kRow, "{v,d} [i{n}] {n,d} true", "0", 1, true},
     {"aten::index_add_", kRow, "{v,d} 0 i{n} {n,d}", "0", 1, true},
+    {"aten::add_.Tensor", "v:16..1048576 d:1..256 n:1..262144", "{v,d} s{v,d}@n -0.1", "0", 2,
+     false, "n*d"},
     {"aten::coalesce", kRow, "s{v,d}@n", "n*16", 1, false, "n*d"},
     {"aten::sparse_mask", kRow, "{v,d} s{v,d}@n", "0", 1, false, "n*d"},
     {"aten::gather", kMatrix, "{r,c} 1 i{r,c}"},

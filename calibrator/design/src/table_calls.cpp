@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostBytesOfATable = std::int64_t{256} << 20U;
 /// Looked up in all tables of a call, so that a call takes milliseconds.
 constexpr double kMostGatheredBytes = 32.0 * (1U << 20U);
-constexpr double kRowBytes = sizeof(float);
+constexpr double kNumberBytes = sizeof(float);
 
 /// The standard library's distributions differ from one library to the next.
 class Draws {
@@ -39,7 +39,7 @@ DrawnTable draw_table(Draws& draws) {
   constexpr std::array<double, 6> kSkews = {0, 0, 0.6, 0.9, 1.1, 1.3};
   DrawnTable table;
   table.dim = draws.one_of(kDims);
-  const double most = static_cast<double>(kMostBytesOfATable / table.dim) / kRowBytes;
+  const double most = static_cast<double>(kMostBytesOfATable / table.dim) / kNumberBytes;
   table.rows = static_cast<std::int64_t>(std::min(std::pow(10.0, draws.between(2.5, 6.5)), most));
   table.pooling = static_cast<std::int64_t>(std::exp2(draws.between(0, 6)));
   table.skew = draws.one_of(kSkews);
@@ -47,7 +47,7 @@ DrawnTable draw_table(Draws& draws) {
 }
 
 double bytes_of(const DrawnTable& table) {
-  return static_cast<double>(table.rows * table.dim) * kRowBytes;
+  return static_cast<double>(table.rows * table.dim) * kNumberBytes;
 }
 
 /// The rank of a row by how often it is met, from 0: the inverse of a continuous Zipf
@@ -90,7 +90,7 @@ TableCall draw_table_call(std::uint64_t number) {
     call.tables.push_back(draw_table(draws));
     const DrawnTable& table = call.tables.back();
     bytes += bytes_of(table);
-    gathered += batch * static_cast<double>(table.pooling * table.dim) * kRowBytes;
+    gathered += batch * static_cast<double>(table.pooling * table.dim) * kNumberBytes;
   }
   const double shrink = std::min(1.0, static_cast<double>(kMostTableBytes) / bytes);
   for (DrawnTable& table : call.tables) {

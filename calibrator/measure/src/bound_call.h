@@ -29,6 +29,7 @@ class BoundCall {
     machine_.run(bound_, timer);
     return timer.ns();
   }
+  void run(CallCounter& counter) { machine_.run(bound_, counter); }
   void run() { machine_.run(bound_); }
   void evict_inputs();
 

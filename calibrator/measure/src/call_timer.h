@@ -4,9 +4,13 @@
 #include <ATen/core/stack.h>
 
 #include <chrono>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "et_schema/operator_times/operator_times.h"
+#include "replayer/measure/counters.h"
 #include "replayer/run/run.h"
 
 namespace understudy::calibrator {
@@ -47,6 +51,24 @@ class CallTimer : public replayer::NoHook {
   double ns_ = 0;
   bool evicts_ = false;
   std::vector<et_schema::TimedTensor>* outputs_ = nullptr;
+};
+
+/// Counts what a call does, in place of timing it.
+class CallCounter : public replayer::NoHook {
+ public:
+  explicit CallCounter(const replayer::SystemCounting& counting) : counting_(counting) {}
+
+  void built(const replayer::Step&) { before_ = counting_.read(); }
+  void called(const replayer::Step&, const torch::jit::Stack&) {
+    counts_ = counting_.of_call(before_, counting_.read());
+  }
+  /// Of the last call.
+  [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
+
+ private:
+  const replayer::SystemCounting& counting_;
+  replayer::SystemCounting::Sums before_;
+  std::map<std::string, double> counts_;
 };
 
 }  // namespace understudy::calibrator

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <map>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -17,10 +18,14 @@
 #include "call_timer.h"
 #include "complete.h"
 #include "device_sampler.h"
+#include "energy_meter.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "repetitions.h"
+#include "replayer/device/device.h"
+#include "replayer/device/nvml.h"
+#include "replayer/measure/counters.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
 #include "replayer/run/run_error.h"
@@ -79,9 +84,11 @@ void set_name(const Call& call, InstructionTime& row) {
 struct Samples {
   std::vector<double> cold_ns;
   std::vector<double> warm_ns;
+  std::map<std::string, double> cold_counters;
 };
 
-Samples sample(BoundCall& call, Rinse& rinse, const TimingLimits& limits, int threads) {
+Samples sample(BoundCall& call, Rinse& rinse, const replayer::SystemCounting& counting,
+               const TimingLimits& limits, int threads) {
   CallTimer timer(threads);
   Samples samples;
   call.restore();
@@ -96,6 +103,11 @@ Samples sample(BoundCall& call, Rinse& rinse, const TimingLimits& limits, int th
     samples.warm_ns.push_back(call.run(timer));
     repetitions.spend(samples.cold_ns.back() + samples.warm_ns.back());
   }
+  rinse.run();
+  call.evict_inputs();
+  CallCounter counter(counting);
+  call.run(counter);
+  samples.cold_counters = counter.take();
   return samples;
 }
 
@@ -107,12 +119,14 @@ struct Caller::Session {
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   std::unique_ptr<backends::Backend> backend = backends::make_single_backend({});
   Rinse rinse{*backend};
+  replayer::SystemCounting counting;
   struct Probe {
     Clock::time_point at;
     double ms = 0;
   };
   std::map<int, Probe> probes;  ///< by threads
   std::optional<DeviceSampler> on_device;
+  std::optional<EnergyMeter> energy;
 };
 
 Caller::Caller(Options options)
@@ -121,6 +135,10 @@ Caller::Caller(Options options)
   if (!options_.device.is_cpu()) {
     options_.threads = {1};
     session_->on_device.emplace(options_.device);
+    if (options_.energy_s > 0) {
+      session_->energy.emplace(replayer::nvml_library(),
+                               replayer::device_pci_bus_id(options_.device), options_.energy_s);
+    }
   }
 }
 
@@ -180,10 +198,11 @@ std::vector<InstructionTime> Caller::time_on_host(BoundCall& bound, InstructionT
     at::set_num_threads(threads);
     row.conditions->threads = threads;
     row.conditions->speed_probe_ms = probe_ms(threads);
-    Samples samples = sample(bound, session_->rinse, options_.limits, threads);
+    Samples samples = sample(bound, session_->rinse, session_->counting, options_.limits, threads);
     for (const bool is_cold : {true, false}) {
       row.conditions->is_cold = is_cold;
       row.host = *et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
+      row.counters = is_cold ? samples.cold_counters : std::map<std::string, double>();
       rows.push_back(row);
     }
   }
@@ -194,6 +213,10 @@ std::vector<InstructionTime> Caller::time_on_device(BoundCall& bound, Instructio
   DeviceSamples samples = session_->on_device->sample(bound, options_.limits);
   row.conditions->threads = options_.threads.front();
   row.host = *et_schema::time_stats(std::move(samples.host_ns));
+  if (session_->energy) {
+    row.counters["energy_j"] = session_->energy->joules_of(
+        [&bound] { bound.run(); }, [this] { replayer::synchronize(options_.device); });
+  }
   std::vector<InstructionTime> rows;
   for (const bool is_cold : {true, false}) {
     row.conditions->is_cold = is_cold;

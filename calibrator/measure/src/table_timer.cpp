@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "bags.h"
 #include "et_schema/support/assert.h"
@@ -22,7 +23,8 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-std::vector<et_schema::Repeat> repeats_of(std::vector<std::int64_t> rows) {
+/// Which rows they are does not matter here: one bin of them all.
+et_schema::Reuse reuse_of(std::vector<std::int64_t> rows, std::int64_t table_rows) {
   std::ranges::sort(rows);
   std::map<std::int64_t, std::int64_t> numbers;
   for (auto row = rows.begin(); row != rows.end();) {
@@ -30,11 +32,11 @@ std::vector<et_schema::Repeat> repeats_of(std::vector<std::int64_t> rows) {
     ++numbers[next - row];
     row = next;
   }
-  std::vector<et_schema::Repeat> repeats;
+  et_schema::ReuseBin all{.low = 0, .high = table_rows, .repeats = {}};
   for (const auto& [times, number] : numbers) {
-    repeats.push_back({times, number});
+    all.repeats.push_back({times, number});
   }
-  return repeats;
+  return {.bins = {std::move(all)}};
 }
 
 et_schema::TimeStats stats(std::vector<double> samples_ns) {
@@ -62,7 +64,7 @@ TableTimes time_tables(const TableCall& call, int threads, std::uint64_t seed) {
           draw_lookups(call.tables[i], call.batch, seed + repetition * bags.size() + i);
       bags[i].look_up(rows);
       if (repetition == kUntimed) {
-        times.reuse.push_back(repeats_of(rows));
+        times.reuse.push_back(reuse_of(rows, call.tables[i].rows));
       }
     }
     const Clock::time_point begin = Clock::now();

@@ -8,11 +8,11 @@
 namespace understudy::cli {
 namespace {
 
-using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 
 /// What ended the iterations.
-std::string end_text(const RankReport& total) {
+std::string end_text(const RunFigures& total) {
   const et_schema::MeasurementUse& use = total.measurement;
   if (use.ended_by == "interval" && use.until_percent) {
     return fmt::format("; that narrow it was to be: ± {} %", *use.until_percent);
@@ -23,7 +23,7 @@ std::string end_text(const RankReport& total) {
   return use.ended_by.empty() ? "" : "; ended by " + use.ended_by;
 }
 
-std::string interval_text(const RankReport& total) {
+std::string interval_text(const RunFigures& total) {
   const et_schema::IterationStats& stats = total.iteration_ms;
   if (stats.samples.empty()) {
     return "";
@@ -74,7 +74,7 @@ Section iteration_section(const Report& report) {
 }
 
 std::string incomplete_text(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   if (total.complete) {
     return "";
   }

@@ -8,6 +8,7 @@
 #include "common/figures.h"
 #include "common/table.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/report_fields.h"
 #include "gpu_section.h"
 #include "measurement_section.h"
 #include "run_sections.h"
@@ -18,6 +19,7 @@ namespace {
 using et_schema::NamedCount;
 using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 
 std::uint64_t sum(const std::vector<NamedCount>& rows) {
   std::uint64_t total = 0;
@@ -149,30 +151,28 @@ Section collectives_section(const Report& report) {
 }
 
 Section memory_section(const Report& report) {
-  const et_schema::MemoryUse& memory = report.total.memory;
   TextTable table({{"", kRight}, {""}});
-  table.add({with_bytes(memory.peak_bytes), "peak of all tensors"});
-  table.add({with_bytes(memory.live_peak_bytes), "peak of intermediates by their lifetimes"});
-  table.add({with_bytes(memory.external_bytes), "made before the step, touched bytes only"});
+  for (const auto& row : et_schema::kMemoryCounts) {
+    table.add({with_bytes(report.total.memory.*row.value), row.text});
+  }
   return {report.world_size > 1 ? "Memory (the largest rank)" : "Memory", table.to_text()};
 }
 
-Section checks_section(const RankReport& total) {
+Section checks_section(const RunFigures& total) {
   TextTable table({{"", kRight}, {""}});
   table.add({with_commas(total.output_mismatches),
              fmt::format("of {} outputs differ from the recorded shape, dtype or stride",
                          with_commas(total.outputs_checked))});
-  table.add({with_commas(total.values.nan), "tensors with NaN"});
-  table.add({with_commas(total.values.inf), "tensors with infinities"});
-  table.add({with_commas(total.values.subnormal), "tensors with subnormal numbers"});
-  if (total.values.recorded_inf > 0) {
-    table.add({with_commas(total.values.recorded_inf),
-               "tensors with infinities that the trace itself writes (masks)"});
+  for (const auto& row : et_schema::kValueCounts) {
+    const bool is_rare = row.value == &et_schema::ValueHealth::recorded_inf;
+    if (const std::uint64_t count = total.values.*row.value; count > 0 || !is_rare) {
+      table.add({with_commas(count), row.text});
+    }
   }
   return {"Checks", table.to_text()};
 }
 
-Section mismatches_section(const RankReport& total) {
+Section mismatches_section(const RunFigures& total) {
   TextTable table({{"node", kRight}, {"operator"}, {"field"}, {"expected"}, {"got"}});
   for (const et_schema::OutputMismatch& row : total.mismatches) {
     table.add({std::to_string(row.node), row.name, row.field, row.expected, row.got});
@@ -183,7 +183,7 @@ Section mismatches_section(const RankReport& total) {
           table.empty() ? "" : table.to_text()};
 }
 
-Section findings_section(const RankReport& total) {
+Section findings_section(const RunFigures& total) {
   TextTable table(
       {{"node", kRight}, {"operator"}, {"first result with"}, {"after iterations", kRight}});
   for (const et_schema::ValueFinding& finding : total.value_findings) {
@@ -193,21 +193,19 @@ Section findings_section(const RankReport& total) {
   return {"Where such numbers were found first", table.empty() ? "" : table.to_text()};
 }
 
-Section overhead_section(const RankReport& total) {
+Section overhead_section(const RunFigures& total) {
   TextTable table({{"", kRight}, {""}});
-  constexpr const char* kWhat =
-      "replayer overhead per operator, above a bare loop of the same calls";
+  const char* const what = et_schema::kOverheadFigures[0].text;
   if (total.host_overhead_ns_per_operator) {
-    table.add({figure_text(total.host_overhead_ns_per_operator) + " ns", kWhat});
+    table.add({figure_text(total.host_overhead_ns_per_operator) + " ns", what});
   } else if (total.host_overhead_resolution_ns) {
     table.add({"below " + figure_text(total.host_overhead_resolution_ns) + " ns",
-               fmt::format("{}: less than the clock tells", kWhat)});
+               fmt::format("{}: {}", what, et_schema::kOverheadFigures[1].text)});
   }
-  if (total.startup_ms) {
-    table.add({figure_text(total.startup_ms) + " ms", "from the start to the first iteration"});
-  }
-  if (total.first_iteration_ms) {
-    table.add({figure_text(total.first_iteration_ms) + " ms", "the first iteration"});
+  for (const auto& row : et_schema::kStartFigures) {
+    if (total.*row.value) {
+      table.add({figure_text(total.*row.value) + " ms", row.text});
+    }
   }
   return {"Overhead", table.empty() ? "" : table.to_text()};
 }
@@ -222,7 +220,7 @@ std::string meaning_of_loss(const std::string& name) {
   return "";
 }
 
-Section losses_section(const RankReport& total) {
+Section losses_section(const RunFigures& total) {
   TextTable table({{"count", kRight}, {"name"}, {"meaning"}});
   for (const auto& [name, count] : total.losses) {
     table.add({with_commas(count), name, meaning_of_loss(name)});

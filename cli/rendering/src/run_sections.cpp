@@ -15,7 +15,7 @@
 namespace understudy::cli {
 namespace {
 
-using et_schema::RankReport;
+using et_schema::RunFigures;
 
 using Figure = std::optional<double>;
 
@@ -34,10 +34,14 @@ Figure mean(const std::vector<double>& samples) {
                                   static_cast<double>(samples.size()));
 }
 
+std::string with_unit(std::string figure, std::string_view unit) {
+  return unit.empty() ? figure : fmt::format("{} {}", figure, unit);
+}
+
 }  // namespace
 
 Section original_section(const et_schema::Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   const et_schema::OriginalStep& original = total.original;
   if (!original.step_ms) {
     return {};
@@ -78,7 +82,7 @@ Section original_section(const et_schema::Report& report) {
   return {"Against the original, ms (as recorded, on its own machine)", std::move(text)};
 }
 
-Section pace_section(const RankReport& total) {
+Section pace_section(const RunFigures& total) {
   const et_schema::PaceUse& pace = total.pace;
   if (pace.mode == "asap") {
     return {};
@@ -114,16 +118,17 @@ Section pace_section(const RankReport& total) {
   return {"Pace: " + pace.mode, table.to_text()};
 }
 
-Section counters_section(const RankReport& total) {
+Section counters_section(const RunFigures& total) {
   const et_schema::SystemCounters& counters = total.counters;
   if (!counters.cpu_ms) {
     return {};
   }
   TextTable table({{"", kRight}, {""}});
   const auto add_figures = [&](bool from_hardware) {
-    for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
+    for (const auto& row : et_schema::kCounterFigures) {
       if (row.from_hardware == from_hardware) {
-        table.add({figure_text(counters.*row.figure) + row.unit, row.text});
+        table.add(
+            {with_unit(figure_text(counters.*row.value), et_schema::unit_of(row.key)), row.text});
       }
     }
   };

@@ -20,40 +20,11 @@ using et_schema::Program;
 using et_schema::SlotId;
 
 std::string_view kind_name(CommKind kind) {
-  switch (kind) {
-    case CommKind::kAllReduce:
-      return "AllReduce";
-    case CommKind::kBroadcast:
-      return "Broadcast";
-    case CommKind::kReduce:
-      return "Reduce";
-    case CommKind::kAllGather:
-      return "AllGather";
-    case CommKind::kAllGatherBase:
-      return "AllGatherBase";
-    case CommKind::kReduceScatter:
-      return "ReduceScatter";
-    case CommKind::kReduceScatterBase:
-      return "ReduceScatterBase";
-    case CommKind::kGather:
-      return "Gather";
-    case CommKind::kScatter:
-      return "Scatter";
-    case CommKind::kAllToAll:
-      return "AllToAll";
-    case CommKind::kAllToAllV:
-      return "AllToAllV";
-    case CommKind::kSend:
-      return "Send";
-    case CommKind::kRecv:
-      return "Recv";
-    case CommKind::kBarrier:
-      return "Barrier";
-    case CommKind::kWait:
-    case CommKind::kInit:
-      break;
+  const std::string_view name = et_schema::traits(kind).type_name;
+  if (name.empty()) {
+    throw CannotShow{"a communication that sends nothing"};
   }
-  throw CannotShow{"a communication that sends nothing"};
+  return name;
 }
 
 std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {

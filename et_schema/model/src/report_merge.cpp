@@ -73,9 +73,8 @@ Coverage merge_coverage(const std::vector<RankReport>& ranks) {
   if (total.selected != 0) {
     total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
   }
-  for (const auto list : {&Coverage::substituted, &Coverage::stubbed, &Coverage::dropped,
-                          &Coverage::not_applicable, &Coverage::pinned_outputs}) {
-    total.*list = merge_rows(ranks, list);
+  for (const CoverageList& list : kCoverageLists) {
+    total.*list.rows = merge_rows(ranks, list.rows);
   }
   return total;
 }
@@ -106,54 +105,61 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
   return merged;
 }
 
-// Of two figures the one farther from zero: a drift may be either way.
-void keep_farther(std::optional<double>& figure, const std::optional<double>& other) {
-  if (other && (!figure || std::abs(*other) > std::abs(*figure))) {
-    figure = other;
+std::uint64_t of_both(OverRanks rule, std::uint64_t a, std::uint64_t b) {
+  switch (rule) {
+    case OverRanks::kSum:
+      return a + b;
+    case OverRanks::kSmallest:
+      return std::min(a, b);
+    case OverRanks::kLargest:
+    case OverRanks::kFarthest:
+      break;
+  }
+  return std::max(a, b);
+}
+
+std::optional<double> of_both(OverRanks rule, const std::optional<double>& a,
+                              const std::optional<double>& b) {
+  if (!a || !b) {
+    const std::optional<double>& known = a ? a : b;
+    return rule == OverRanks::kSum ? std::nullopt : known;
+  }
+  switch (rule) {
+    case OverRanks::kSum:
+      return *a + *b;
+    case OverRanks::kSmallest:
+      return std::min(*a, *b);
+    case OverRanks::kFarthest:
+      return std::abs(*b) > std::abs(*a) ? b : a;
+    case OverRanks::kLargest:
+      break;
+  }
+  return std::max(*a, *b);
+}
+
+template <typename Part, typename Rows>
+void add_rows(Part& total, const Part& rank, const Rows& rows) {
+  for (const auto& row : rows) {
+    total.*row.value = of_both(row.over_ranks, total.*row.value, rank.*row.value);
   }
 }
 
-PaceUse merge_pace(const std::vector<RankReport>& ranks) {
-  PaceUse total = ranks.front().pace;
+/// A part of the job: each figure by its row, the rest as of the first rank.
+template <typename Part, typename... Tables>
+Part merge_part(const std::vector<RankReport>& ranks, Part RunFigures::*part,
+                const Tables&... tables) {
+  Part total = ranks.front().*part;
   for (std::size_t i = 1; i < ranks.size(); ++i) {
-    const PaceUse& pace = ranks[i].pace;
-    for (const auto& [key, count] : kPaceCounts) {
-      total.*count += pace.*count;
-    }
-    for (const auto& [key, figure] : kPaceFigures) {
-      keep_farther(total.*figure, pace.*figure);
-    }
+    (add_rows(total, ranks[i].*part, tables), ...);
   }
   return total;
 }
 
-SystemCounters merge_counters(const std::vector<RankReport>& ranks) {
-  SystemCounters total = ranks.front().counters;
-  const auto add = [](std::optional<double>& sum, const std::optional<double>& figure) {
-    sum = sum && figure ? std::optional(*sum + *figure) : std::nullopt;
-  };
-  for (std::size_t i = 1; i < ranks.size(); ++i) {
-    const SystemCounters& counters = ranks[i].counters;
-    for (const CounterFigure& row : kCounterFigures) {
-      add(total.*row.figure, counters.*row.figure);
-    }
-  }
-  return total;
-}
-
-// All ranks measure the same iterations.
-MeasurementUse merge_measurement(const std::vector<RankReport>& ranks) {
-  MeasurementUse total = ranks.front().measurement;
-  for (const RankReport& rank : ranks) {
-    total.timing_passes = std::min(total.timing_passes, rank.measurement.timing_passes);
-    total.restores = std::max(total.restores, rank.measurement.restores);
-  }
-  return total;
-}
-
-void add_rank(RankReport& total, const RankReport& rank) {
-  total.output_mismatches += rank.output_mismatches;
-  total.outputs_checked += rank.outputs_checked;
+void add_rank(RunFigures& total, const RankReport& rank) {
+  const RunFigures& figures = rank;
+  add_rows(total, figures, kOutputCounts);
+  add_rows(total, figures, kOverheadFigures);
+  add_rows(total, figures, kStartFigures);
   for (const OutputMismatch& mismatch : rank.mismatches) {
     if (total.mismatches.size() < kMostMismatches) {
       total.mismatches.push_back(mismatch);
@@ -164,25 +170,10 @@ void add_rank(RankReport& total, const RankReport& rank) {
       total.value_findings.push_back(finding);
     }
   }
-  total.values.nan += rank.values.nan;
-  total.values.inf += rank.values.inf;
-  total.values.subnormal += rank.values.subnormal;
-  total.values.recorded_inf += rank.values.recorded_inf;
-  total.memory.peak_bytes = std::max(total.memory.peak_bytes, rank.memory.peak_bytes);
-  total.memory.live_peak_bytes =
-      std::max(total.memory.live_peak_bytes, rank.memory.live_peak_bytes);
-  total.memory.external_bytes = std::max(total.memory.external_bytes, rank.memory.external_bytes);
-  raise_to(total.original.step_ms, rank.original.step_ms);
-  raise_to(total.original.operators_ms, rank.original.operators_ms);
-  raise_to(total.original.unprofiled_ms, rank.original.unprofiled_ms);
   total.complete = total.complete && rank.complete;
   for (const auto& [name, count] : rank.losses) {
     total.losses[name] += count;
   }
-  raise_to(total.host_overhead_ns_per_operator, rank.host_overhead_ns_per_operator);
-  raise_to(total.host_overhead_resolution_ns, rank.host_overhead_resolution_ns);
-  raise_to(total.startup_ms, rank.startup_ms);
-  raise_to(total.first_iteration_ms, rank.first_iteration_ms);
 }
 
 }  // namespace
@@ -230,11 +221,14 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   for (const RankReport& rank : ranks) {
     add_rank(report.total, rank);
   }
-  report.total.pace = merge_pace(ranks);
-  report.total.measurement = merge_measurement(ranks);
-  report.total.counters = merge_counters(ranks);
-  for (auto samples : {&RankReport::gap_samples_ms, &RankReport::speed_probe_samples_ms,
-                       &RankReport::iteration_speed_probe_samples_ms}) {
+  report.total.values = merge_part(ranks, &RunFigures::values, kValueCounts);
+  report.total.memory = merge_part(ranks, &RunFigures::memory, kMemoryCounts);
+  report.total.pace = merge_part(ranks, &RunFigures::pace, kPaceCounts, kPaceFigures);
+  report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
+  report.total.counters = merge_part(ranks, &RunFigures::counters, kCounterFigures);
+  report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);
+  for (auto samples : {&RunFigures::gap_samples_ms, &RunFigures::speed_probe_samples_ms,
+                       &RunFigures::iteration_speed_probe_samples_ms}) {
     report.total.*samples = ranks.front().*samples;
     for (const RankReport& rank : ranks) {
       slow_down(report.total.*samples, rank.*samples);

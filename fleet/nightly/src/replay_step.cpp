@@ -233,7 +233,7 @@ class ReplayStep {
   }
 
   Result result_of(const Replay& replay) {
-    const et_schema::RankReport& total = replay.report.total;
+    const et_schema::RunFigures& total = replay.report.total;
     if (!(total.iteration_ms.median.value_or(0) > 0)) {
       throw et_schema::run_failed("the replay measured nothing",
                                   {.hint = "more --iterations or --seconds"});

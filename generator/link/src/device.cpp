@@ -16,12 +16,6 @@ constexpr const char* kNoCorrelation = "it has no correlation";
 constexpr const char* kNoLaunch = "its launch is not in the profile";
 constexpr const char* kNoOperator = "no operator was open where it was launched";
 
-bool is_device_event(const KinetoEvent& event) {
-  return event.category == KinetoCategory::kKernel ||
-         event.category == KinetoCategory::kGpuMemcpy ||
-         event.category == KinetoCategory::kGpuMemset;
-}
-
 struct Launch {
   std::int64_t correlation = 0;
   std::uint32_t source = 0;
@@ -64,7 +58,7 @@ class DeviceLinker {
   DeviceEvents link() {
     DeviceEvents result;
     for (std::size_t i = 0; i < profile_.events.size(); ++i) {
-      if (is_device_event(profile_.events[i])) {
+      if (is_device_work(profile_.events[i])) {
         ++result.total;
         link_event(static_cast<std::uint32_t>(i), result);
       }

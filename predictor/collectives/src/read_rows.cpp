@@ -26,27 +26,6 @@ using et_schema::JsonField;
 template <typename Value>
 using Names = std::pair<std::string_view, Value>;
 
-constexpr std::array kKinds = {Names<CommKind>{"allreduce", CommKind::kAllReduce},
-                               Names<CommKind>{"allgather", CommKind::kAllGatherBase},
-                               Names<CommKind>{"allgatherbase", CommKind::kAllGatherBase},
-                               Names<CommKind>{"allgatherintotensor", CommKind::kAllGatherBase},
-                               Names<CommKind>{"reducescatter", CommKind::kReduceScatterBase},
-                               Names<CommKind>{"reducescatterbase", CommKind::kReduceScatterBase},
-                               Names<CommKind>{"reducescattertensor", CommKind::kReduceScatterBase},
-                               Names<CommKind>{"alltoall", CommKind::kAllToAll},
-                               Names<CommKind>{"alltoallbase", CommKind::kAllToAllV},
-                               Names<CommKind>{"alltoallv", CommKind::kAllToAllV},
-                               Names<CommKind>{"broadcast", CommKind::kBroadcast},
-                               Names<CommKind>{"reduce", CommKind::kReduce},
-                               Names<CommKind>{"gather", CommKind::kGather},
-                               Names<CommKind>{"scatter", CommKind::kScatter},
-                               Names<CommKind>{"sendrecv", CommKind::kSend},
-                               Names<CommKind>{"send", CommKind::kSend},
-                               Names<CommKind>{"isend", CommKind::kSend},
-                               Names<CommKind>{"recv", CommKind::kRecv},
-                               Names<CommKind>{"irecv", CommKind::kRecv},
-                               Names<CommKind>{"barrier", CommKind::kBarrier}};
-
 constexpr std::array kTypes = {
     Names<DType>{"float", DType::kFloat32},     Names<DType>{"double", DType::kFloat64},
     Names<DType>{"half", DType::kFloat16},      Names<DType>{"fp16", DType::kFloat16},
@@ -252,8 +231,7 @@ void refuse_rows(const std::string& file, std::string field, std::string expecte
 std::optional<CommKind> kind_of_tool_name(std::string_view name) {
   std::string letters = lower(name);
   std::erase_if(letters, [](char c) { return c < 'a' || c > 'z'; });
-  const auto found = std::ranges::find(kKinds, letters, &Names<CommKind>::first);
-  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+  return et_schema::kind_of_measured_name(letters);
 }
 
 std::optional<DType> dtype_of_tool_name(std::string_view name) {

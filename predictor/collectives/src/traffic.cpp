@@ -12,37 +12,12 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::CommKind;
+using Pattern = et_schema::CommPattern;
 
-/// How a kind moves data.
-enum class Pattern : std::uint8_t { kRing, kTwoRings, kTree, kExchange, kMessage, kNothing };
-constexpr std::size_t kPatterns = 6;
+constexpr std::size_t kPatterns = static_cast<std::size_t>(Pattern::kNothing) + 1;
 
 Pattern pattern_of(CommKind kind) {
-  switch (kind) {
-    case CommKind::kAllReduce:
-      return Pattern::kTwoRings;
-    case CommKind::kAllGather:
-    case CommKind::kAllGatherBase:
-    case CommKind::kReduceScatter:
-    case CommKind::kReduceScatterBase:
-      return Pattern::kRing;
-    case CommKind::kBroadcast:
-    case CommKind::kReduce:
-      return Pattern::kTree;
-    case CommKind::kAllToAll:
-    case CommKind::kAllToAllV:
-    case CommKind::kGather:
-    case CommKind::kScatter:
-      return Pattern::kExchange;
-    case CommKind::kSend:
-    case CommKind::kRecv:
-      return Pattern::kMessage;
-    case CommKind::kBarrier:
-    case CommKind::kWait:
-    case CommKind::kInit:
-      break;
-  }
-  return Pattern::kNothing;
+  return et_schema::traits(kind).pattern;
 }
 
 /// The patterns by likeness to each; those with more in common of steps and links first.

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kFolds = 5;
 constexpr double kHeld = 0.9;
-constexpr std::size_t kLeastRows = 20;
 
 double hits_by_reuse(const EmbeddingTable& table, double lookups, double cached_rows) {
   const ReuseShares shares =
@@ -168,11 +167,11 @@ EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction dire
       calls.push_back(&row);
     }
   }
-  if (calls.size() < kLeastRows) {
+  if (calls.size() < kLeastEmbeddingRows) {
     const bool is_forward = direction == Direction::kForward;
     throw et_schema::bad_input("too few rows of embedding tables",
                                {.field = is_forward ? "forward" : "backward",
-                                .expected = std::to_string(kLeastRows) + " rows or more",
+                                .expected = std::to_string(kLeastEmbeddingRows) + " rows or more",
                                 .got = std::to_string(calls.size()),
                                 .hint = "give more rows (docs/formats.md, \"Embedding rows\")"});
   }

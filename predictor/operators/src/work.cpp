@@ -290,11 +290,20 @@ void set_rows(const OperatorCall& call, Work& work) {
   work.rows = std::max(in / work.row_length, 1.0);
 }
 
-/// Asks about a tensor, not about what it holds: "aten::is_same_size". What looks at elements is
-/// written as one word, "aten::isnan".
+/// Asks about a tensor, not about what it holds: "aten::is_same_size"; or gives the parts that a
+/// sparse one has. What looks at elements is written as one word, "aten::isnan".
 bool is_query(std::string_view op) {
-  constexpr std::array<std::string_view, 5> kQueries = {"::is_", "::_is_", "::_has_same_storage",
-                                                        "::cudnn_is_acceptable", "::record_stream"};
+  constexpr std::array<std::string_view, 11> kQueries = {"::is_",
+                                                         "::_is_",
+                                                         "::_has_same_storage",
+                                                         "::cudnn_is_acceptable",
+                                                         "::record_stream",
+                                                         "::_indices",
+                                                         "::_values",
+                                                         "::_coalesced_",
+                                                         "::_nnz",
+                                                         "::_dimI",
+                                                         "::_dimV"};
   return op.find("::is_nonzero") == std::string_view::npos &&
          std::ranges::any_of(kQueries, [&](std::string_view query) {
            return op.find(query) != std::string_view::npos;

@@ -33,12 +33,6 @@ bool is_host_event(const KinetoEvent& event) {
          event.category == KinetoCategory::kRuntime;
 }
 
-bool is_device_event(const KinetoEvent& event) {
-  return event.category == KinetoCategory::kKernel ||
-         event.category == KinetoCategory::kGpuMemcpy ||
-         event.category == KinetoCategory::kGpuMemset;
-}
-
 void nest(Thread& thread) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < thread.size(); ++i) {
@@ -119,7 +113,7 @@ class Observer {
   explicit Observer(const Profile& profile) : threads_(threads_of(profile)) {
     cost_ = cost_of(threads_);
     for (const KinetoEvent& event : profile.events) {
-      if (is_device_event(event) && event.correlation >= 0) {
+      if (is_device_work(event) && event.correlation >= 0) {
         on_device_.insert(event.correlation);
       }
     }

@@ -46,12 +46,6 @@ void add_launches(HostThread& thread, DeviceLaunches& launches) {
 
 }  // namespace
 
-bool is_device_work(const KinetoEvent& event) {
-  return event.category == KinetoCategory::kKernel ||
-         event.category == KinetoCategory::kGpuMemcpy ||
-         event.category == KinetoCategory::kGpuMemset;
-}
-
 bool has_length(const KinetoEvent& event) {
   std::int64_t end_ns = 0;
   return event.dur_ns > 0 && !__builtin_add_overflow(event.ts_ns, event.dur_ns, &end_ns);

@@ -18,8 +18,6 @@ using DeviceLaunches = std::unordered_map<std::int64_t, DeviceLaunch>;
 
 [[nodiscard]] DeviceLaunches device_launches(const et_schema::Profile& profile);
 
-[[nodiscard]] bool is_device_work(const et_schema::KinetoEvent& event);
-
 /// Whether it is over some time, and ends within what a number holds.
 [[nodiscard]] bool has_length(const et_schema::KinetoEvent& event);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/model/report.h"
 #include "profiled_device.h"
 
 namespace understudy::predictor {
@@ -22,8 +23,7 @@ using Pairs = std::map<std::string, std::map<std::string, OverlapPair>>;
 
 double median_of(std::vector<double> times) {
   std::ranges::sort(times);
-  const std::size_t half = times.size() / 2;
-  return times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
+  return *et_schema::percentile(times, 0.5);
 }
 
 /// Times of one call, alone and beside other work.

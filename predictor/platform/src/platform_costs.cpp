@@ -68,27 +68,12 @@ bool moves_data(const Instruction& instruction) {
          instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
 }
 
-/// A sparse gradient is added to a table row by row: what index_add_ does.
-std::optional<OperatorCall> sparse_update(const Program& program, const Instruction& instruction) {
-  const std::optional<et_schema::SlotId> table = slot_of(instruction, 0);
-  const std::optional<et_schema::SlotId> added = slot_of(instruction, 1);
-  if (instruction.name != "aten::add_.Tensor" || !table || !added) {
-    return std::nullopt;
-  }
-  const std::optional<et_schema::SparseContent> rows = et_schema::sparse_content(program, *added);
-  if (!rows || rows->indices.size() != 1) {
-    return std::nullopt;
-  }
-  const et_schema::Slot& gradient = program.slots[*added];
-  std::vector<std::int64_t> values = gradient.sizes;
-  values.front() = rows->elements;
-  OperatorCall call;
-  call.name = "aten::index_add_";
-  call.outputs = layouts(program, {instruction.args.front()});
-  call.inputs = call.outputs;
-  call.inputs.push_back({et_schema::DType::kInt64, {rows->elements}, {}});
-  call.inputs.push_back({gradient.dtype, std::move(values), {}});
-  return call;
+/// A gradient of a table that is sparse by its rows alone.
+bool is_of_rows(const Program& program, const Instruction& instruction, std::size_t argument) {
+  const std::optional<et_schema::SlotId> slot = slot_of(instruction, argument);
+  const std::optional<et_schema::SparseContent> rows =
+      slot ? et_schema::sparse_content(program, *slot) : std::nullopt;
+  return rows && rows->indices.size() == 1;
 }
 
 /// As --device and a table's column Device take them.
@@ -150,9 +135,6 @@ DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device
 }
 
 OperatorCall call_of(const Program& program, const Instruction& instruction) {
-  if (std::optional<OperatorCall> sparse = sparse_update(program, instruction)) {
-    return *std::move(sparse);
-  }
   const std::size_t dot = std::min(instruction.name.find('.'), instruction.name.size());
   OperatorCall call;
   call.name = instruction.name.substr(0, dot);
@@ -162,7 +144,9 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   }
   call.inputs = layouts(program, instruction.args);
   call.outputs = layouts(program, instruction.results);
-  return call;
+  std::optional<OperatorCall> update =
+      is_of_rows(program, instruction, 1) ? sparse_update(call) : std::nullopt;
+  return update ? *std::move(update) : call;
 }
 
 bool has_issue_times(const Program& program) {

@@ -80,6 +80,30 @@ bool is_contiguous(const TensorLayout& tensor) {
   return true;
 }
 
+std::optional<OperatorCall> sparse_update(const OperatorCall& call) {
+  const bool adds = call.name == "aten::add_" && call.inputs.size() > 1 && call.inputs[1].stored &&
+                    !call.inputs[0].stored;
+  if (!adds || call.inputs[1].sizes.empty()) {
+    return std::nullopt;
+  }
+  const TensorLayout& gradient = call.inputs[1];
+  std::int64_t row_length = 1;
+  for (std::size_t i = 1; i < gradient.sizes.size(); ++i) {
+    row_length *= gradient.sizes[i];
+  }
+  if (row_length == 0 || *gradient.stored % row_length != 0) {
+    return std::nullopt;
+  }
+  const std::int64_t rows = *gradient.stored / row_length;
+  std::vector<std::int64_t> values = gradient.sizes;
+  values.front() = rows;
+  const TensorLayout& table = call.inputs.front();
+  return OperatorCall{"aten::index_add_",
+                      "sparse",
+                      {table, {et_schema::DType::kInt64, {rows}}, {gradient.dtype, values}},
+                      {table}};
+}
+
 std::string to_string(const TensorLayout& tensor) {
   std::string text(et_schema::to_string(tensor.dtype));
   text += "[" + joined(tensor.sizes);

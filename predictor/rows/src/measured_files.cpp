@@ -141,6 +141,9 @@ std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
     const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
     MeasuredCall& call = calls.emplace_back();
     call.call = {row.name, row.overload, layouts_of(row.inputs), layouts_of(row.outputs)};
+    if (std::optional<OperatorCall> update = sparse_update(call.call)) {
+      call.call = *std::move(update);
+    }
     call.device = row.device ? times.device : "cpu";
     const int threads = row.conditions ? row.conditions->threads : times.threads;
     call.threads = row.device ? 0 : threads;
@@ -148,6 +151,7 @@ std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
     call.median_ns = stats.median_ns;
     call.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
     call.n = stats.n;
+    call.counters = row.counters;
     call.source = source;
   }
   return calls;

@@ -13,6 +13,7 @@
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory.h"
+#include "replayer/memory/memory_limit.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer {
@@ -290,13 +291,13 @@ void Externals::allocate(StorageId storage) {
   const et_schema::Storage& recorded = program_.storages[storage];
   const c10::Device device = map_device(recorded.device, device_);
   const auto bytes = static_cast<std::size_t>(recorded.bytes);
-  if (device.is_cpu() && bytes >= kMappedBytes) {
+  if (maps_on_demand(recorded, device_)) {
     memory_[storage] = Memory{map_storage(bytes), true};
     has_mapped_ = true;
     return;
   }
-  const bool pins = recorded.pinned && device.is_cpu() && device_.is_cuda();
-  const auto options = c10::TensorOptions().device(device).dtype(at::kByte).pinned_memory(pins);
+  const auto options = c10::TensorOptions().device(device).dtype(at::kByte).pinned_memory(
+      is_page_locked(recorded, device_));
   try {
     memory_[storage] = Memory{at::empty({recorded.bytes}, options).storage(), false};
   } catch (const c10::OutOfMemoryError& error) {
@@ -318,8 +319,7 @@ void Externals::refuse_what_does_not_fit(const std::vector<SlotId>& slots) const
     const StorageId storage = program_.slots[slot].storage;
     const et_schema::Storage& recorded = program_.storages[storage];
     const bool on_cpu = map_device(recorded.device, device_).is_cpu();
-    const bool mapped = static_cast<std::size_t>(recorded.bytes) >= kMappedBytes;
-    if (!counted[storage] && !memory_[storage] && on_cpu && !mapped) {
+    if (!counted[storage] && !memory_[storage] && on_cpu && !maps_on_demand(recorded, device_)) {
       counted[storage] = true;
       needed += static_cast<std::uint64_t>(recorded.bytes);
     }

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "backends/launcher.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
 #include "replayer/job/rank_gpus.h"
@@ -52,7 +51,7 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
   if (device.is_cuda() && !is_apart) {
     const bool is_shared = do_ranks_share_gpus(backend, device);
     if (wants_nccl(bench, backend, options, is_shared)) {
-      use_nccl(backend, options, device);
+      connect(backend, options, device);
       return;
     }
     path_ = is_shared && !options.comms ? "host (ranks share a GPU)" : "host";
@@ -63,14 +62,14 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
   }
 }
 
-void RankComms::use_nccl(backends::Backend& backend, const ReplayOptions& options,
-                         c10::Device device) {
-  nccl_ = backends::load_device_communicator(
-      "nccl", backends::module_directory(), backend,
+void RankComms::connect(backends::Backend& backend, const ReplayOptions& options,
+                        c10::Device device) {
+  devices_ = backends::connect_devices(
+      backend,
       {.stream = native_stream(device),
        .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
-  used_ = nccl_.get();
-  path_ = nccl_->name();
+  used_ = devices_.get();
+  path_ = devices_->name();
 }
 
 void RankComms::use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
@@ -95,13 +94,9 @@ void RankComms::use_local(const et_schema::Bench& bench, int rank, const ReplayO
 }
 
 void RankComms::set_time_limit(double seconds) {
-  if (nccl_ != nullptr) {
-    nccl_->set_time_limit(seconds);
+  if (devices_ != nullptr) {
+    devices_->set_time_limit(seconds);
   }
-}
-
-std::string RankComms::nccl_version() const {
-  return nccl_ == nullptr ? "" : nccl_->version();
 }
 
 }  // namespace understudy::replayer

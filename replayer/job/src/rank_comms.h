@@ -25,19 +25,19 @@ class RankComms {
   /// For the report: "nccl", "host", "host (ranks share a GPU)", "local" (one rank alone, within
   /// the memory of its device); empty on a CPU.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// NCCL's version, where it is used.
-  [[nodiscard]] std::string nccl_version() const;
+  /// What moves tensors from GPU to GPU; null where nothing does.
+  [[nodiscard]] const backends::DeviceCommunicator* devices() const { return devices_.get(); }
 
  private:
   /// From GPU to GPU.
-  void use_nccl(backends::Backend& backend, const ReplayOptions& options, c10::Device device);
+  void connect(backends::Backend& backend, const ReplayOptions& options, c10::Device device);
   /// What would have been received is moved within this rank.
   void use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
                  c10::Device device);
 
   c10::Storage staging_;  ///< of local_, so before it
   std::unique_ptr<backends::Backend> local_;
-  std::unique_ptr<backends::DeviceCommunicator> nccl_;
+  std::unique_ptr<backends::DeviceCommunicator> devices_;
   backends::Communicator* used_ = nullptr;
   std::string path_;
 };

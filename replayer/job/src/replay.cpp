@@ -31,6 +31,7 @@
 #include "replayer/memory/memory.h"
 #include "replayer/memory/memory_limit.h"
 #include "replayer/run/run.h"
+#include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
 
 namespace understudy::replayer {
@@ -202,6 +203,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
       place == Place::kDevice ? std::optional(move_to_device(recorded)) : std::nullopt;
   const et_schema::Program& program = moved ? *moved : recorded;
   check_pace(program, options.pace);
+  check_streams(program, device, options.streams);
   check_memory(program, device, options.memory_limit_bytes);
   if (device.is_cpu() && wanted_faults(program, options)) {
     HeapPages::keep_heap();
@@ -211,8 +213,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
   }
-  if (const std::string version = comms.nccl_version(); !version.empty()) {
-    run.versions["nccl"] = version;
+  if (comms.devices() != nullptr) {
+    run.versions[comms.devices()->name()] = comms.devices()->version();
   }
   const std::vector<BoundGroup> groups = make_groups(bench, comms.communicator());
   Machine machine(program, comms.communicator());

@@ -1,4 +1,4 @@
-#include "counters.h"
+#include "replayer/measure/counters.h"
 
 #include <fmt/format.h>
 #include <linux/perf_event.h>
@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::array<std::uint64_t, 3> kHardwareEvents = {
     PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_CACHE_MISSES};
+
+constexpr std::array<const char*, kHardwareEvents.size()> kHardwareNames = {
+    "instructions", "cycles", "cache_misses"};
 
 int open_counter(std::uint64_t event) {
   perf_event_attr attributes{};
@@ -93,6 +96,15 @@ void SystemCounting::end() {
     sums_.hardware[i] += now.hardware[i] - before_.hardware[i];
   }
   ++iterations_;
+}
+
+std::map<std::string, double> SystemCounting::of_call(const Sums& before, const Sums& after) const {
+  std::map<std::string, double> counts = {
+      {"minor_faults", after.minor_faults - before.minor_faults}};
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    counts[kHardwareNames[i]] = after.hardware[i] - before.hardware[i];
+  }
+  return counts;
 }
 
 et_schema::SystemCounters SystemCounting::mean() const {

@@ -158,6 +158,24 @@ LoopOverhead ProfileHook::overhead() const {
   return loop_overhead(around_.empty() ? 0 : sum / static_cast<double>(around_.size()), clock);
 }
 
+void CountHook::called(const Step& step, const torch::jit::Stack&) {
+  const SystemCounting::Sums now = counting_.read();
+  Counts& sums = sums_[static_cast<std::size_t>(&step - first_)];
+  for (const auto& [name, count] : counting_.of_call(before_, now)) {
+    sums[name] += count;
+  }
+}
+
+std::vector<CountHook::Counts> CountHook::means() const {
+  std::vector<Counts> means = sums_;
+  for (Counts& counts : means) {
+    for (auto& [name, count] : counts) {
+      count /= static_cast<double>(passes_);
+    }
+  }
+  return means;
+}
+
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
   if (step.kind != StepKind::kCall && step.kind != StepKind::kSubstitute) {
     return;

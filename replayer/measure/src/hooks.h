@@ -5,14 +5,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
+#include "replayer/measure/counters.h"
 #include "replayer/run/pace.h"
 #include "replayer/run/run.h"
+#include "replayer/run/streams.h"
 #include "slowdown.h"
 
 namespace understudy::replayer {
@@ -20,10 +24,18 @@ namespace understudy::replayer {
 /// Changes when operators are issued and how long they take, where a replay is asked to.
 class IssueHook {
  public:
-  IssueHook(const BoundProgram& bound, std::optional<Pacer> pacer, std::optional<Slowdown> slowdown)
-      : first_(bound.steps.data()), pacer_(std::move(pacer)), slowdown_(std::move(slowdown)) {}
+  /// `streams`: null where there is one; else it must outlive this.
+  IssueHook(const BoundProgram& bound, std::optional<Pacer> pacer, std::optional<Slowdown> slowdown,
+            StreamHook* streams = nullptr)
+      : first_(bound.steps.data()),
+        pacer_(std::move(pacer)),
+        slowdown_(std::move(slowdown)),
+        streams_(streams) {}
 
   void begin_iteration() {
+    if (streams_ != nullptr) {
+      streams_->begin_iteration();
+    }
     if (pacer_) {
       pacer_->begin_iteration();
     }
@@ -32,11 +44,17 @@ class IssueHook {
     if (pacer_) {
       pacer_->wait(index(step));
     }
+    if (streams_ != nullptr) {
+      streams_->built(step);
+    }
     if (slowdown_) {
       slowdown_->built(index(step));
     }
   }
-  void called(const Step& step, const torch::jit::Stack&) {
+  void called(const Step& step, const torch::jit::Stack& stack) {
+    if (streams_ != nullptr) {
+      streams_->called(step, stack);
+    }
     if (slowdown_) {
       slowdown_->called(index(step));
     }
@@ -47,8 +65,16 @@ class IssueHook {
   void stored(const Step&) {}
   void dropped(const Step&) {}
   void end_iteration() {
+    if (streams_ != nullptr) {
+      streams_->end_iteration();
+    }
     if (pacer_) {
       pacer_->end_iteration();
+    }
+  }
+  void abandon_iteration() {
+    if (streams_ != nullptr) {
+      streams_->abandon_iteration();
     }
   }
   void set_gap_factor(double factor) {
@@ -77,6 +103,7 @@ class IssueHook {
   const Step* first_;
   std::optional<Pacer> pacer_;
   std::optional<Slowdown> slowdown_;
+  StreamHook* streams_;
 };
 
 /// Nanoseconds that one reading of the clock adds to an interval.
@@ -141,6 +168,31 @@ class ProfileHook {
   std::vector<std::vector<double>> bare_copies_;  ///< by step, the bare loop's, nanoseconds
   std::vector<torch::jit::Stack> ready_;          ///< by step: as a bare loop would hold it
   torch::jit::Stack stack_;
+};
+
+/// Counts what each call does, in passes of its own: reading the counters takes a microsecond.
+class CountHook {
+ public:
+  using Counts = std::map<std::string, double>;
+
+  /// Both must outlive it.
+  CountHook(const BoundProgram& bound, const SystemCounting& counting)
+      : first_(bound.steps.data()), counting_(counting), sums_(bound.steps.size()) {}
+
+  void built(const Step&) { before_ = counting_.read(); }
+  void called(const Step& step, const torch::jit::Stack&);
+  void stored(const Step&) {}
+  void dropped(const Step&) {}
+  void end_pass() { ++passes_; }
+  /// By step, of a call: the means over the passes.
+  [[nodiscard]] std::vector<Counts> means() const;
+
+ private:
+  const Step* first_;
+  const SystemCounting& counting_;
+  SystemCounting::Sums before_;
+  std::vector<Counts> sums_;
+  std::size_t passes_ = 0;
 };
 
 /// Looks for NaN, Inf and subnormals in the floating results of operators that write.

@@ -58,11 +58,10 @@ void set_name(const Instruction& source, InstructionTime& row) {
 
 std::vector<InstructionTime> instruction_times(const et_schema::Program& program,
                                                const BoundProgram& bound,
-                                               const std::vector<std::vector<double>>& calls_s,
-                                               const std::vector<std::vector<double>>& device_ms) {
+                                               const StepFigures& figures) {
   Numbers numbers;
   number(program.instructions, numbers);
-  const std::vector<std::vector<double>> comms_s = times_of_comms(bound, calls_s);
+  const std::vector<std::vector<double>> comms_s = times_of_comms(bound, figures.calls_s);
   std::vector<InstructionTime> rows;
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
@@ -71,7 +70,8 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
         !(communicates || step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute)) {
       continue;
     }
-    const auto host = stats_of(communicates ? comms_s[step.index] : calls_s[i], kNanoOfSecond);
+    const auto host =
+        stats_of(communicates ? comms_s[step.index] : figures.calls_s[i], kNanoOfSecond);
     const auto number_of = numbers.find(step.source);
     if (!host || number_of == numbers.end()) {
       continue;  // no pass was finished
@@ -85,8 +85,11 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
     row.inputs = et_schema::timed_tensors(program, step.source->args);
     row.outputs = et_schema::timed_tensors(program, step.source->results);
     row.host = *host;
-    if (!device_ms.empty()) {
-      row.device = stats_of(device_ms[i], kNanoOfMilli);
+    if (!figures.device_ms.empty()) {
+      row.device = stats_of(figures.device_ms[i], kNanoOfMilli);
+    }
+    if (!figures.counters.empty() && !communicates) {
+      row.counters = figures.counters[i];
     }
   }
   return rows;

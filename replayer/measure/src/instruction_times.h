@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "et_schema/operator_times/operator_times.h"
@@ -7,11 +9,15 @@
 
 namespace understudy::replayer {
 
-/// A row for each operator and communication that ran. `calls_s`: by step, seconds of each call,
-/// one entry a pass. `device_ms`: by step, what the device took; empty where it was not timed.
+/// What was measured of each step.
+struct StepFigures {
+  const std::vector<std::vector<double>>& calls_s;      ///< of each call, one entry a pass
+  const std::vector<std::vector<double>>& device_ms;    ///< empty where no device was timed
+  std::vector<std::map<std::string, double>> counters;  ///< of a call; empty: nothing was counted
+};
+
+/// A row for each operator and communication that ran.
 [[nodiscard]] std::vector<et_schema::InstructionTime> instruction_times(
-    const et_schema::Program& program, const BoundProgram& bound,
-    const std::vector<std::vector<double>>& calls_s,
-    const std::vector<std::vector<double>>& device_ms);
+    const et_schema::Program& program, const BoundProgram& bound, const StepFigures& figures);
 
 }  // namespace understudy::replayer

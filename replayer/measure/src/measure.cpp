@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "counters.h"
 #include "et_schema/support/error.h"
 #include "gap_scale.h"
 #include "gpu_observation.h"
@@ -22,9 +21,11 @@
 #include "milliseconds.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
+#include "replayer/measure/counters.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/memory.h"
 #include "replayer/run/run_error.h"
+#include "replayer/run/streams.h"
 #include "stop_rule.h"
 
 namespace understudy::replayer {
@@ -76,61 +77,6 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
   prepare_issue();
   if (options_.page_faults && options_.device.is_cpu()) {
     heap_.emplace(*options_.page_faults, at::get_num_threads());
-  }
-}
-
-void Measurement::prepare_issue() {
-  const bool paces = options_.asked.pace.kind != Pace::Kind::kAsap;
-  if (!paces && !options_.asked.slow) {
-    return;
-  }
-  const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
-                                                 ? overlapping_threads(program_)
-                                                 : std::vector<std::uint64_t>();
-  std::optional<Pacer> pacer;
-  std::optional<Slowdown> slowdown;
-  if (paces) {
-    pacer.emplace(make_pacer(threads));
-    gap_scale_ = GapScale::make(*program_.profile, options_.asked.pace);
-  }
-  if (options_.asked.slow) {
-    slowdown.emplace(bound_, *options_.asked.slow);
-  }
-  issue_ = std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown));
-  if (!threads.empty()) {
-    own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
-                                                plan_threads(program_, bound_, threads));
-  }
-}
-
-Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
-  PacerOptions options{options_.asked.pace, own_threads};
-  if (!options_.device.is_cpu()) {
-    options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
-      // Where an event was recorded no trace shows: at the latest behind all on its stream.
-      waits_for == et_schema::DeviceWait::For::kDevice ? synchronize(device)
-                                                       : synchronize_stream(device);
-    };
-  }
-  return {program_, bound_, std::move(options)};
-}
-
-void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
-  use.mode = to_text(options_.asked.pace);
-  if (issue_ == nullptr || issue_->pacer() == nullptr) {
-    return;
-  }
-  Pacer all = *issue_->pacer();
-  if (own_threads_ != nullptr) {
-    for (IssueHook* const hook : own_threads_->hooks()) {
-      all.add(*hook->pacer());
-      ++use.own_threads;
-    }
-  }
-  all.report(use, iterations);
-  use.gap_factor = all.factor();
-  if (gap_scale_ != nullptr) {
-    gap_scale_->report(use);
   }
 }
 
@@ -259,9 +205,14 @@ void Measurement::run_iteration() {
     guarded([&] { machine_.run(bound_); });
     return;
   }
-  guarded([&] {
-    own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
-  });
+  try {
+    guarded([&] {
+      own_threads_ == nullptr ? machine_.run(bound_, *issue_) : own_threads_->run(*issue_);
+    });
+  } catch (...) {
+    issue_->abandon_iteration();
+    throw;
+  }
   issue_->end_iteration();
 }
 
@@ -375,6 +326,9 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
   return timed([&] {
     hook.begin_iteration(bare);
     guarded([&] { machine_.run(bound_, hook); });
+    if (streams_ != nullptr) {
+      streams_->end_iteration();
+    }
   });
 }
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "hooks.h"
@@ -28,6 +30,8 @@ constexpr std::size_t kMostProfilePasses = 200;
 constexpr double kLeastProfileMs = 2'000;
 /// The first ones alternate with this many bare ones, which show the loop's own cost.
 constexpr std::size_t kBarePasses = 3;
+/// In which calls are counted: what they do is nearly the same each time.
+constexpr int kCountPasses = 3;
 
 }  // namespace
 
@@ -58,6 +62,9 @@ std::size_t Measurement::profile(RankReport& report) {
     run_passes(hook, report, iterations_ms, bare_passes);
   } catch (const Interrupted&) {
     stop_->interrupt();
+    if (issue_ != nullptr) {
+      issue_->abandon_iteration();
+    }
     hook.keep(iterations_ms.size());
     report.speed_probe_samples_ms.resize(
         std::min(iterations_ms.size(), report.speed_probe_samples_ms.size()));
@@ -77,7 +84,8 @@ std::size_t Measurement::profile(RankReport& report) {
     device_ms = time_on_device(report);
   }
   if (options_.asked.operator_times) {
-    instruction_times_ = instruction_times(program_, bound_, hook.calls(), device_ms);
+    instruction_times_ =
+        instruction_times(program_, bound_, {hook.calls(), device_ms, count_calls()});
   }
   if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
@@ -86,6 +94,25 @@ std::size_t Measurement::profile(RankReport& report) {
     }
   }
   return iterations_ms.size();
+}
+
+/// Of a device the host's counters tell nothing; a signal leaves the counts out.
+std::vector<std::map<std::string, double>> Measurement::count_calls() {
+  if (!options_.device.is_cpu() || stop_->is_interrupted()) {
+    return {};
+  }
+  CountHook hook(bound_, *counting_);
+  try {
+    for (int pass = 0; pass < kCountPasses; ++pass) {
+      advance();
+      guarded([&] { machine_.run(bound_, hook); });
+      hook.end_pass();
+    }
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+    return {};
+  }
+  return hook.means();
 }
 
 void Measurement::run_passes(ProfileHook& hook, RankReport& report,

@@ -37,11 +37,9 @@ std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
     et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
       const et_schema::StorageId id = program.slots[slot].storage;
       const et_schema::Storage& storage = program.storages[id];
-      const auto size = static_cast<std::uint64_t>(storage.bytes);
-      if (!counted[id] && storage.external && size >= kMappedBytes &&
-          map_device(storage.device, device).is_cpu()) {
+      if (!counted[id] && storage.external && maps_on_demand(storage, device)) {
         counted[id] = true;
-        bytes += size;
+        bytes += static_cast<std::uint64_t>(storage.bytes);
       }
     });
   }
@@ -83,6 +81,15 @@ std::string largest_text(const Program& program, const MemoryPlan& plan) {
 }
 
 }  // namespace
+
+bool is_page_locked(const et_schema::Storage& storage, c10::Device target) {
+  return storage.pinned && target.is_cuda() && map_device(storage.device, target).is_cpu();
+}
+
+bool maps_on_demand(const et_schema::Storage& storage, c10::Device target) {
+  return static_cast<std::size_t>(storage.bytes) >= kMappedBytes &&
+         map_device(storage.device, target).is_cpu() && !is_page_locked(storage, target);
+}
 
 std::uint64_t needed_bytes(const Program& program, c10::Device device) {
   return needed_of(et_schema::plan_memory(program), program, device);

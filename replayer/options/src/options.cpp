@@ -91,6 +91,19 @@ std::string_view to_string(CommsPath path) {
   return path == CommsPath::kNccl ? "nccl" : "host";
 }
 
+std::optional<Streams> parse_streams(std::string_view text) {
+  for (const Streams streams : {Streams::kOne, Streams::kRecorded}) {
+    if (to_string(streams) == text) {
+      return streams;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Streams streams) {
+  return streams == Streams::kRecorded ? "recorded" : "one";
+}
+
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
@@ -119,6 +132,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (options.comms) {
     settings["comms"] = to_string(*options.comms);
+  }
+  if (options.streams != Streams::kOne) {
+    settings["streams"] = to_string(options.streams);
   }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);

@@ -3,7 +3,8 @@
 #include <set>
 
 #include "et_schema/model/schema_text.h"
-#include "streams.h"
+#include "et_schema/support/error.h"
+#include "replayer/run/streams.h"
 
 namespace understudy::replayer {
 namespace {
@@ -17,11 +18,15 @@ std::optional<std::int64_t> recorded_stream(const Step& step) {
   return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
 }
 
-/// Recorded streams by falling number of steps, then by number.
+bool communicates(const Step& step) {
+  return step.kind == StepKind::kStart || step.kind == StepKind::kJoin;
+}
+
+/// Recorded streams of operators by falling number of steps, then by number.
 std::vector<std::int64_t> streams_by_use(const BoundProgram& bound) {
   std::map<std::int64_t, std::size_t> counts;
   for (const Step& step : bound.steps) {
-    if (const auto stream = recorded_stream(step)) {
+    if (const auto stream = recorded_stream(step); stream && !communicates(step)) {
       ++counts[*stream];
     }
   }
@@ -40,8 +45,18 @@ struct Touched {
   std::set<StorageId> writes;
 };
 
-Touched touched_by(const Program& program, const Step& step) {
+Touched touched_by(const Program& program, const BoundProgram& bound, const Step& step) {
   Touched touched;
+  if (communicates(step)) {
+    const BoundComm& comm = bound.comms[step.index];
+    for (const SlotId slot : comm.inputs) {
+      touched.reads.insert(program.slots[slot].storage);
+    }
+    for (const SlotId slot : comm.outputs) {
+      touched.writes.insert(program.slots[slot].storage);
+    }
+    return touched;
+  }
   if (step.source == nullptr) {
     return touched;
   }
@@ -122,6 +137,31 @@ bool settle_homes(const Program& program, const Touched& touched, std::uint32_t 
 
 }  // namespace
 
+void check_streams(const Program& program, c10::Device device, Streams streams) {
+  if (streams == Streams::kOne) {
+    return;
+  }
+  if (device.is_cpu()) {
+    throw et_schema::usage_error("a CPU has no streams",
+                                 {.field = "--streams",
+                                  .expected = "--device cuda",
+                                  .got = "cpu",
+                                  .hint = "Leave --streams out, or replay on a GPU."});
+  }
+  const bool is_known =
+      std::any_of(program.instructions.begin(), program.instructions.end(),
+                  [](const Instruction& one) { return one.timing && one.timing->stream; });
+  if (!is_known) {
+    throw et_schema::usage_error(
+        "the benchmark does not say which streams the original used",
+        {.field = "--streams",
+         .expected = "one, or a benchmark that a GPU's profile was linked to",
+         .got = std::string(to_string(streams)),
+         .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of "
+                 "the same step."});
+  }
+}
+
 StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
   const std::vector<std::int64_t> streams = streams_by_use(bound);
   if (streams.size() <= 1) {
@@ -134,14 +174,16 @@ StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
   std::vector<std::optional<std::uint32_t>> home(program.storages.size());
   std::uint32_t current = 0;
   for (std::uint32_t at = 0; at < bound.steps.size(); ++at) {
-    if (const auto stream = recorded_stream(bound.steps[at])) {
+    const Step& step = bound.steps[at];
+    if (const auto stream = recorded_stream(step); stream && !communicates(step)) {
       current = static_cast<std::uint32_t>(std::find(streams.begin(), streams.end(), *stream) -
                                            streams.begin());
     }
-    plan.steps[at].stream = current;
-    const Touched touched = touched_by(program, bound.steps[at]);
-    plan.steps[at].waits_for = touches.enter(at, current, touched);
-    plan.steps[at].uses_foreign_memory = settle_homes(program, touched, current, home);
+    const std::uint32_t here = communicates(step) ? 0 : current;
+    plan.steps[at].stream = here;
+    const Touched touched = touched_by(program, bound, step);
+    plan.steps[at].waits_for = touches.enter(at, here, touched);
+    plan.steps[at].uses_foreign_memory = settle_homes(program, touched, here, home);
     for (const std::uint32_t step : plan.steps[at].waits_for) {
       plan.steps[step].is_waited_for = true;
     }

@@ -1,4 +1,4 @@
-#include "streams.h"
+#include "replayer/run/streams.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -11,7 +11,7 @@ using c10::impl::VirtualGuardImpl;
 StreamHook::StreamHook(StreamPlan plan, const BoundProgram& bound, Machine& machine,
                        c10::Device device)
     : plan_(std::move(plan)),
-      first_(bound.steps.data()),
+      bound_(bound),
       machine_(machine),
       device_(device),
       events_(plan_.steps.size()) {
@@ -29,19 +29,37 @@ void StreamHook::use(std::uint32_t stream) {
   }
 }
 
+/// What lies between iterations runs on the first stream.
+void StreamHook::begin_iteration() {
+  c10::Event begun(device_.type());
+  begun.record(streams_[0]);
+  for (std::uint32_t stream = 1; stream < streams_.size(); ++stream) {
+    begun.block(streams_[stream]);
+  }
+}
+
 void StreamHook::built(const Step& step) {
   if (plan_.steps.empty()) {
     return;
   }
-  const StreamStep& planned = plan_.steps[static_cast<std::size_t>(&step - first_)];
+  const StreamStep& planned = plan_.steps[number_of(step)];
   use(planned.stream);
   for (const std::uint32_t other : planned.waits_for) {
     events_[other]->block(streams_[planned.stream]);
   }
-  if (planned.uses_foreign_memory) {
-    for (const c10::IValue& value : machine_.stack()) {
-      keep_for_stream(value);
+  if (!planned.uses_foreign_memory) {
+    return;
+  }
+  if (step.kind == StepKind::kStart) {
+    const BoundComm& comm = bound_.comms[step.index];
+    for (const auto* slots : {&comm.inputs, &comm.outputs}) {
+      for (const et_schema::SlotId slot : *slots) {
+        keep_for_stream(machine_.slots()[slot]);
+      }
     }
+  }
+  for (const c10::IValue& value : machine_.stack()) {
+    keep_for_stream(value);
   }
 }
 
@@ -71,7 +89,7 @@ void StreamHook::called(const Step& step, const torch::jit::Stack&) {
   if (plan_.steps.empty()) {
     return;
   }
-  const auto at = static_cast<std::size_t>(&step - first_);
+  const std::size_t at = number_of(step);
   if (plan_.steps[at].is_waited_for) {
     if (!events_[at]) {
       events_[at].emplace(device_.type());

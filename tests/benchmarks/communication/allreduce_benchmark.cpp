@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/launcher.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::benchmarks {
@@ -135,8 +134,7 @@ int main() {
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   int status = 0;
   try {
-    const auto backend =
-        understudy::backends::load_backend("mpi", understudy::backends::module_directory(), {});
+    const auto backend = understudy::backends::join_job();
     if (backend->rank() == 0) {
       std::printf("%d ranks, %s, %u processors\n", backend->world_size(),
                   backend->version().c_str(), std::thread::hardware_concurrency());

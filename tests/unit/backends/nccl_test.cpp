@@ -3,7 +3,6 @@
 
 #include "backends/check_call.h"
 #include "backends/device_communicator.h"
-#include "backends/launcher.h"
 #include "et_schema/support/error.h"
 #include "lane.h"
 #include "nccl_library.h"
@@ -124,7 +123,7 @@ TEST(NcclModule, WithoutADriverSaysWhatToDo) {
   }
   const auto host = make_single_backend({});
   try {
-    static_cast<void>(load_device_communicator("nccl", module_directory(), *host, {}));
+    static_cast<void>(connect_devices(*host, {}));
     ADD_FAILURE() << "it was loaded";
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),

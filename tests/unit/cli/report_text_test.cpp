@@ -229,6 +229,13 @@ TEST(ReportFields, EachRowOfTheTablesIsInTheDocsAndTheCsv) {
   add(et_schema::kCounterFigures);
   add(et_schema::kPaceCounts);
   add(et_schema::kPaceFigures);
+  add(et_schema::kOutputCounts);
+  add(et_schema::kValueCounts);
+  add(et_schema::kMemoryCounts);
+  add(et_schema::kMeasurementCounts);
+  add(et_schema::kOriginalFigures);
+  add(et_schema::kOverheadFigures);
+  add(et_schema::kStartFigures);
   const std::string formats = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
   const std::string metrics = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "metrics.md");
   const std::string csv = report_to_csv(et_schema::sample_report(2));
@@ -241,12 +248,13 @@ TEST(ReportFields, EachRowOfTheTablesIsInTheDocsAndTheCsv) {
 
 TEST(ReportFields, EachCounterIsInTheText) {
   et_schema::Report report = et_schema::sample_report(2);
-  for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
-    report.total.counters.*row.figure = 12;
+  for (const auto& row : et_schema::kCounterFigures) {
+    report.total.counters.*row.value = 12;
   }
   const std::string text = report_to_text(report);
-  for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
-    EXPECT_NE(text.find(std::string("12.00") + row.unit + "  " + row.text + "\n"),
+  for (const auto& row : et_schema::kCounterFigures) {
+    const std::string unit(et_schema::unit_of(row.key));
+    EXPECT_NE(text.find("12.00" + (unit.empty() ? "" : " " + unit) + "  " + row.text + "\n"),
               std::string::npos)
         << row.key;
   }

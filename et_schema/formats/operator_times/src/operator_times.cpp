@@ -81,10 +81,25 @@ class Writer {
     } else {
       out_ += "null";
     }
+    if (!row.counters.empty()) {
+      write_counters(row.counters);
+    }
     if (row.conditions) {
       write_conditions(*row.conditions);
     }
     out_ += "}\n";
+  }
+
+  void write_counters(const std::map<std::string, double>& counters) {
+    key("counters");
+    out_ += "{";
+    for (const auto& [name, count] : counters) {
+      out_ += out_.back() == '{' ? "" : ",";
+      append_json_string(out_, name);
+      out_ += ":";
+      append_json_double(out_, count);
+    }
+    out_ += "}";
   }
 
   void write_conditions(const TimedConditions& conditions) {
@@ -246,6 +261,11 @@ InstructionTime read_row(const JsonField& line) {
   const JsonField device = line.at("device");
   if (!device.is_null()) {
     row.device = read_stats(device);
+  }
+  if (const auto counters = line.find("counters")) {
+    for (const auto& [name, count] : counters->members()) {
+      row.counters[name] = count.as_double();
+    }
   }
   if (const auto conditions = line.find("conditions")) {
     row.conditions = read_conditions(*conditions);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <type_traits>
 
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
@@ -40,6 +41,20 @@ std::vector<double> numbers_of_either(const JsonField& field, const char* key, c
 std::optional<double> number_if_there(const JsonField& field, const char* key) {
   const auto value = field.find(key);
   return value ? value->as_double_or_null() : std::nullopt;
+}
+
+template <typename Part, typename Rows>
+void read_rows(const JsonField& field, Part& part, const Rows& rows) {
+  for (const auto& row : rows) {
+    if (row.may_lack && !field.find(row.key)) {
+      continue;
+    }
+    if constexpr (std::is_same_v<decltype(row.value), std::uint64_t Part::*>) {
+      part.*row.value = field.at(row.key).as_uint();
+    } else {
+      part.*row.value = field.at(row.key).as_double_or_null();
+    }
+  }
 }
 
 IterationStats read_iteration(const JsonField& field) {
@@ -134,33 +149,26 @@ std::vector<ValueFinding> read_findings(const JsonField& field) {
 PaceUse read_pace(const JsonField& field) {
   PaceUse pace;
   pace.mode = field.at("mode").as_text();
-  for (const auto& [key, count] : kPaceCounts) {
-    const auto value = field.find(key);
-    pace.*count = value ? value->as_uint() : 0;
-  }
-  for (const auto& [key, figure] : kPaceFigures) {
-    pace.*figure = number_if_there(field, key);
-  }
+  read_rows(field, pace, kPaceCounts);
+  read_rows(field, pace, kPaceFigures);
   return pace;
 }
 
 SystemCounters read_counters(const JsonField& field) {
   SystemCounters counters;
-  for (const CounterFigure& row : kCounterFigures) {
-    counters.*row.figure = field.at(row.key).as_double_or_null();
-  }
+  read_rows(field, counters, kCounterFigures);
   counters.hardware = field.at("hardware").as_text();
   return counters;
 }
 
 MeasurementUse read_measurement(const JsonField& field) {
-  return {field.at("ended_by").as_text(),
-          field.at("until_percent").as_double_or_null(),
-          field.at("timing_passes").as_uint(),
-          field.at("restores").as_uint(),
-          field.at("restore_every").as_uint(),
-          field.at("restore_reason").as_text(),
-          field.at("foreign_cpus").as_double_or_null()};
+  MeasurementUse measurement;
+  measurement.ended_by = field.at("ended_by").as_text();
+  measurement.until_percent = field.at("until_percent").as_double_or_null();
+  read_rows(field, measurement, kMeasurementCounts);
+  measurement.restore_reason = field.at("restore_reason").as_text();
+  measurement.foreign_cpus = field.at("foreign_cpus").as_double_or_null();
+  return measurement;
 }
 
 HostLoad read_host_load(const JsonField& field) {
@@ -168,28 +176,14 @@ HostLoad read_host_load(const JsonField& field) {
           field.at("busy_ms").as_double_or_null()};
 }
 
-OriginalStep read_original(const JsonField& field) {
-  return {field.at("step_ms").as_double_or_null(), field.at("operators_ms").as_double_or_null(),
-          field.at("unprofiled_ms").as_double_or_null()};
-}
-
-RankReport read_figures(const JsonField& field) {
-  RankReport report;
+void read_figures(const JsonField& field, RunFigures& report) {
   const auto complete = field.find("complete");
   report.complete = !complete || complete->as_bool();
   report.iteration_ms = read_iteration(field.at("iteration_ms"));
   report.coverage = read_coverage(field.at("coverage"));
-  report.output_mismatches = field.at("output_mismatches").as_uint();
-  report.outputs_checked = field.at("outputs_checked").as_uint();
-  const JsonField values = field.at("values");
-  report.values = {values.at("nan").as_uint(), values.at("inf").as_uint(),
-                   values.at("subnormal").as_uint(), values.at("recorded_inf").as_uint()};
-  if (const auto gpu = field.find("gpu")) {
-    report.gpu = read_gpu(*gpu);
-  }
-  const JsonField memory = field.at("memory");
-  report.memory = {memory.at("peak_bytes").as_uint(), memory.at("live_peak_bytes").as_uint(),
-                   memory.at("external_bytes").as_uint()};
+  read_rows(field, report, kOutputCounts);
+  read_rows(field.at("values"), report.values, kValueCounts);
+  read_rows(field.at("memory"), report.memory, kMemoryCounts);
   if (const auto pace = field.find("pace")) {
     report.pace = read_pace(*pace);
   }
@@ -199,22 +193,15 @@ RankReport read_figures(const JsonField& field) {
   if (const auto measurement = field.find("measurement")) {
     report.measurement = read_measurement(*measurement);
   }
-  if (const auto load = field.find("host_load")) {
-    report.host_load = read_host_load(*load);
-  }
   if (const auto original = field.find("original")) {
-    report.original = read_original(*original);
+    read_rows(*original, report.original, kOriginalFigures);
   }
   report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
   report.speed_probe_samples_ms =
       numbers_of_either(field, "speed_probe_samples_ms", "yardstick_samples_ms");
   report.iteration_speed_probe_samples_ms = numbers_of_either(
       field, "iteration_speed_probe_samples_ms", "iteration_yardstick_samples_ms");
-  report.host_overhead_ns_per_operator =
-      field.at("host_overhead_ns_per_operator").as_double_or_null();
-  if (const auto resolution = field.find("host_overhead_resolution_ns")) {
-    report.host_overhead_resolution_ns = resolution->as_double_or_null();
-  }
+  read_rows(field, report, kOverheadFigures);
   for (const auto& [name, count] : field.at("losses").members()) {
     report.losses[name] = count.as_uint();
   }
@@ -222,14 +209,19 @@ RankReport read_figures(const JsonField& field) {
   report.value_findings = read_findings(field.at("value_findings"));
   report.operators = read_operators(field.at("operators"));
   report.collectives = read_collectives(field.at("collectives"));
-  report.startup_ms = field.at("startup_ms").as_double_or_null();
-  report.first_iteration_ms = field.at("first_iteration_ms").as_double_or_null();
-  return report;
+  read_rows(field, report, kStartFigures);
 }
 
 RankReport read_rank(const JsonField& field) {
-  RankReport report = read_figures(field);
+  RankReport report;
   report.rank = field.at("rank").as_int32();
+  read_figures(field, report);
+  if (const auto gpu = field.find("gpu")) {
+    report.gpu = read_gpu(*gpu);
+  }
+  if (const auto load = field.find("host_load")) {
+    report.host_load = read_host_load(*load);
+  }
   return report;
 }
 
@@ -276,7 +268,7 @@ Report parse_report(const std::string& json, const std::string& file) {
   check_format(root, {"report", kReportFormat, kReportVersion}, file, writer_of(root));
   Report report;
   report.world_size = root.at("world_size").as_int32();
-  report.total = read_figures(root);
+  read_figures(root, report.total);
   report.filters = root.at("filters").as_texts();
   if (const auto warnings = root.find("warnings")) {
     for (const JsonField& warning : warnings->items()) {

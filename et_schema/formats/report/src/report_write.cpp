@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
@@ -25,6 +26,24 @@ Json numbers(const std::vector<double>& values) {
     list.push_back(number(value));
   }
   return list;
+}
+
+template <typename Part, typename Rows>
+void add_rows(Json& json, const Part& part, const Rows& rows) {
+  for (const auto& row : rows) {
+    if constexpr (std::is_same_v<decltype(row.value), std::uint64_t Part::*>) {
+      json[row.key] = part.*row.value;
+    } else {
+      json[row.key] = number(part.*row.value);
+    }
+  }
+}
+
+template <typename Part, typename Rows>
+Json rows_of(const Part& part, const Rows& rows) {
+  Json json;
+  add_rows(json, part, rows);
+  return json;
 }
 
 Json iteration_json(const IterationStats& stats) {
@@ -130,32 +149,25 @@ Json findings_json(const std::vector<ValueFinding>& findings) {
 Json pace_json(const PaceUse& pace) {
   Json json;
   json["mode"] = pace.mode;
-  for (const auto& [key, count] : kPaceCounts) {
-    json[key] = pace.*count;
-  }
-  for (const auto& [key, figure] : kPaceFigures) {
-    json[key] = number(pace.*figure);
-  }
+  add_rows(json, pace, kPaceCounts);
+  add_rows(json, pace, kPaceFigures);
   return json;
 }
 
 Json counters_json(const SystemCounters& counters) {
-  Json json;
-  for (const CounterFigure& row : kCounterFigures) {
-    json[row.key] = number(counters.*row.figure);
-  }
+  Json json = rows_of(counters, kCounterFigures);
   json["hardware"] = counters.hardware;
   return json;
 }
 
 Json measurement_json(const MeasurementUse& measurement) {
-  return {{"ended_by", measurement.ended_by},
-          {"until_percent", number(measurement.until_percent)},
-          {"timing_passes", measurement.timing_passes},
-          {"restores", measurement.restores},
-          {"restore_every", measurement.restore_every},
-          {"restore_reason", measurement.restore_reason},
-          {"foreign_cpus", number(measurement.foreign_cpus)}};
+  Json json;
+  json["ended_by"] = measurement.ended_by;
+  json["until_percent"] = number(measurement.until_percent);
+  add_rows(json, measurement, kMeasurementCounts);
+  json["restore_reason"] = measurement.restore_reason;
+  json["foreign_cpus"] = number(measurement.foreign_cpus);
+  return json;
 }
 
 Json host_load_json(const HostLoad& load) {
@@ -165,53 +177,40 @@ Json host_load_json(const HostLoad& load) {
           {"busy_ms", number(load.busy_ms)}};
 }
 
-Json original_json(const OriginalStep& original) {
-  return {{"step_ms", number(original.step_ms)},
-          {"operators_ms", number(original.operators_ms)},
-          {"unprofiled_ms", number(original.unprofiled_ms)}};
-}
-
-void add_figures(Json& json, const RankReport& report) {
-  json["complete"] = report.complete;
-  json["iteration_ms"] = iteration_json(report.iteration_ms);
-  json["coverage"] = coverage_json(report.coverage);
-  json["output_mismatches"] = report.output_mismatches;
-  json["outputs_checked"] = report.outputs_checked;
-  json["values"] = Json{{"nan", report.values.nan},
-                        {"inf", report.values.inf},
-                        {"subnormal", report.values.subnormal},
-                        {"recorded_inf", report.values.recorded_inf}};
-  json["memory"] = Json{{"peak_bytes", report.memory.peak_bytes},
-                        {"live_peak_bytes", report.memory.live_peak_bytes},
-                        {"external_bytes", report.memory.external_bytes}};
-  if (report.gpu) {
-    json["gpu"] = gpu_json(*report.gpu);
+/// `rank`: whose figures they are; null of a whole job.
+void add_figures(Json& json, const RunFigures& figures, const RankReport* rank) {
+  json["complete"] = figures.complete;
+  json["iteration_ms"] = iteration_json(figures.iteration_ms);
+  json["coverage"] = coverage_json(figures.coverage);
+  add_rows(json, figures, kOutputCounts);
+  json["values"] = rows_of(figures.values, kValueCounts);
+  json["memory"] = rows_of(figures.memory, kMemoryCounts);
+  if (rank != nullptr && rank->gpu) {
+    json["gpu"] = gpu_json(*rank->gpu);
   }
-  json["pace"] = pace_json(report.pace);
-  json["counters"] = counters_json(report.counters);
-  json["measurement"] = measurement_json(report.measurement);
-  if (report.host_load) {
-    json["host_load"] = host_load_json(*report.host_load);
+  json["pace"] = pace_json(figures.pace);
+  json["counters"] = counters_json(figures.counters);
+  json["measurement"] = measurement_json(figures.measurement);
+  if (rank != nullptr && rank->host_load) {
+    json["host_load"] = host_load_json(*rank->host_load);
   }
-  json["original"] = original_json(report.original);
-  json["gap_samples_ms"] = numbers(report.gap_samples_ms);
-  json["speed_probe_samples_ms"] = numbers(report.speed_probe_samples_ms);
-  json["iteration_speed_probe_samples_ms"] = numbers(report.iteration_speed_probe_samples_ms);
-  json["host_overhead_ns_per_operator"] = number(report.host_overhead_ns_per_operator);
-  json["host_overhead_resolution_ns"] = number(report.host_overhead_resolution_ns);
-  json["losses"] = Json(report.losses);
-  json["mismatches"] = mismatches_json(report.mismatches);
-  json["value_findings"] = findings_json(report.value_findings);
-  json["operators"] = operators_json(report.operators);
-  json["collectives"] = collectives_json(report.collectives);
-  json["startup_ms"] = number(report.startup_ms);
-  json["first_iteration_ms"] = number(report.first_iteration_ms);
+  json["original"] = rows_of(figures.original, kOriginalFigures);
+  json["gap_samples_ms"] = numbers(figures.gap_samples_ms);
+  json["speed_probe_samples_ms"] = numbers(figures.speed_probe_samples_ms);
+  json["iteration_speed_probe_samples_ms"] = numbers(figures.iteration_speed_probe_samples_ms);
+  add_rows(json, figures, kOverheadFigures);
+  json["losses"] = Json(figures.losses);
+  json["mismatches"] = mismatches_json(figures.mismatches);
+  json["value_findings"] = findings_json(figures.value_findings);
+  json["operators"] = operators_json(figures.operators);
+  json["collectives"] = collectives_json(figures.collectives);
+  add_rows(json, figures, kStartFigures);
 }
 
 Json rank_json(const RankReport& report) {
   Json json;
   json["rank"] = report.rank;
-  add_figures(json, report);
+  add_figures(json, report, &report);
   return json;
 }
 
@@ -244,7 +243,7 @@ std::string to_json(const Report& report) {
   json["format"] = kReportFormat;
   json["version"] = kReportVersion;
   json["world_size"] = report.world_size;
-  add_figures(json, report.total);
+  add_figures(json, report.total, nullptr);
   json["filters"] = report.filters;
   Json& warnings = json["warnings"] = Json::array();
   for (const MeasurementWarning& warning : report.warnings) {

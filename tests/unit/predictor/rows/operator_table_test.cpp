@@ -183,6 +183,23 @@ TEST(TensorLayout, AnExpandedDimensionIsStoredOnce) {
   EXPECT_FALSE(is_contiguous(*parse_tensor_layout("float32[2,8;1,2]")));
 }
 
+TEST(SparseUpdate, IsOfTheRowsThatTheGradientHolds) {
+  using et_schema::DType;
+  const TensorLayout table{DType::kFloat32, {1000, 8}};
+  OperatorCall call{
+      "aten::add_", "Tensor", {table, {DType::kFloat32, {1000, 8}, {0, 0}, 40}}, {table}};
+  const std::optional<OperatorCall> update = sparse_update(call);
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(*update, (OperatorCall{"aten::index_add_",
+                                   "sparse",
+                                   {table, {DType::kInt64, {5}}, {DType::kFloat32, {5, 8}}},
+                                   {table}}));
+  call.inputs[1].stored = 41;  // no whole rows
+  EXPECT_FALSE(sparse_update(call).has_value());
+  call.inputs[1].stored.reset();
+  EXPECT_FALSE(sparse_update(call).has_value());
+}
+
 TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
   et_schema::OperatorTimes times;
   times.device = "NVIDIA L4";
@@ -194,6 +211,7 @@ TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
     time.inputs = {{et_schema::DType::kFloat32, {}, {4, 5}, {5, 1}}};
     time.host = {5, 90, 100, 110, 140, 115};
     time.device = device;
+    time.counters = {{"minor_faults", 2}};
     times.rows.push_back(time);
   };
   row(et_schema::TimedAs::kExact, std::nullopt);
@@ -207,6 +225,7 @@ TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
   EXPECT_EQ(calls[0].timed, TimedAs::kHost);
   EXPECT_EQ(calls[0].median_ns, 110);
   EXPECT_EQ(calls[0].spread_ns, 40);
+  EXPECT_EQ(calls[0].counters, (std::map<std::string, double>{{"minor_faults", 2}}));
   EXPECT_TRUE(calls[0].call.inputs[0].strides.empty());
   EXPECT_EQ(calls[1].device, "NVIDIA L4");
   EXPECT_EQ(calls[1].timed, TimedAs::kDevice);

@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "gpu_observation.h"
 #include "replayer/run/run_error.h"
-#include "streams.h"
+#include "replayer/run/streams.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -235,6 +235,31 @@ TEST_F(StreamPlanTest, ReadersOfOneTensorDoNotWaitForEachOther) {
   for (const StreamStep& step : plan().steps) {
     EXPECT_TRUE(step.waits_for.empty());
   }
+}
+
+TEST_F(StreamPlanTest, CommunicationsAreOfTheCurrentStreamAndWaitForOthers) {
+  const SlotId a = tensor();
+  const SlotId b = tensor();
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  add(kRelu, {ref(x_)}, a, 20);
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(a)}, {ref(a)});
+  add(kRelu, {ref(a)}, b, 20);
+  add(kRelu, {ref(b)}, tensor(), 7);
+  const StreamPlan plan = this->plan();
+  const auto& steps = result_.program.steps;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].kind == StepKind::kStart || steps[i].kind == StepKind::kJoin) {
+      EXPECT_EQ(plan.steps[i].stream, 0U) << i;
+      last = i;
+    }
+  }
+  ASSERT_GT(last, 0U);
+  const auto start = static_cast<std::size_t>(
+      std::ranges::find(steps, StepKind::kStart, &Step::kind) - steps.begin());
+  EXPECT_EQ(plan.steps[start].waits_for, Steps{1});  // who wrote a
+  EXPECT_EQ(plan.steps[last + 1].stream, 1U);        // who reads a, where it was recorded
+  EXPECT_EQ(plan.steps[last + 1].waits_for, Steps{last});
 }
 
 TEST_F(StreamPlanTest, AWriterWaitsForReadersOnOtherStreams) {

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,8 @@
 #include "replayer/device/device_timing.h"
 #include "replayer/job/rank_gpus.h"
 #include "replayer/job/replay.h"
+#include "replayer/run/run.h"
+#include "replayer/run/streams.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -116,6 +119,38 @@ TEST(PlayedGpu, ExternalsThatDoNotFitSayWhichMemory) {
   }
 }
 
+TEST(PlayedGpu, WhatWasPinnedIsPageLockedHoweverLarge) {
+  static_cast<void>(gpu());
+  ProgramBuilder builder;
+  constexpr std::int64_t kSmall = 1000;
+  constexpr std::int64_t kLarge = std::int64_t{65} << 20U;  // 260 MiB: else mapped on demand
+  const SlotId small = builder.external(DType::kFloat32, {kSmall}, constant(1));
+  const SlotId large = builder.external(DType::kFloat32, {kLarge}, constant(1));
+  const SlotId pageable = builder.external(DType::kFloat32, {kSmall}, constant(1));
+  for (const SlotId slot : {small, large, pageable}) {
+    et_schema::Storage& storage = builder.program().storages[builder.slot(slot).storage];
+    storage.device = {et_schema::DeviceType::kCpu, -1};
+    storage.pinned = slot != pageable;
+  }
+  Externals externals(builder.program(), gpu(), 0);
+  BoundProgram bound;
+  bound.externals = {small, large, pageable};
+  externals.ensure(bound);
+  std::vector<at::Tensor> slots(builder.program().slots.size());
+  std::vector<at::Tensor> given(slots.size());
+  externals.place(slots, given);
+  EXPECT_TRUE(slots[small].is_pinned());
+  EXPECT_TRUE(slots[large].is_pinned());
+  EXPECT_FALSE(slots[pageable].is_pinned());
+}
+
+TEST(PlayedGpu, TheSeedReachesItsGenerator) {
+  constexpr std::uint64_t kSeed = 20'251;
+  seed_generators(gpu(), kSeed);
+  EXPECT_EQ(at::globalContext().defaultGenerator(gpu()).current_seed(), kSeed);
+  EXPECT_EQ(at::globalContext().defaultGenerator(at::kCPU).current_seed(), kSeed);
+}
+
 TEST(PlayedGpu, AnOperatorsTimeIsTheDevicesAndNotTheHosts) {
   const at::Tensor tensor = at::empty({1000}, on_gpu());
   DeviceTimer timer(gpu(), 1);
@@ -192,6 +227,65 @@ TEST(PlayedGpu, WhatIsPutBackBetweenIterationsIsNotInTheirTime) {
   EXPECT_GE(run.report.measurement.restores, 2U);
   EXPECT_GT(backend.barriers_, 40);
   EXPECT_EQ(backend.busy_, 0);
+}
+
+TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {
+  const c10::Device device = gpu();
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const c10::Stream first = guard.getStream(device);
+  ProgramBuilder builder;
+  const auto backend = backends::make_single_backend({});
+  Machine machine(builder.program(), *backend);
+  BoundProgram bound;
+  bound.steps.resize(2);
+  StreamPlan plan{2, {{0, {}, true, false}, {1, {0}, false, false}}};
+  StreamHook hook(std::move(plan), bound, machine, device);
+  hook.begin_iteration();
+  hook.built(bound.steps[0]);
+  constexpr double kHoldMs = 500;  // whoever takes the core meanwhile takes less
+  ASSERT_TRUE(hold_stream(device, kHoldMs));
+  hook.called(bound.steps[0], {});
+  hook.built(bound.steps[1]);
+  const c10::Stream second = guard.getStream(device);
+  EXPECT_NE(second, first);
+  EXPECT_FALSE(second.query());
+  EXPECT_TRUE(guard.getNewStream(device).query());  // one that waits for nobody
+  hook.end_iteration();
+  EXPECT_EQ(guard.getStream(device), first);
+  synchronize(device);
+}
+
+TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
+  ProgramBuilder builder;
+  const auto tensor = [&] { return builder.intermediate(DType::kFloat32, {4}); };
+  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId a = tensor();
+  const SlotId b = tensor();
+  const auto add = [&](const char* schema, std::vector<et_schema::Argument> arguments,
+                       SlotId result, std::int64_t stream) {
+    et_schema::Timing timing;
+    timing.stream = stream;
+    builder.add_op(schema, std::move(arguments), {ref(result)}).timing = timing;
+  };
+  add(kRelu, {ref(x)}, a, 7);
+  add(kRelu, {ref(a)}, b, 20);
+  add(kMul, {ref(a), ref(b)}, tensor(), 7);
+  et_schema::Bench bench;
+  bench.programs.push_back(std::move(builder.program()));
+  bench.groups.push_back({"world", "", "", {0}, 1});
+  ReplayOptions options;
+  options.device = "cuda";
+  options.threads = 1;
+  options.iterations = 3;
+  options.passes = 2;
+  options.streams = Streams::kRecorded;
+  const auto backend = backends::make_single_backend({});
+  const c10::impl::VirtualGuardImpl guard(gpu().type());
+  const c10::Stream first = guard.getStream(gpu());
+  const RankRun run = replay_rank(bench, 0, *backend, options);
+  EXPECT_EQ(run.report.coverage.count, 1.0);
+  EXPECT_EQ(run.report.iteration_ms.samples.size(), 3U);
+  EXPECT_EQ(guard.getStream(gpu()), first);
 }
 
 class MovedSamples : public ::testing::TestWithParam<const char*> {};

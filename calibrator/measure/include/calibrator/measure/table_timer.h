@@ -12,10 +12,9 @@ namespace understudy::calibrator {
 
 /// A call over embedding tables as it was timed.
 struct TableTimes {
-  et_schema::TimeStats forward;   ///< embedding_bag of all tables, sums
-  et_schema::TimeStats backward;  ///< their sparse gradients, and SGD's update of the rows
-  /// By table: how many of its rows the first timed call met how often, ascending.
-  std::vector<std::vector<et_schema::Repeat>> reuse;
+  et_schema::TimeStats forward;         ///< embedding_bag of all tables, sums
+  et_schema::TimeStats backward;        ///< their sparse gradients, and SGD's update of the rows
+  std::vector<et_schema::Reuse> reuse;  ///< by table: of the first timed call's lookups
 };
 
 /// Times a call on the CPU, on so many threads, which stay set. Each repetition has lookups of its

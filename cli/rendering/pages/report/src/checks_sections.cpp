@@ -8,8 +8,8 @@ namespace understudy::pages {
 namespace {
 
 using et_schema::NamedCount;
-using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 
 /// What the rows of a coverage list are, by its key.
 std::string caption_of(const std::string& key) {
@@ -83,7 +83,7 @@ Section coverage_section(const Report& report) {
 }
 
 Section values_section(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   Markup body = facts_markup(
       {{"outputs compared with the recorded ones",
         shown("/outputs_checked", total.outputs_checked)},

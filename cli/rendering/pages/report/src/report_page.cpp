@@ -10,8 +10,8 @@
 namespace understudy::pages {
 namespace {
 
-using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 using Json = nlohmann::ordered_json;
 
 /// Samples of single operators and collectives, and these of single ranks, are most of a report,
@@ -47,7 +47,7 @@ std::string subtitle_of(const Report& report) {
 }
 
 std::vector<KeyFigure> figures_of(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   std::vector<KeyFigure> figures = {
       {"Iteration, median",
        shown("/iteration_ms/median", total.iteration_ms.median, CellKind::kFigure, "ms"),

@@ -10,41 +10,12 @@ namespace {
 
 using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 
-/// What a figure of the pace is, and its unit.
-struct PaceText {
-  std::string_view key;
-  std::string_view text;
-  std::string_view unit;
-};
-constexpr std::array<PaceText, 18> kPaceTexts = {{
-    {"paced", "operators an iteration with a recorded time of issue", ""},
-    {"on_time", "issues that kept their gap, all iterations", ""},
-    {"unready", "not ready when their gap was over", ""},
-    {"late", "behind their recorded start: what ran before was slower", ""},
-    {"own_threads", "recorded threads on threads of their own", ""},
-    {"device_waits", "recorded waits for the device between operators", ""},
-    {"error_median_us", "after their time, median of those that kept it", "µs"},
-    {"error_p99_us", "after their time, 99th percentile", "µs"},
-    {"unready_ms", "of those not ready in sum, an iteration", "ms"},
-    {"late_ms", "behind their recorded start, the mean of those that were", "ms"},
-    {"drift_median_us", "drift from the recorded starts, median", "µs"},
-    {"drift_p99_us", "drift either way, 99th percentile", "µs"},
-    {"drift_end_us", "drift at the step's end", "µs"},
-    {"device_wait_recorded_ms", "waits for the device as recorded, in sum", "ms"},
-    {"device_wait_ms", "waits for the device here", "ms"},
-    {"recorded_probe_us", "the host probe beside the original's steps", "µs"},
-    {"probe_us", "the host probe beside the iterations, median", "µs"},
-    {"gap_factor", "times the recorded gaps", ""},
-}};
-
-PaceText text_of(std::string_view key) {
-  for (const PaceText& row : kPaceTexts) {
-    if (row.key == key) {
-      return row;
-    }
-  }
-  return {key, key, ""};
+/// As pages write it.
+std::string unit_text(std::string_view key) {
+  const std::string_view unit = et_schema::unit_of(key);
+  return unit == "us" ? "µs" : std::string(unit);
 }
 
 /// "1980 → 1755".
@@ -56,13 +27,12 @@ std::string before_after(const std::optional<double>& before, const std::optiona
 }  // namespace
 
 Section memory_section(const Report& report) {
-  const et_schema::MemoryUse& memory = report.total.memory;
-  Markup body = facts_markup(
-      {{"peak of all tensors", shown("/memory/peak_bytes", memory.peak_bytes, CellKind::kBytes)},
-       {"peak of intermediates by their lifetimes",
-        shown("/memory/live_peak_bytes", memory.live_peak_bytes, CellKind::kBytes)},
-       {"made before the run, as far as touched",
-        shown("/memory/external_bytes", memory.external_bytes, CellKind::kBytes)}});
+  std::vector<Fact> facts;
+  for (const auto& row : et_schema::kMemoryCounts) {
+    facts.push_back({row.text, shown(fmt::format("/memory/{}", row.key),
+                                     report.total.memory.*row.value, CellKind::kBytes)});
+  }
+  Markup body = facts_markup(facts);
   body += element("p", {{"class", "note"}},
                   "A report has peaks alone; inspect BENCH --memory --format html draws the live "
                   "tensors over the step.");
@@ -114,16 +84,13 @@ Section pace_section(const Report& report) {
     return section;
   }
   std::vector<Fact> facts = {{"mode", text(pace.mode)}};
-  for (const et_schema::PaceCount& row : et_schema::kPaceCounts) {
-    facts.push_back({std::string(text_of(row.key).text),
-                     shown(fmt::format("/pace/{}", row.key), pace.*row.count)});
+  for (const auto& row : et_schema::kPaceCounts) {
+    facts.push_back({row.text, shown(fmt::format("/pace/{}", row.key), pace.*row.value)});
   }
-  for (const et_schema::PaceFigure& row : et_schema::kPaceFigures) {
-    const PaceText about = text_of(row.key);
-    if (pace.*row.figure) {
-      facts.push_back(
-          {std::string(about.text), shown(fmt::format("/pace/{}", row.key), pace.*row.figure,
-                                          CellKind::kFigure, std::string(about.unit))});
+  for (const auto& row : et_schema::kPaceFigures) {
+    if (pace.*row.value) {
+      facts.push_back({row.text, shown(fmt::format("/pace/{}", row.key), pace.*row.value,
+                                       CellKind::kFigure, unit_text(row.key))});
     }
   }
   section.body = facts_markup(facts);
@@ -131,16 +98,16 @@ Section pace_section(const Report& report) {
 }
 
 Section system_section(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   std::vector<Fact> facts;
-  for (const et_schema::CounterFigure& row : et_schema::kCounterFigures) {
-    if (total.counters.*row.figure) {
+  for (const auto& row : et_schema::kCounterFigures) {
+    if (total.counters.*row.value) {
       std::string name = row.key;
       for (char& character : name) {
         character = character == '_' ? ' ' : character;
       }
       facts.push_back(
-          {name, shown(fmt::format("/counters/{}", row.key), total.counters.*row.figure)});
+          {name, shown(fmt::format("/counters/{}", row.key), total.counters.*row.value)});
     }
   }
   if (facts.empty()) {

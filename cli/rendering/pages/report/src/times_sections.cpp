@@ -15,6 +15,7 @@ namespace {
 using et_schema::OperatorTime;
 using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 using Figure = std::optional<double>;
 
 std::string of_iteration(const Report& report) {
@@ -83,7 +84,7 @@ Markup class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
   return bars(plot);
 }
 
-Markup end_of(const RankReport& total) {
+Markup end_of(const RunFigures& total) {
   const et_schema::MeasurementUse& use = total.measurement;
   std::vector<Fact> facts;
   std::string end = use.ended_by;
@@ -151,7 +152,7 @@ Section iterations_section(const Report& report) {
 }
 
 Section original_section(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   const et_schema::OriginalStep& original = total.original;
   Section section{"original", "Against the original", {}};
   if (!original.step_ms) {

@@ -13,6 +13,7 @@ using cli::with_commas;
 using et_schema::NamedCount;
 using et_schema::RankReport;
 using et_schema::Report;
+using et_schema::RunFigures;
 
 std::string time_text(const Report& report) {
   const et_schema::IterationStats& stats = report.total.iteration_ms;
@@ -67,7 +68,7 @@ void add_rows(std::vector<std::string>& findings, const std::vector<NamedCount>&
   }
 }
 
-void add_values(std::vector<std::string>& findings, const RankReport& total) {
+void add_values(std::vector<std::string>& findings, const RunFigures& total) {
   const et_schema::ValueHealth& values = total.values;
   if (values.nan + values.inf + values.subnormal > 0) {
     findings.push_back(fmt::format(
@@ -88,7 +89,7 @@ void add_gpu_warnings(std::vector<std::string>& findings, const Report& report) 
 }
 
 std::vector<std::string> findings_of(const Report& report) {
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   std::vector<std::string> findings;
   if (!total.complete) {
     findings.push_back(fmt::format("Not complete: ended by {} after {} and {}.",

@@ -53,15 +53,29 @@ enum class BusFactor : std::uint8_t {
 };
 [[nodiscard]] double value_of(BusFactor factor, int ranks);
 
+/// How a kind's data moves between the ranks, as far as its time depends on it.
+enum class CommPattern : std::uint8_t {
+  kRing,      ///< from rank to rank, a part a step
+  kTwoRings,  ///< there to be reduced, and back
+  kTree,      ///< from one rank to all, or from all to one
+  kExchange,  ///< between each two ranks, or the root and each
+  kMessage,   ///< from one rank to one
+  kNothing    ///< no data
+};
+
 /// All that is known of a kind of communication, apart from how backends do it. A kind without a
 /// row does not compile. docs/design.md, "Where to add what", names what else takes a new kind.
 struct CommTraits {
   CommKind kind;
+  std::string_view type_name;  ///< in emitted programs; empty of what they have no call for
   std::array<std::string_view, 3> recorded;  ///< record_param_comms' names; the first is canonical
   std::array<C10dName, 7> c10d;              ///< both namespaces, c10d:: and _c10d_functional::
+  /// Names in measurements of other tools (nccl-tests, PARAM), in lower case, letters alone.
+  std::array<std::string_view, 3> measured;
   CommSizes sizes;
   CommBytes bytes;
   BusFactor bus;
+  CommPattern pattern;
   bool reduces = false;   ///< combines elements by a reduction, which must be the same on all ranks
   bool has_root = false;  ///< which must be the same on all ranks
   bool in_step = false;   ///< ends on no rank before the last one has come: each needs a part of
@@ -81,6 +95,9 @@ struct KnownC10d {
   const C10dName* name;
 };
 [[nodiscard]] std::optional<KnownC10d> find_c10d_name(std::string_view node_name);
+
+/// The kind by its name in another tool's measurements, as CommTraits::measured has it.
+[[nodiscard]] std::optional<CommKind> kind_of_measured_name(std::string_view name);
 
 /// The kind by record_param_comms' own name.
 [[nodiscard]] std::optional<CommKind> kind_of_recorded_name(std::string_view name);

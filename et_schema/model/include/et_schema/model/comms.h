@@ -28,6 +28,9 @@ enum class CommKind : std::uint8_t {
 };
 inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kInit) + 1;
 
+/// The GPUs of a common node, where nothing tells how many ranks share one.
+inline constexpr int kUsualRanksPerNode = 8;
+
 /// Sends and receives: between two ranks, in an order of their own.
 [[nodiscard]] constexpr bool is_message(CommKind kind) {
   return kind == CommKind::kSend || kind == CommKind::kRecv;

@@ -155,8 +155,8 @@ struct ValueFinding {
   std::uint64_t iteration = 0;  ///< measured iterations before it was found
 };
 
-struct RankReport {
-  int rank = 0;
+/// What a rank and a whole job both report.
+struct RunFigures {
   bool complete = true;  ///< false: a signal ended the measurement
   IterationStats iteration_ms;
   Coverage coverage;
@@ -167,11 +167,9 @@ struct RankReport {
   std::vector<ValueFinding>
       value_findings;  ///< the first 20, in program order of the scan that found them
   MemoryUse memory;
-  std::optional<GpuUse> gpu;  ///< absent on the CPU and of a whole job
   PaceUse pace;
   SystemCounters counters;
   MeasurementUse measurement;
-  std::optional<HostLoad> host_load;  ///< absent of a whole job, and where the system does not tell
   OriginalStep original;
   std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
   /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
@@ -186,6 +184,12 @@ struct RankReport {
   std::vector<CollectiveTime> collectives;
   std::optional<double> startup_ms;  ///< from the program's start to the first iteration
   std::optional<double> first_iteration_ms;
+};
+
+struct RankReport : RunFigures {
+  int rank = 0;
+  std::optional<GpuUse> gpu;          ///< absent on the CPU
+  std::optional<HostLoad> host_load;  ///< absent where the system does not tell
 };
 
 /// What a result depends on beside the benchmark.
@@ -207,7 +211,7 @@ struct Environment {
 /// The whole report of a job. The top level is derived from `ranks` by merge().
 struct Report {
   int world_size = 1;
-  RankReport total;  ///< sums over ranks; times: the slowest rank; memory: the largest
+  RunFigures total;  ///< of all ranks, as report_fields.h says of each figure
   std::vector<RankReport> ranks;
   std::vector<std::string> filters;
   std::vector<MeasurementWarning> warnings;  ///< see measurement_warnings()

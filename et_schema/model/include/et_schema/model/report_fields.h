@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/report.h"
@@ -26,56 +28,132 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
     {"pinned_outputs", "reason", &Coverage::pinned_outputs, false},
 }};
 
-/// One figure of the system's counters, its key, and its line in the text. Of a job: the ranks'
-/// sum.
-struct CounterFigure {
+/// What the ranks' figures make of the job's.
+enum class OverRanks : std::uint8_t {
+  kSum,       ///< known where each rank's is
+  kLargest,   ///< of those that are known
+  kSmallest,  ///< of those that are known
+  kFarthest   ///< from zero, of those that are known: a drift may be either way
+};
+
+/// One count or figure of a part of the report: its key, which ends with its unit, and its line in
+/// texts and pages. docs/formats.md and docs/metrics.md say what it is.
+template <typename Part, typename Value>
+struct FieldRow {
   const char* key;
-  std::optional<double> SystemCounters::*figure;
+  Value Part::*value;
+  OverRanks over_ranks;
   const char* text;
-  const char* unit = "";
+  bool may_lack = false;       ///< in reports of earlier releases
   bool from_hardware = false;  ///< many machines do not count it
 };
+template <typename Part>
+using CountRow = FieldRow<Part, std::uint64_t>;
+template <typename Part>
+using FigureRow = FieldRow<Part, std::optional<double>>;
 
-inline constexpr std::array<CounterFigure, 7> kCounterFigures = {{
-    {"cpu_ms", &SystemCounters::cpu_ms, "CPU time of all threads", " ms"},
-    {"minor_faults", &SystemCounters::minor_faults, "minor page faults"},
-    {"major_faults", &SystemCounters::major_faults, "major page faults"},
-    {"involuntary_switches", &SystemCounters::involuntary_switches, "involuntary context switches"},
-    {"instructions", &SystemCounters::instructions, "instructions", "", true},
-    {"cycles", &SystemCounters::cycles, "cycles", "", true},
-    {"cache_misses", &SystemCounters::cache_misses, "cache misses", "", true},
+/// "ms", "us" or "ns" of a key that ends so; else nothing.
+[[nodiscard]] constexpr std::string_view unit_of(std::string_view key) {
+  const std::string_view end = key.substr(key.rfind('_') + 1);
+  return end == "ms" || end == "us" || end == "ns" ? end : std::string_view();
+}
+
+inline constexpr std::array<CountRow<RunFigures>, 2> kOutputCounts = {{
+    {"output_mismatches", &RunFigures::output_mismatches, OverRanks::kSum, ""},
+    {"outputs_checked", &RunFigures::outputs_checked, OverRanks::kSum, ""},
 }};
 
-/// One count or figure of the pace and its key. Reports of before a key lack it.
-struct PaceCount {
-  const char* key;
-  std::uint64_t PaceUse::*count;
-};
-inline constexpr std::array<PaceCount, 6> kPaceCounts = {{
-    {"paced", &PaceUse::paced},
-    {"on_time", &PaceUse::on_time},
-    {"unready", &PaceUse::unready},
-    {"late", &PaceUse::late},
-    {"own_threads", &PaceUse::own_threads},
-    {"device_waits", &PaceUse::device_waits},
+inline constexpr std::array<CountRow<ValueHealth>, 4> kValueCounts = {{
+    {"nan", &ValueHealth::nan, OverRanks::kSum, "tensors with NaN"},
+    {"inf", &ValueHealth::inf, OverRanks::kSum, "tensors with infinities"},
+    {"subnormal", &ValueHealth::subnormal, OverRanks::kSum, "tensors with subnormal numbers"},
+    {"recorded_inf", &ValueHealth::recorded_inf, OverRanks::kSum,
+     "tensors with infinities that the trace itself writes (masks)"},
 }};
-struct PaceFigure {
-  const char* key;
-  std::optional<double> PaceUse::*figure;
-};
-inline constexpr std::array<PaceFigure, 12> kPaceFigures = {{
-    {"error_median_us", &PaceUse::error_median_us},
-    {"error_p99_us", &PaceUse::error_p99_us},
-    {"unready_ms", &PaceUse::unready_ms},
-    {"late_ms", &PaceUse::late_ms},
-    {"drift_median_us", &PaceUse::drift_median_us},
-    {"drift_p99_us", &PaceUse::drift_p99_us},
-    {"drift_end_us", &PaceUse::drift_end_us},
-    {"device_wait_recorded_ms", &PaceUse::device_wait_recorded_ms},
-    {"device_wait_ms", &PaceUse::device_wait_ms},
-    {"recorded_probe_us", &PaceUse::recorded_probe_us},
-    {"probe_us", &PaceUse::probe_us},
-    {"gap_factor", &PaceUse::gap_factor},
+
+inline constexpr std::array<CountRow<MemoryUse>, 3> kMemoryCounts = {{
+    {"peak_bytes", &MemoryUse::peak_bytes, OverRanks::kLargest, "peak of all tensors"},
+    {"live_peak_bytes", &MemoryUse::live_peak_bytes, OverRanks::kLargest,
+     "peak of intermediates by their lifetimes"},
+    {"external_bytes", &MemoryUse::external_bytes, OverRanks::kLargest,
+     "made before the step, touched bytes only"},
+}};
+
+inline constexpr std::array<FigureRow<SystemCounters>, 7> kCounterFigures = {{
+    {"cpu_ms", &SystemCounters::cpu_ms, OverRanks::kSum, "CPU time of all threads"},
+    {"minor_faults", &SystemCounters::minor_faults, OverRanks::kSum, "minor page faults"},
+    {"major_faults", &SystemCounters::major_faults, OverRanks::kSum, "major page faults"},
+    {"involuntary_switches", &SystemCounters::involuntary_switches, OverRanks::kSum,
+     "involuntary context switches"},
+    {"instructions", &SystemCounters::instructions, OverRanks::kSum, "instructions", false, true},
+    {"cycles", &SystemCounters::cycles, OverRanks::kSum, "cycles", false, true},
+    {"cache_misses", &SystemCounters::cache_misses, OverRanks::kSum, "cache misses", false, true},
+}};
+
+inline constexpr std::array<CountRow<PaceUse>, 6> kPaceCounts = {{
+    {"paced", &PaceUse::paced, OverRanks::kSum,
+     "operators an iteration with a recorded time of issue", true},
+    {"on_time", &PaceUse::on_time, OverRanks::kSum, "issues that kept their gap, all iterations",
+     true},
+    {"unready", &PaceUse::unready, OverRanks::kSum, "not ready when their gap was over", true},
+    {"late", &PaceUse::late, OverRanks::kSum,
+     "behind their recorded start: what ran before was slower", true},
+    {"own_threads", &PaceUse::own_threads, OverRanks::kSum,
+     "recorded threads on threads of their own", true},
+    {"device_waits", &PaceUse::device_waits, OverRanks::kSum,
+     "recorded waits for the device between operators", true},
+}};
+inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
+    {"error_median_us", &PaceUse::error_median_us, OverRanks::kFarthest,
+     "after their time, median of those that kept it", true},
+    {"error_p99_us", &PaceUse::error_p99_us, OverRanks::kFarthest,
+     "after their time, 99th percentile", true},
+    {"unready_ms", &PaceUse::unready_ms, OverRanks::kFarthest,
+     "of those not ready in sum, an iteration", true},
+    {"late_ms", &PaceUse::late_ms, OverRanks::kFarthest,
+     "behind their recorded start, the mean of those that were", true},
+    {"drift_median_us", &PaceUse::drift_median_us, OverRanks::kFarthest,
+     "drift from the recorded starts, median", true},
+    {"drift_p99_us", &PaceUse::drift_p99_us, OverRanks::kFarthest,
+     "drift either way, 99th percentile", true},
+    {"drift_end_us", &PaceUse::drift_end_us, OverRanks::kFarthest, "drift at the step's end", true},
+    {"device_wait_recorded_ms", &PaceUse::device_wait_recorded_ms, OverRanks::kFarthest,
+     "waits for the device as recorded, in sum", true},
+    {"device_wait_ms", &PaceUse::device_wait_ms, OverRanks::kFarthest, "waits for the device here",
+     true},
+    {"recorded_probe_us", &PaceUse::recorded_probe_us, OverRanks::kFarthest,
+     "the host probe beside the original's steps", true},
+    {"probe_us", &PaceUse::probe_us, OverRanks::kFarthest,
+     "the host probe beside the iterations, median", true},
+    {"gap_factor", &PaceUse::gap_factor, OverRanks::kFarthest, "times the recorded gaps", true},
+}};
+
+/// All ranks measure the same iterations.
+inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
+    {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},
+    {"restores", &MeasurementUse::restores, OverRanks::kLargest, "inputs and weights reset"},
+    {"restore_every", &MeasurementUse::restore_every, OverRanks::kLargest,
+     "iterations from one reset to the next"},
+}};
+
+inline constexpr std::array<FigureRow<OriginalStep>, 3> kOriginalFigures = {{
+    {"step_ms", &OriginalStep::step_ms, OverRanks::kLargest, "the profiled step"},
+    {"operators_ms", &OriginalStep::operators_ms, OverRanks::kLargest, "in operators"},
+    {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest, "the unprofiled step"},
+}};
+
+inline constexpr std::array<FigureRow<RunFigures>, 2> kOverheadFigures = {{
+    {"host_overhead_ns_per_operator", &RunFigures::host_overhead_ns_per_operator,
+     OverRanks::kLargest, "replayer overhead per operator, above a bare loop of the same calls"},
+    {"host_overhead_resolution_ns", &RunFigures::host_overhead_resolution_ns, OverRanks::kLargest,
+     "less than the clock tells", true},
+}};
+
+inline constexpr std::array<FigureRow<RunFigures>, 2> kStartFigures = {{
+    {"startup_ms", &RunFigures::startup_ms, OverRanks::kLargest,
+     "from the start to the first iteration"},
+    {"first_iteration_ms", &RunFigures::first_iteration_ms, OverRanks::kLargest,
+     "the first iteration"},
 }};
 
 }  // namespace understudy::et_schema

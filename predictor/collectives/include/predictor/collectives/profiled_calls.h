@@ -22,7 +22,7 @@ class ProfiledCalls {
   /// A row for each kind, size and group. The calls of a group's ranks are paired in their order;
   /// a pair took as long as on the rank that came last and waited for nobody: the shortest of
   /// their times. What cannot be paired is left out, by reason.
-  [[nodiscard]] ReadCollectives rows(int ranks_per_node = 8) const;
+  [[nodiscard]] ReadCollectives rows(int ranks_per_node = et_schema::kUsualRanksPerNode) const;
 
  private:
   struct Call {

@@ -46,8 +46,11 @@ struct EmbeddingModel {
 [[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, CacheModel cache,
                                       double cache_bytes);
 
+/// Fewer rows of a direction do not make a model.
+inline constexpr std::size_t kLeastEmbeddingRows = 20;
+
 /// Fits each direction to its rows, by least squares of relative errors without the outermost of
-/// them. Throws Error (bad input): fewer than 20 rows of a direction.
+/// them. Throws Error (bad input): fewer than kLeastEmbeddingRows of a direction.
 [[nodiscard]] EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows, CacheModel cache);
 
 /// Answers by such a model: a load is nanoseconds of the terms.

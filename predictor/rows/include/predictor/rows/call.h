@@ -41,6 +41,11 @@ struct OperatorCall {
   bool operator==(const OperatorCall&) const = default;
 };
 
+/// A table's gradient that is sparse by rows, added to the table: rows at indices, as index_add_
+/// adds them, but another way; so it is an overload of that, "aten::index_add_.sparse", whose times
+/// say more than those of index_add_, which stand in where there are none. Null: any other call.
+[[nodiscard]] std::optional<OperatorCall> sparse_update(const OperatorCall& call);
+
 /// What a time is of.
 enum class TimedAs : std::uint8_t {
   kTimedCall,  ///< a call and a wait for its end, over many: never below what the host needs

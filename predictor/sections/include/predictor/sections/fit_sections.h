@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/model/comms.h"
 #include "et_schema/support/input_files.h"
 #include "predictor/collectives/profiled_calls.h"
 #include "predictor/collectives/read_rows.h"
@@ -41,9 +42,9 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
 /// among them are taken for those of one job's ranks. Of a
 /// folder that holds such files the tables of operators are returned one by one, and what is
 /// neither is counted.
-[[nodiscard]] std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
-                                                          SectionRows& rows,
-                                                          int ranks_per_node = 8);
+[[nodiscard]] std::vector<std::string> take_section_files(
+    const std::vector<std::string>& paths, SectionRows& rows,
+    int ranks_per_node = et_schema::kUsualRanksPerNode);
 
 /// A model of a section, for a table.
 struct SectionModel {

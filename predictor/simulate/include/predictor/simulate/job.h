@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "et_schema/bench/bench.h"
+#include "et_schema/model/comms.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
@@ -38,7 +39,7 @@ struct Job {
   /// The ranks are part of a larger job: each runs alone, and the others of its groups arrive when
   /// it does.
   bool is_partial = false;
-  int ranks_per_node = 8;
+  int ranks_per_node = et_schema::kUsualRanksPerNode;
   std::optional<ScaledFrom> scaled_from = {};  ///< tensors and splits are those of that job
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }

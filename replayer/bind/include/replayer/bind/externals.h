@@ -20,7 +20,7 @@
 namespace understudy::replayer {
 
 /// The tensors that a program needs before it runs: externals, and what kGive steps hand out. One
-/// allocation a storage; storages of kMappedBytes and more on the CPU are mapped on demand.
+/// allocation a storage; large storages of the CPU are mapped on demand (maps_on_demand()).
 class Externals {
  public:
   Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ class IssueHook;
 class OwnThreads;
 class ProfileHook;
 class StopRule;
+class StreamHook;
 class SystemCounting;
 
 /// What was asked for, and what follows from it on this device and for this program.
@@ -64,9 +66,12 @@ class Measurement {
   void run_iteration();
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
+  /// By step: what the system and the processor counted of one call.
+  [[nodiscard]] std::vector<std::map<std::string, double>> count_calls();
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();
+  void prepare_streams();
   [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void learn_heap();
@@ -101,6 +106,7 @@ class Measurement {
   Externals& externals_;
   backends::Job& job_;
   MeasureOptions options_;
+  std::unique_ptr<StreamHook> streams_;      ///< null: one stream
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
   std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's

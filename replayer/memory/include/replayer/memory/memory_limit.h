@@ -9,6 +9,13 @@
 
 namespace understudy::replayer {
 
+/// Whether the original had it page-locked and a replay on `target` copies from or to it.
+[[nodiscard]] bool is_page_locked(const et_schema::Storage& storage, c10::Device target);
+
+/// Whether it is mapped on demand where it is made before the run: kMappedBytes and more of the
+/// CPU's memory, unless it is page-locked, which takes all of it at once.
+[[nodiscard]] bool maps_on_demand(const et_schema::Storage& storage, c10::Device target);
+
 /// Bytes that a replay on `device` needs at least: externals and, at their peak, intermediates by
 /// their lifetimes. Externals that are mapped on demand are left out: how much of them is touched
 /// depends on values.

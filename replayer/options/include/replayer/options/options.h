@@ -60,6 +60,16 @@ enum class CommsPath : std::uint8_t {
 [[nodiscard]] std::optional<CommsPath> parse_comms_path(std::string_view text);
 [[nodiscard]] std::string_view to_string(CommsPath path);
 
+/// Which streams of a device operators run on.
+enum class Streams : std::uint8_t {
+  kOne,      ///< the current one
+  kRecorded  ///< as many as in the original, by the linked profile: see streams.h
+};
+
+/// "one", "recorded"; none of other texts.
+[[nodiscard]] std::optional<Streams> parse_streams(std::string_view text);
+[[nodiscard]] std::string_view to_string(Streams streams);
+
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
   std::string op_class;
@@ -82,6 +92,7 @@ struct ReplayOptions {
   std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
   /// None: NCCL, but where ranks share a GPU, which it refuses, through the host.
   std::optional<CommsPath> comms;
+  Streams streams = Streams::kOne;
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows

@@ -64,6 +64,15 @@ TEST(OperatorTimes, ASparseTensorSaysWhatItHolds) {
   EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
 }
 
+TEST(OperatorTimes, WhatWasCountedIsReadBack) {
+  OperatorTimes times = sample();
+  times.rows[0].counters = {{"cache_misses", 12.5}, {"minor_faults", 3}};
+  const std::string text = to_json_lines(times);
+  EXPECT_NE(text.find(R"("mean_ns":14.0},"counters":{"cache_misses":12.5,"minor_faults":3.0}})"),
+            std::string::npos);
+  EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
+}
+
 TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   OperatorTimes times = sample();
   times.rows.resize(1);

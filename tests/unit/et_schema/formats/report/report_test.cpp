@@ -70,7 +70,7 @@ TEST_P(ReportRankCounts, MergeSumsCountsAndTakesTheSlowestAndLargestRank) {
   const int ranks = GetParam();
   const auto number = static_cast<std::uint64_t>(ranks);
   const Report report = sample_report(ranks);
-  const RankReport& total = report.total;
+  const RunFigures& total = report.total;
   EXPECT_EQ(report.world_size, ranks);
   EXPECT_EQ(report.ranks.size(), number);
   // Rank r's samples are 10.5 (r+1), 10 (r+1), 12 / (r+1).

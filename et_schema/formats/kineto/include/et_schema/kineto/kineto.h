@@ -50,6 +50,13 @@ struct KinetoEvent {
                                 ///< "block", an operator's "Input Dims"; empty: not told
 };
 
+/// A kernel, a copy or a memset: what a call of the host launched on a device.
+[[nodiscard]] constexpr bool is_device_work(const KinetoEvent& event) {
+  return event.category == KinetoCategory::kKernel ||
+         event.category == KinetoCategory::kGpuMemcpy ||
+         event.category == KinetoCategory::kGpuMemset;
+}
+
 /// What is read beside what every reader needs.
 enum class KinetoDetail : std::uint8_t { kTimes, kShapes };
 

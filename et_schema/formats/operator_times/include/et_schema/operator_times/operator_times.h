@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +72,9 @@ struct InstructionTime {
   TimeStats host;                                  ///< of the call on the host's thread
   std::optional<TimeStats> device;                 ///< on the device's stream; null on a CPU
   std::optional<TimedConditions> conditions = {};  ///< of `calibrate`'s rows
+  /// By name, of one call: "minor_faults", and "instructions", "cycles", "cache_misses" where the
+  /// machine counts them. Empty where nothing was counted.
+  std::map<std::string, double> counters = {};
   bool operator==(const InstructionTime&) const = default;
 };
 

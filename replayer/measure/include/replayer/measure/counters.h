@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class SystemCounting {
   /// Means over the iterations between begin() and end().
   [[nodiscard]] et_schema::SystemCounters mean() const;
 
- private:
+  /// Sums since the process began.
   struct Sums {
     double cpu_ms = 0;
     double minor_faults = 0;
@@ -33,7 +34,11 @@ class SystemCounting {
     std::vector<double> hardware;  ///< in the order of the files
   };
   [[nodiscard]] Sums read() const;
+  /// What tells a call's work, from one reading to the next, by the names of the report: page
+  /// faults, and what the processor counts. Times and switches are too coarse for a call.
+  [[nodiscard]] std::map<std::string, double> of_call(const Sums& before, const Sums& after) const;
 
+ private:
   std::vector<int> files_;  ///< of perf_event: instructions, cycles, cache misses; all or none
   std::string hardware_;    ///< "counted", or why not
   Sums before_;

@@ -1,0 +1,84 @@
+// How operators are issued: at which pace, on which streams and threads.
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gap_scale.h"
+#include "hooks.h"
+#include "own_threads.h"
+#include "replayer/device/device.h"
+#include "replayer/measure/measure.h"
+#include "replayer/run/streams.h"
+
+namespace understudy::replayer {
+
+void Measurement::prepare_issue() {
+  const bool paces = options_.asked.pace.kind != Pace::Kind::kAsap;
+  prepare_streams();
+  if (!paces && !options_.asked.slow && streams_ == nullptr) {
+    return;
+  }
+  const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
+                                                 ? overlapping_threads(program_)
+                                                 : std::vector<std::uint64_t>();
+  std::optional<Pacer> pacer;
+  std::optional<Slowdown> slowdown;
+  if (paces) {
+    pacer.emplace(make_pacer(threads));
+    gap_scale_ = GapScale::make(*program_.profile, options_.asked.pace);
+  }
+  if (options_.asked.slow) {
+    slowdown.emplace(bound_, *options_.asked.slow);
+  }
+  issue_ =
+      std::make_unique<IssueHook>(bound_, std::move(pacer), std::move(slowdown), streams_.get());
+  if (!threads.empty()) {
+    own_threads_ = std::make_unique<OwnThreads>(bound_, machine_, *issue_,
+                                                plan_threads(program_, bound_, threads));
+  }
+}
+
+/// Where the program was recorded on several.
+void Measurement::prepare_streams() {
+  if (options_.asked.streams == Streams::kOne || options_.device.is_cpu()) {
+    return;
+  }
+  StreamPlan plan = plan_streams(program_, bound_);
+  if (plan.streams > 1) {
+    streams_ = std::make_unique<StreamHook>(std::move(plan), bound_, machine_, options_.device);
+  }
+}
+
+Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
+  PacerOptions options{options_.asked.pace, own_threads};
+  if (!options_.device.is_cpu()) {
+    options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
+      // Where an event was recorded no trace shows: at the latest behind all on its stream.
+      waits_for == et_schema::DeviceWait::For::kDevice ? synchronize(device)
+                                                       : synchronize_stream(device);
+    };
+  }
+  return {program_, bound_, std::move(options)};
+}
+
+void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
+  use.mode = to_text(options_.asked.pace);
+  if (issue_ == nullptr || issue_->pacer() == nullptr) {
+    return;
+  }
+  Pacer all = *issue_->pacer();
+  if (own_threads_ != nullptr) {
+    for (IssueHook* const hook : own_threads_->hooks()) {
+      all.add(*hook->pacer());
+      ++use.own_threads;
+    }
+  }
+  all.report(use, iterations);
+  use.gap_factor = all.factor();
+  if (gap_scale_ != nullptr) {
+    gap_scale_->report(use);
+  }
+}
+
+}  // namespace understudy::replayer
