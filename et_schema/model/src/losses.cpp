@@ -31,6 +31,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"reused_addresses",
      "Reads that show another tensor at a reused address; taken as a tensor of its own."},
     {"aliases", "Views made outside of the dispatcher, rebuilt with as_strided."},
+    {"graph_allocations",
+     "Memory that compiled graphs allocated, which no operator shows: made with empty_strided, or "
+     "as results of their kernels."},
     {"unmatched_waits", "Waits whose collective was issued before the capture began."},
     {"assumed_process_groups",
      "Collectives whose process group the trace does not say, taken as the whole world."},

@@ -10,6 +10,8 @@
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
+#include "filled.h"
+#include "generator/flow/compiled_graphs.h"
 #include "numbers.h"
 #include "wrappers.h"
 
@@ -94,7 +96,11 @@ class FlowBuilder {
     flow_.outputs.resize(count);
     flow_.reads.resize(count);
     flow_.writes.resize(count);
+    in_graph_.resize(count);
     for (NodeIndex node = 0; node < count; ++node) {
+      const NodeIndex parent = trace.nodes[node].parent;
+      in_graph_[node] =
+          is_graph_call(trace.nodes[node].name) || (parent != kNoNode && in_graph_[parent]);
       const bool in_step = step.contains(trace.nodes[node].id);
       flow_.is_wrapped[node] = flow_.is_wrapped[node] && in_step;
       flow_.hands_storage[node] =
@@ -249,14 +255,47 @@ class FlowBuilder {
       numbers = seen_numbers(trace_.nodes[node]);
     }
     numbers.resize(inputs.size());
+    const std::vector<bool> filled = in_graph_[node] && !flow_.is_communication[node]
+                                         ? only_filled(trace_.nodes[node])
+                                         : std::vector<bool>(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      flow_.reads[node].push_back(read(node, *inputs[i], numbers[i]));
+      const bool is_new = filled[i] && is_allocation(*inputs[i]);
+      flow_.reads[node].push_back(is_new ? begin_allocated(*inputs[i], node)
+                                         : read(node, *inputs[i], numbers[i]));
+    }
+  }
+
+  /// Whether memory that a compiled graph's operator fills was seen by none before: the graph
+  /// allocated it.
+  [[nodiscard]] bool is_allocation(const Tensor& tensor) const {
+    return has_memory(tensor) && tensor.storage_offset == 0 && current(tensor) == kNoLifetime;
+  }
+
+  LifetimeId begin_allocated(const Tensor& tensor, NodeIndex filler) {
+    const LifetimeId id = begin_lifetime(tensor, filler);
+    flow_.lifetimes[id].allocated_by_graph = true;
+    lives_[id].add_layout(tensor);
+    lives_[id].output_of.push_back(filler);
+    return id;
+  }
+
+  /// What showed a part of its memory first was not allocated for it: a later tensor is larger, and
+  /// where that memory begins and ends is not known.
+  void forget_allocation(LifetimeId lifetime, const Tensor& tensor) {
+    Lifetime& life = flow_.lifetimes[lifetime];
+    if (life.allocated_by_graph && lives_[lifetime].same_kind(tensor) &&
+        extent_bytes(tensor) > lives_[lifetime].bytes) {
+      life.allocated_by_graph = false;
+      life.birth = kNoNode;
     }
   }
 
   LifetimeId read(NodeIndex node, const Tensor& tensor, std::optional<std::int64_t> number) {
     const Node& reader = trace_.nodes[node];
     LifetimeId lifetime = current(tensor);
+    if (lifetime != kNoLifetime) {
+      forget_allocation(lifetime, tensor);
+    }
     const bool internal = lifetime != kNoLifetime && flow_.lifetimes[lifetime].birth != kNoNode;
     const bool stale = internal && !left_its_operator(lifetime, node);
     const bool foreign =
@@ -384,7 +423,8 @@ class FlowBuilder {
   IdRange step_;
   std::unordered_set<std::int64_t> of_zeros_;
   Flow flow_;
-  std::vector<Life> lives_;  ///< parallel to flow_.lifetimes
+  std::vector<bool> in_graph_;  ///< by node: a compiled graph, or below one
+  std::vector<Life> lives_;     ///< parallel to flow_.lifetimes
   std::unordered_map<std::uint64_t, LifetimeId> current_;
 };
 

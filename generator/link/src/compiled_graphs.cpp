@@ -1,4 +1,4 @@
-#include "generator/link/compiled_graphs.h"
+#include "generator/flow/compiled_graphs.h"
 
 #include <fmt/format.h>
 

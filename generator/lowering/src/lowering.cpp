@@ -53,6 +53,18 @@ bool makes_nothing(std::string_view name) {
          name.find("::resolve_") != std::string_view::npos;
 }
 
+constexpr std::string_view kEmptyStrided =
+    "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, "
+    "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
+
+Argument::List integers(const std::vector<std::int64_t>& values) {
+  Argument::List list;
+  for (const std::int64_t value : values) {
+    list.push_back({value});
+  }
+  return list;
+}
+
 class Lowering {
  public:
   Lowering(const Trace& trace, const CommCalls& calls, const Flow& flow, const Selected& selected,
@@ -86,6 +98,7 @@ class Lowering {
       lower_label(in_order[next_label++]);
     }
     program_.losses.add(Loss::kAliases, aliases_);
+    program_.losses.add(Loss::kGraphAllocations, graph_allocations_);
     return std::move(program_);
   }
 
@@ -111,8 +124,11 @@ class Lowering {
     }
     reader_ = &node;
     LifetimeCursor reads(flow_.reads[index]);
+    std::vector<Allocated> allocated;
     for (const Value& value : node.inputs) {
-      instruction.args.push_back(read_value(value, reads, into));
+      instruction.args.push_back(instruction.kind == InstructionKind::kKernel
+                                     ? read_of_kernel(index, value, reads, allocated, into)
+                                     : read_value(value, reads, into));
     }
     if (!selected_.is_open[index] && body_can_stand_for(index)) {
       instruction.body = lower_body(node);
@@ -121,7 +137,37 @@ class Lowering {
     for (const Value& value : node.outputs) {
       instruction.results.push_back(define_value(value, writes, index));
     }
+    for (const Allocated& result : allocated) {
+      instruction.results.push_back(
+          {Argument::SlotRef{slots_.define(result.lifetime, *result.tensor, index)}});
+    }
     into.push_back(std::move(instruction));
+  }
+
+  /// Memory that a compiled graph allocated for a kernel is the kernel's result.
+  struct Allocated {
+    const Tensor* tensor;
+    LifetimeId lifetime;
+  };
+
+  /// Where the graph allocated the argument for this kernel, it is undefined, and one of
+  /// `allocated`.
+  Argument read_of_kernel(NodeIndex kernel, const Value& value, LifetimeCursor& reads,
+                          std::vector<Allocated>& allocated, std::vector<Instruction>& into) {
+    if (!value.is(ValueKind::kTensor) || !value.tensor().defined()) {
+      return read_value(value, reads, into);
+    }
+    const LifetimeId lifetime = reads.take();
+    const bool is_made_here = lifetime != kNoLifetime &&
+                              flow_.lifetimes[lifetime].allocated_by_graph &&
+                              flow_.lifetimes[lifetime].birth == kernel;
+    if (!is_made_here) {
+      return {Argument::SlotRef{read_tensor(value.tensor(), lifetime, into)}};
+    }
+    last_seen_[value.tensor().storage_id] = lifetime;
+    allocated.push_back({&value.tensor(), lifetime});
+    ++graph_allocations_;
+    return {Argument::Undefined{}};
   }
 
   /// Whether the operators below make each result: below a kernel that calls no operators stand its
@@ -308,6 +354,9 @@ class Lowering {
       return slots_.define_external(lifetime, tensor);
     }
     const std::optional<SlotId> base = slots_.any(lifetime);
+    if (!base && flow_.lifetimes[lifetime].allocated_by_graph) {
+      return make_allocation(tensor, lifetime, into);
+    }
     if (!base) {
       return slots_.define_detached(tensor);
     }
@@ -325,6 +374,28 @@ class Lowering {
     alias.results = {{Argument::SlotRef{slot}}};
     into.push_back(std::move(alias));
     aliases_ += &into == &program_.instructions ? 1 : 0;
+    return slot;
+  }
+
+  /// Memory that a compiled graph allocated past the dispatcher, for an operator that fills it.
+  SlotId make_allocation(const Tensor& tensor, LifetimeId lifetime,
+                         std::vector<Instruction>& into) {
+    const SlotId slot = slots_.define(lifetime, tensor, kNoNode);
+    const et_schema::Slot& layout = program_.slots[slot];
+    Instruction allocation;
+    allocation.node_id = et_schema::kNoNodeId;
+    allocation.thread = reader_->tid;
+    allocation.name = "aten::empty_strided";
+    allocation.schema = schema_id(kEmptyStrided);
+    allocation.args = {{integers(layout.sizes)},
+                       {integers(layout.strides)},
+                       {static_cast<std::int64_t>(layout.dtype)},
+                       {Argument::None{}},
+                       {Argument::DeviceRef{tensor.device}},
+                       {Argument::None{}}};
+    allocation.results = {{Argument::SlotRef{slot}}};
+    into.push_back(std::move(allocation));
+    ++graph_allocations_;
     return slot;
   }
 
@@ -369,6 +440,7 @@ class Lowering {
   et_schema::Program program_;
   SlotTable slots_;
   std::uint64_t aliases_ = 0;
+  std::uint64_t graph_allocations_ = 0;
   std::unordered_set<LifetimeId> began_outside_;
   IssuedComms issued_;
   std::unordered_map<std::int64_t, LifetimeId> last_seen_;  ///< by storage id

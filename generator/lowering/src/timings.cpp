@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "et_schema/support/assert.h"
-#include "generator/link/compiled_graphs.h"
+#include "generator/flow/compiled_graphs.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {
@@ -31,7 +31,7 @@ class TimingSetter {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
       Instruction& instruction = program_.instructions[i];
       const NodeIndex node =
-          instruction.kind == InstructionKind::kAlias ? kNoNode : trace_.find(instruction.node_id);
+          instruction.node_id == et_schema::kNoNodeId ? kNoNode : trace_.find(instruction.node_id);
       if (node != kNoNode && link_.nodes[node]) {
         instruction.timing = timing_of(node, i);
         if (link_.nodes[node]->reads_pinned) {
@@ -80,7 +80,7 @@ class TimingSetter {
     const std::int64_t end = timing.start_ns + timing.host_ns;
     for (std::size_t i = position; i-- > 0;) {
       const Instruction& part = program_.instructions[i];
-      if (part.kind == InstructionKind::kAlias) {
+      if (part.node_id == et_schema::kNoNodeId) {
         continue;
       }
       if (part.node_id <= trace_.nodes[node].id) {

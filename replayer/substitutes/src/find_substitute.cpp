@@ -63,9 +63,10 @@ std::optional<Substitute> find_substitute(const Program& program, const Instruct
                                           c10::Device device) {
   if (instruction.kind == InstructionKind::kKernel) {
     // What it writes has to be known for a stub to move the same bytes.
-    return instruction.results.empty()
-               ? find_kernel_stub(instruction, device.type())
-               : std::optional(make_stub(program, instruction, device, std::string(kPlainStub)));
+    std::optional<Substitute> stub = find_kernel_stub(program, instruction, device);
+    return stub || instruction.results.empty()
+               ? std::move(stub)
+               : make_stub(program, instruction, device, std::string(kPlainStub));
   }
   std::optional<Substitute> found = find_by_table(program, instruction, device.type());
   const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stub.h"
+#include "substitute_native.h"
 
 namespace understudy::replayer {
 namespace {
@@ -37,33 +38,36 @@ std::optional<std::vector<bool>> find_written(const std::vector<Argument>& argum
   return std::nullopt;
 }
 
-void run_stub(Stack& stack, std::size_t arguments, const std::vector<bool>& written) {
-  const std::size_t first = stack.size() - arguments;
+/// Memory that was allocated for the kernel is no tensor among its arguments.
+void touch_arguments(const Stack& stack, std::size_t first, const std::vector<bool>& written) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (stack[first + i].isTensor()) {
       const at::Tensor& tensor = stack[first + i].toTensor();
       written[i] ? rewrite_bytes(tensor) : read_bytes(tensor);
     }
   }
-  torch::jit::drop(stack, arguments);
 }
 
 }  // namespace
 
-std::optional<Substitute> find_kernel_stub(const Instruction& instruction, c10::DeviceType device) {
+std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
+                                           const Instruction& instruction, c10::Device device) {
   const bool ran_on_device = instruction.timing && instruction.timing->device_ns > 0;
   std::optional<std::vector<bool>> written = find_written(instruction.args);
-  if (device != c10::DeviceType::CPU || ran_on_device || !written || !instruction.results.empty()) {
+  if (!device.is_cpu() || ran_on_device || !written) {
     return std::nullopt;
   }
-  Substitute stub{
-      .by = instruction.timing ? "a stub: it moves the same bytes and takes the recorded time"
-                               : "a stub: it moves the same bytes; no time is recorded",
-      .rung = Rung::kStubbed,
-      .call = [count = instruction.args.size(), written = *std::move(written)](Stack& stack) {
-        run_stub(stack, count, written);
-      }};
-  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device);
+  auto run = [written = *std::move(written), make = result_maker(program, instruction, device)](
+                 const Stack& stack, std::size_t first) {
+    touch_arguments(stack, first, written);
+    return make(stack, first);
+  };
+  Substitute stub{.by = instruction.timing
+                            ? "a stub: it moves the same bytes and takes the recorded time"
+                            : "a stub: it moves the same bytes; no time is recorded",
+                  .rung = Rung::kStubbed,
+                  .call = on_stack(instruction.args.size(), std::move(run))};
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
   return work_ns ? lasting(std::move(stub), *work_ns) : stub;
 }
 

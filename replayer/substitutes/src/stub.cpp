@@ -302,14 +302,10 @@ Substitute lasting(Substitute substitute, std::int64_t duration_ns) {
   return substitute;
 }
 
-Substitute make_stub(const Program& program, const Instruction& instruction, c10::Device device,
-                     std::string by) {
-  const std::size_t count = instruction.args.size();
-  auto run = [count, results = plan_results(program, instruction, device)](const Stack& stack,
-                                                                           std::size_t first) {
-    for (std::size_t i = 0; i < count; ++i) {
-      read_all(stack[first + i]);
-    }
+ResultMaker result_maker(const Program& program, const Instruction& instruction,
+                         c10::Device device) {
+  return [results = plan_results(program, instruction, device)](const Stack& stack,
+                                                                std::size_t first) {
     std::vector<c10::IValue> values;
     for (const ResultEntry& entry : results) {
       c10::List<at::Tensor> tensors;
@@ -319,6 +315,18 @@ Substitute make_stub(const Program& program, const Instruction& instruction, c10
       values.push_back(entry.is_list ? c10::IValue(tensors) : c10::IValue(tensors.get(0)));
     }
     return values;
+  };
+}
+
+Substitute make_stub(const Program& program, const Instruction& instruction, c10::Device device,
+                     std::string by) {
+  const std::size_t count = instruction.args.size();
+  auto run = [count, make = result_maker(program, instruction, device)](const Stack& stack,
+                                                                        std::size_t first) {
+    for (std::size_t i = 0; i < count; ++i) {
+      read_all(stack[first + i]);
+    }
+    return make(stack, first);
   };
   Substitute stub{
       .by = std::move(by), .rung = Rung::kStubbed, .call = on_stack(count, std::move(run))};

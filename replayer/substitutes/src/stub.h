@@ -1,12 +1,16 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/model/program.h"
 #include "replayer/substitutes/substitutes.h"
@@ -26,6 +30,15 @@ inline constexpr std::string_view kPlainStub = "its inputs read, its outputs wri
 [[nodiscard]] Substitute make_stub(const et_schema::Program& program,
                                    const et_schema::Instruction& instruction, c10::Device device,
                                    std::string by);
+
+/// Makes an instruction's results: those that are arguments are rewritten in place, the others made
+/// in the recorded layout with the values of their rule. Takes the stack and where on it the first
+/// argument is.
+using ResultMaker =
+    std::function<std::vector<c10::IValue>(const torch::jit::Stack& stack, std::size_t first)>;
+[[nodiscard]] ResultMaker result_maker(const et_schema::Program& program,
+                                       const et_schema::Instruction& instruction,
+                                       c10::Device device);
 
 /// The time that the instruction's own work took in the original: on the device where it had one,
 /// else on the host. On a GPU the host's alone, which is all that a stub can take there. Nothing

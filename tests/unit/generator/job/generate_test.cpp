@@ -263,10 +263,66 @@ TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
   const Program program = builder.program();
   EXPECT_EQ(names(program.instructions), (Names{"cpp_fused_gelu_0", "aten::relu"}));
   EXPECT_EQ(program.instructions[0].kind, et_schema::InstructionKind::kKernel);
-  EXPECT_EQ(slot(program.instructions[0].args[1]), slot(program.instructions[1].args[0]));
   EXPECT_EQ(std::get<std::string>(program.instructions[0].args[2].value), "r w");
   EXPECT_EQ(program.selection.labels, 0U);
   EXPECT_EQ(program.losses[et_schema::Loss::kUnshownGraphs], 0U);
+}
+
+TEST(Generate, WhatACompiledGraphAllocatesForAKernelIsTheKernelsResult) {
+  TraceBuilder builder;
+  const auto graph = builder.add(2, kGraph, "", {}, {});
+  builder.add(graph, "cpp_fused_gelu_0", "",
+              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
+              kCppKernel);
+  builder.add(graph, "cpp_fused_add_1", "",
+              {tensor(12, 13, {4}), tensor(10, 11, {4}), text("r w"), text("c1.py")}, {},
+              kCppKernel);
+  const Program program = builder.program();
+  const et_schema::Instruction& first = program.instructions[0];
+  EXPECT_TRUE(std::holds_alternative<et_schema::Argument::Undefined>(first.args[1].value));
+  ASSERT_EQ(first.results.size(), 1U);
+  EXPECT_FALSE(program.slots[slot(first.results[0])].external);
+  const et_schema::Instruction& second = program.instructions[1];
+  EXPECT_EQ(slot(second.args[0]), slot(first.results[0]));
+  EXPECT_TRUE(second.results.empty()) << "it was read before, so it was there";
+  EXPECT_TRUE(program.slots[slot(second.args[1])].external);
+  EXPECT_EQ(program.losses[et_schema::Loss::kGraphAllocations], 1U);
+}
+
+TEST(Generate, WhatACompiledGraphAllocatesForAnOperatorIsAllocatedBeforeIt) {
+  TraceBuilder builder;
+  const auto graph = builder.add(2, kGraph, "", {}, {});
+  const auto add_product = [&](std::uint64_t parent, int out) {
+    builder.add(parent, "aten::mm",
+                "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+                {tensor(10, 11, {2, 2}), tensor(10, 11, {2, 2}), tensor(out, out + 1, {2, 2})},
+                {tensor(out, out + 1, {2, 2})});
+  };
+  add_product(graph, 12);
+  add_product(2, 14);
+  const Program program = builder.program();
+  EXPECT_EQ(names(program.instructions),
+            (Names{"aten::empty_strided", "aten::mm.out", "aten::mm.out"}));
+  const et_schema::SlotId made = slot(program.instructions[0].results[0]);
+  EXPECT_EQ(slot(program.instructions[1].args[2]), made);
+  EXPECT_EQ(slot(program.instructions[1].results[0]), made);
+  EXPECT_FALSE(program.slots[made].external);
+  EXPECT_TRUE(program.slots[slot(program.instructions[2].args[2])].external)
+      << "outside of a graph operators show what they allocate";
+  EXPECT_EQ(program.losses[et_schema::Loss::kGraphAllocations], 1U);
+}
+
+TEST(Generate, AGraphsMemoryOfWhichAPartShowsFirstWasThereBefore) {
+  TraceBuilder builder;
+  const auto graph = builder.add(2, kGraph, "", {}, {});
+  builder.add(graph, "cpp_fused_cat_0", "",
+              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
+              kCppKernel);
+  builder.add(graph, "aten::relu", kRelu, {tensor(14, 13, {8})}, {tensor(16, 17, {8})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].results.empty());
+  EXPECT_TRUE(program.slots[slot(program.instructions[0].args[1])].external);
+  EXPECT_EQ(program.losses[et_schema::Loss::kGraphAllocations], 0U);
 }
 
 /// A Python function's backward with a gradient in, between two operators of the backward pass.

@@ -54,6 +54,21 @@ TEST_F(KernelStub, KeepsValuesAndIsNoReplay) {
   EXPECT_TRUE(coverage.dropped.empty());
 }
 
+TEST_F(KernelStub, MakesWhatWasAllocatedForTheKernelWithTheValuesOfItsRule) {
+  const auto in = builder_.external(DType::kFloat32, {64, 100}, constant(2));
+  const auto out = builder_.intermediate(DType::kFloat32, {64, 100});
+  builder_.slot(out).value = constant(3);
+  et_schema::Instruction made = kernel({ref(in), {et_schema::Argument::Undefined{}}}, "r w");
+  made.results = {ref(out)};
+  builder_.add(std::move(made));
+  const auto kept = sink(DType::kFloat32, {64, 100});
+  keep(out, kept);
+  static_cast<void>(try_out());
+  EXPECT_EQ(slot(kept).sum().item<float>(), 3.0F * 6400);
+  EXPECT_EQ(decisions_->coverage().stubbed.at(0).note,
+            "a stub: it moves the same bytes and takes the recorded time");
+}
+
 TEST_F(KernelStub, TakesAtLeastTheRecordedTime) {
   const auto in = builder_.external(DType::kFloat32, {8}, constant(2));
   builder_.add(kernel({ref(in)}, "r"));
@@ -65,13 +80,13 @@ TEST_F(KernelStub, TakesAtLeastTheRecordedTime) {
 
 TEST_F(KernelStub, IsOfACpuWhereTheRolesAreKnown) {
   const auto in = builder_.external(DType::kFloat32, {8}, constant(2));
-  const auto has_stub = [](const et_schema::Instruction& instruction,
-                           c10::DeviceType device = c10::DeviceType::CPU) {
-    return find_kernel_stub(instruction, device).has_value();
+  const auto has_stub = [this](const et_schema::Instruction& instruction,
+                               c10::Device device = c10::kCPU) {
+    return find_kernel_stub(builder_.program(), instruction, device).has_value();
   };
   et_schema::Instruction known = kernel({ref(in), testing::number(8)}, "rw -");
   EXPECT_TRUE(has_stub(known));
-  EXPECT_FALSE(has_stub(known, c10::DeviceType::CUDA));
+  EXPECT_FALSE(has_stub(known, c10::Device(c10::kCUDA, 0)));
   EXPECT_FALSE(has_stub(kernel({ref(in)}, "r w"))) << "more roles than arguments";
   known.timing->device_ns = 5;
   EXPECT_FALSE(has_stub(known)) << "it ran on a device";

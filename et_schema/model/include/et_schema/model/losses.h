@@ -28,6 +28,7 @@ enum class Loss : std::size_t {
   // compiling a program
   kReusedAddresses,       ///< reads that are another tensor at a reused address
   kAliases,               ///< views made outside of the dispatcher: rebuilt with as_strided
+  kGraphAllocations,      ///< memory that compiled graphs allocated, which no operator shows
   kUnmatchedWaits,        ///< waits whose collective was issued before the capture
   kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum

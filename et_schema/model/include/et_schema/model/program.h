@@ -278,9 +278,13 @@ struct HeapBlock {
 /// nothing where instructions, sizes or the order of instructions change.
 using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 
+/// Of instructions that no node of the trace shows.
+inline constexpr std::uint64_t kNoNodeId = 0;
+
 /// One thing the replayer does. `args` by kind:
 /// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a C++ kernel two
-///   texts follow: the arguments' roles ("r w rw -", - for a number) and the generated file;
+///   texts follow: the arguments' roles ("r w rw -", - for a number) and the generated file. Memory
+///   that was allocated for the kernel is undefined among its arguments, and one of its results;
 /// - kAlias: one slot, whose storage the result shares;
 /// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
 ///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
@@ -291,7 +295,7 @@ using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 ///   belongs to (empty if unknown), list of the tensors that operators below the label allocated}.
 struct Instruction {
   InstructionKind kind = InstructionKind::kOp;
-  std::uint64_t node_id = 0;
+  std::uint64_t node_id = kNoNodeId;
   std::uint64_t thread = 1;
   std::string name;                ///< "aten::add.Tensor"; a label's or a collective's name
   std::optional<SchemaId> schema;  ///< of kOp: the recorded schema text; of kNative: that of the

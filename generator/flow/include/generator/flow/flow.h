@@ -26,6 +26,8 @@ struct Lifetime {
   bool at_reused_address = false;  ///< another one ended there, which no operator shows
   et_schema::NodeIndex birth =
       et_schema::kNoNode;  ///< innermost operator that made it; kNoNode: outside of the step
+  /// A compiled graph allocated it for `birth`, which fills it: no operator shows the allocation.
+  bool allocated_by_graph = false;
 };
 
 /// Which storage lifetimes each operator reads and writes (docs/design.md,
