@@ -48,6 +48,13 @@ std::int64_t product(std::int64_t first, std::span<const std::int64_t> sizes) {
   return static_cast<std::int64_t>(std::min(all, kMost));
 }
 
+bool are_below(const ValueRule& rule, std::int64_t end) {
+  const auto* integers = rule.as<ValueRule::Integers>();
+  const auto* reused = rule.as<ValueRule::ReusedIntegers>();
+  return (integers != nullptr && integers->high <= end) ||
+         (reused != nullptr && reused->high <= end);
+}
+
 /// So many elements at places that nobody knows, or as an external that the indices lie in says.
 SparseContent content_of(const Program& program, SlotId sparse, std::size_t dimensions,
                          std::int64_t elements, const SlotId* indices) {
@@ -61,9 +68,8 @@ SparseContent content_of(const Program& program, SlotId sparse, std::size_t dime
     return content;
   }
   const auto external = std::ranges::find_if(program.slots, [&](const Slot& other) {
-    const auto* integers = other.value ? other.value->as<ValueRule::Integers>() : nullptr;
-    return other.storage == program.slots[*indices].storage && integers != nullptr &&
-           integers->high <= slot.sizes.front();
+    return other.storage == program.slots[*indices].storage && other.value &&
+           are_below(*other.value, slot.sizes.front());
   });
   if (external != program.slots.end()) {
     content.indices.front() = *external->value;

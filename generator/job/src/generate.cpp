@@ -59,6 +59,15 @@ std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   return reused.size();
 }
 
+/// Operators that the trace does not show: allocations of compiled graphs.
+std::uint64_t count_unshown(const Program& program) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(program.instructions, [](const et_schema::Instruction& instruction) {
+        return instruction.kind == et_schema::InstructionKind::kOp &&
+               instruction.node_id == et_schema::kNoNodeId;
+      }));
+}
+
 /// Operators on wrappers below which nothing was dispatched at all.
 std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   std::uint64_t count = 0;
@@ -112,7 +121,7 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kUnjoinedIndices, captured.reuses.unjoined);
   program.selection.step = step.name;
   program.selection.filters = describe_filters(options);
-  program.selection.operators = selected.operators.size();
+  program.selection.operators = selected.operators.size() + count_unshown(program);
   program.selection.labels = labels.size();
   program.selection.rounds = selected.rounds;
   program.selection.opened = selected.opened;

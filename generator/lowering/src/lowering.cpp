@@ -10,6 +10,7 @@
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/lowering/slots.h"
+#include "graph_memory.h"
 #include "issued_comms.h"
 #include "python_number.h"
 
@@ -51,18 +52,6 @@ bool makes_nothing(std::string_view name) {
   return name.find("::empty") != std::string_view::npos ||
          name.find("::new_empty") != std::string_view::npos ||
          name.find("::resolve_") != std::string_view::npos;
-}
-
-constexpr std::string_view kEmptyStrided =
-    "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, "
-    "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
-
-Argument::List integers(const std::vector<std::int64_t>& values) {
-  Argument::List list;
-  for (const std::int64_t value : values) {
-    list.push_back({value});
-  }
-  return list;
 }
 
 class Lowering {
@@ -123,12 +112,19 @@ class Lowering {
       instruction.name = std::string(node.name);
     }
     reader_ = &node;
+    const bool is_kernel = instruction.kind == InstructionKind::kKernel;
+    const std::vector<Allocated> allocated = allocated_for(flow_, index);
+    graph_allocations_ += allocated.size();
+    for (const Allocated& memory : allocated) {
+      last_seen_[memory.tensor->storage_id] = memory.lifetime;
+      if (!is_kernel) {
+        make_allocation(memory, into);
+      }
+    }
     LifetimeCursor reads(flow_.reads[index]);
-    std::vector<Allocated> allocated;
     for (const Value& value : node.inputs) {
-      instruction.args.push_back(instruction.kind == InstructionKind::kKernel
-                                     ? read_of_kernel(index, value, reads, allocated, into)
-                                     : read_value(value, reads, into));
+      instruction.args.push_back(is_kernel ? read_of_kernel(index, value, reads, into)
+                                           : read_value(value, reads, into));
     }
     if (!selected_.is_open[index] && body_can_stand_for(index)) {
       instruction.body = lower_body(node);
@@ -137,37 +133,34 @@ class Lowering {
     for (const Value& value : node.outputs) {
       instruction.results.push_back(define_value(value, writes, index));
     }
-    for (const Allocated& result : allocated) {
-      instruction.results.push_back(
-          {Argument::SlotRef{slots_.define(result.lifetime, *result.tensor, index)}});
+    for (const Allocated& memory : allocated) {
+      if (is_kernel) {
+        instruction.results.push_back(
+            {Argument::SlotRef{slots_.define(memory.lifetime, *memory.tensor, index)}});
+      }
     }
     into.push_back(std::move(instruction));
   }
 
-  /// Memory that a compiled graph allocated for a kernel is the kernel's result.
-  struct Allocated {
-    const Tensor* tensor;
-    LifetimeId lifetime;
-  };
-
-  /// Where the graph allocated the argument for this kernel, it is undefined, and one of
-  /// `allocated`.
+  /// What was allocated for the kernel is undefined among its arguments.
   Argument read_of_kernel(NodeIndex kernel, const Value& value, LifetimeCursor& reads,
-                          std::vector<Allocated>& allocated, std::vector<Instruction>& into) {
+                          std::vector<Instruction>& into) {
     if (!value.is(ValueKind::kTensor) || !value.tensor().defined()) {
       return read_value(value, reads, into);
     }
     const LifetimeId lifetime = reads.take();
-    const bool is_made_here = lifetime != kNoLifetime &&
-                              flow_.lifetimes[lifetime].allocated_by_graph &&
-                              flow_.lifetimes[lifetime].birth == kernel;
-    if (!is_made_here) {
-      return {Argument::SlotRef{read_tensor(value.tensor(), lifetime, into)}};
-    }
-    last_seen_[value.tensor().storage_id] = lifetime;
-    allocated.push_back({&value.tensor(), lifetime});
-    ++graph_allocations_;
-    return {Argument::Undefined{}};
+    return is_allocated_for(flow_, kernel, lifetime)
+               ? Argument{Argument::Undefined{}}
+               : Argument{Argument::SlotRef{read_tensor(value.tensor(), lifetime, into)}};
+  }
+
+  /// Allocates what an operator fills, which the graph did past the dispatcher.
+  void make_allocation(const Allocated& memory, std::vector<Instruction>& into) {
+    const SlotId slot = slots_.define(memory.lifetime, *memory.tensor, kNoNode);
+    Instruction allocation = allocation_of(program_.slots[slot], slot, memory.tensor->device);
+    allocation.thread = reader_->tid;
+    allocation.schema = schema_id(kEmptyStrided);
+    into.push_back(std::move(allocation));
   }
 
   /// Whether the operators below make each result: below a kernel that calls no operators stand its
@@ -354,9 +347,6 @@ class Lowering {
       return slots_.define_external(lifetime, tensor);
     }
     const std::optional<SlotId> base = slots_.any(lifetime);
-    if (!base && flow_.lifetimes[lifetime].allocated_by_graph) {
-      return make_allocation(tensor, lifetime, into);
-    }
     if (!base) {
       return slots_.define_detached(tensor);
     }
@@ -374,28 +364,6 @@ class Lowering {
     alias.results = {{Argument::SlotRef{slot}}};
     into.push_back(std::move(alias));
     aliases_ += &into == &program_.instructions ? 1 : 0;
-    return slot;
-  }
-
-  /// Memory that a compiled graph allocated past the dispatcher, for an operator that fills it.
-  SlotId make_allocation(const Tensor& tensor, LifetimeId lifetime,
-                         std::vector<Instruction>& into) {
-    const SlotId slot = slots_.define(lifetime, tensor, kNoNode);
-    const et_schema::Slot& layout = program_.slots[slot];
-    Instruction allocation;
-    allocation.node_id = et_schema::kNoNodeId;
-    allocation.thread = reader_->tid;
-    allocation.name = "aten::empty_strided";
-    allocation.schema = schema_id(kEmptyStrided);
-    allocation.args = {{integers(layout.sizes)},
-                       {integers(layout.strides)},
-                       {static_cast<std::int64_t>(layout.dtype)},
-                       {Argument::None{}},
-                       {Argument::DeviceRef{tensor.device}},
-                       {Argument::None{}}};
-    allocation.results = {{Argument::SlotRef{slot}}};
-    into.push_back(std::move(allocation));
-    ++graph_allocations_;
     return slot;
   }
 

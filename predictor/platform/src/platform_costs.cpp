@@ -68,12 +68,22 @@ bool moves_data(const Instruction& instruction) {
          instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
 }
 
-/// A gradient of a table that is sparse by its rows alone.
-bool is_of_rows(const Program& program, const Instruction& instruction, std::size_t argument) {
+/// How many rows a tensor that is sparse by its rows alone has, each counted once. Null: another
+/// tensor.
+std::optional<std::int64_t> distinct_rows(const Program& program, const Instruction& instruction,
+                                          std::size_t argument) {
   const std::optional<et_schema::SlotId> slot = slot_of(instruction, argument);
   const std::optional<et_schema::SparseContent> rows =
       slot ? et_schema::sparse_content(program, *slot) : std::nullopt;
-  return rows && rows->indices.size() == 1;
+  if (!rows || rows->indices.size() != 1) {
+    return std::nullopt;
+  }
+  if (rows->coalesced) {
+    return rows->elements;
+  }
+  const auto* reused = rows->indices.front().as<et_schema::ValueRule::ReusedIntegers>();
+  return reused != nullptr ? std::min(et_schema::distinct_count(reused->reuse), rows->elements)
+                           : rows_met(program.slots[*slot].sizes.front(), rows->elements);
 }
 
 /// As --device and a table's column Device take them.
@@ -144,8 +154,8 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   }
   call.inputs = layouts(program, instruction.args);
   call.outputs = layouts(program, instruction.results);
-  std::optional<OperatorCall> update =
-      is_of_rows(program, instruction, 1) ? sparse_update(call) : std::nullopt;
+  const std::optional<std::int64_t> rows = distinct_rows(program, instruction, 1);
+  std::optional<OperatorCall> update = rows ? sparse_update(call, rows) : std::nullopt;
   return update ? *std::move(update) : call;
 }
 

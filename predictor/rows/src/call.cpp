@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace understudy::predictor {
@@ -80,7 +81,13 @@ bool is_contiguous(const TensorLayout& tensor) {
   return true;
 }
 
-std::optional<OperatorCall> sparse_update(const OperatorCall& call) {
+std::int64_t rows_met(std::int64_t rows, std::int64_t draws) {
+  const auto all = static_cast<double>(rows);
+  return rows < 1 ? 0 : std::llround(all * -std::expm1(-static_cast<double>(draws) / all));
+}
+
+std::optional<OperatorCall> sparse_update(const OperatorCall& call,
+                                          std::optional<std::int64_t> met_rows) {
   const bool adds = call.name == "aten::add_" && call.inputs.size() > 1 && call.inputs[1].stored &&
                     !call.inputs[0].stored;
   if (!adds || call.inputs[1].sizes.empty()) {
@@ -98,10 +105,14 @@ std::optional<OperatorCall> sparse_update(const OperatorCall& call) {
   std::vector<std::int64_t> values = gradient.sizes;
   values.front() = rows;
   const TensorLayout& table = call.inputs.front();
+  TensorLayout written = table;
+  if (!written.sizes.empty()) {
+    written.sizes.front() = met_rows.value_or(rows_met(written.sizes.front(), rows));
+  }
   return OperatorCall{"aten::index_add_",
                       "sparse",
                       {table, {et_schema::DType::kInt64, {rows}}, {gradient.dtype, values}},
-                      {table}};
+                      {written}};
 }
 
 std::string to_string(const TensorLayout& tensor) {

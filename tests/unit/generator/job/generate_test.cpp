@@ -302,14 +302,15 @@ TEST(Generate, WhatACompiledGraphAllocatesForAnOperatorIsAllocatedBeforeIt) {
   add_product(2, 14);
   const Program program = builder.program();
   EXPECT_EQ(names(program.instructions),
-            (Names{"aten::empty_strided", "aten::mm.out", "aten::mm.out"}));
+            (Names{"aten::empty_strided", "aten::mm.out", kGraph, "aten::mm.out"}));
   const et_schema::SlotId made = slot(program.instructions[0].results[0]);
   EXPECT_EQ(slot(program.instructions[1].args[2]), made);
   EXPECT_EQ(slot(program.instructions[1].results[0]), made);
   EXPECT_FALSE(program.slots[made].external);
-  EXPECT_TRUE(program.slots[slot(program.instructions[2].args[2])].external)
+  EXPECT_TRUE(program.slots[slot(program.instructions[3].args[2])].external)
       << "outside of a graph operators show what they allocate";
   EXPECT_EQ(program.losses[et_schema::Loss::kGraphAllocations], 1U);
+  EXPECT_EQ(program.selection.operators, 3U) << "the allocation is an operator, too";
 }
 
 TEST(Generate, AGraphsMemoryOfWhichAPartShowsFirstWasThereBefore) {

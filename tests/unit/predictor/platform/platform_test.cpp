@@ -310,12 +310,22 @@ TEST(PlatformCosts, ASparseGradientIsAddedRowByRow) {
   EXPECT_EQ(to_string(call.inputs[0]), "float32[1000,16]");
   EXPECT_EQ(to_string(call.inputs[1]), "int64[70]");
   EXPECT_EQ(to_string(call.inputs[2]), "float32[70,16]");
-  EXPECT_EQ(to_string(call.outputs.at(0)), "float32[1000,16]");
+  EXPECT_EQ(to_string(call.outputs.at(0)), "float32[68,16]") << "some rows are met twice";
   program.slots.back().sparse = false;
   EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_");
   program.slots.back().sparse = true;
   program.instructions[0].args.clear();
   EXPECT_EQ(call_of(program, program.instructions[1]).name, "aten::add_") << "no rows are told";
+}
+
+TEST(PlatformCosts, ASparseUpdateWritesEachRowThatItsIndicesMeetOnce) {
+  et_schema::Program program = sparse_update_program();
+  et_schema::Slot& indices = program.slots[1];
+  indices.external = true;
+  const et_schema::Reuse ten_rows{.bins = {{.low = 0, .high = 1000, .repeats = {{7, 10}}}}};
+  indices.value.emplace().kind =
+      et_schema::ValueRule::ReusedIntegers{.low = 0, .high = 1000, .reuse = ten_rows};
+  EXPECT_EQ(to_string(call_of(program, program.instructions[1]).outputs.at(0)), "float32[10,16]");
 }
 
 TEST(PlatformCosts, ASparseTensorIsAsLargeAsWhatItHolds) {

@@ -193,7 +193,10 @@ TEST(SparseUpdate, IsOfTheRowsThatTheGradientHolds) {
   EXPECT_EQ(*update, (OperatorCall{"aten::index_add_",
                                    "sparse",
                                    {table, {DType::kInt64, {5}}, {DType::kFloat32, {5, 8}}},
-                                   {table}}));
+                                   {{DType::kFloat32, {5, 8}}}}));
+  call.inputs[1].stored = 8000;
+  EXPECT_EQ(sparse_update(call)->outputs.front().sizes.front(), 632) << "1000 (1 - 1/e)";
+  EXPECT_EQ(sparse_update(call, 20)->outputs.front().sizes.front(), 20);
   call.inputs[1].stored = 41;  // no whole rows
   EXPECT_FALSE(sparse_update(call).has_value());
   call.inputs[1].stored.reset();

@@ -43,8 +43,14 @@ struct OperatorCall {
 
 /// A table's gradient that is sparse by rows, added to the table: rows at indices, as index_add_
 /// adds them, but another way; so it is an overload of that, "aten::index_add_.sparse", whose times
-/// say more than those of index_add_, which stand in where there are none. Null: any other call.
-[[nodiscard]] std::optional<OperatorCall> sparse_update(const OperatorCall& call);
+/// say more than those of index_add_, which stand in where there are none. Its result is the table
+/// as far as it is written: `met_rows` of it, where that is known, else as many as so many rows
+/// drawn alike would meet. Null: any other call.
+[[nodiscard]] std::optional<OperatorCall> sparse_update(
+    const OperatorCall& call, std::optional<std::int64_t> met_rows = std::nullopt);
+
+/// How many of `rows` are met by `draws`, each of any row.
+[[nodiscard]] std::int64_t rows_met(std::int64_t rows, std::int64_t draws);
 
 /// What a time is of.
 enum class TimedAs : std::uint8_t {
