@@ -16,6 +16,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/read_file.h"
+#include "generate/batch.h"
 #include "generate/blur.h"
 #include "generate/chakra.h"
 #include "generate/emit.h"
@@ -53,6 +54,8 @@ constexpr const char* kExamples =
     "  generate bench.et -o blurred.et --shapes-within 5%\n"
     "                                                    other sizes, consistently, where times "
     "stay alike\n"
+    "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
+    "batch\n"
     "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
     "others\n"
     "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
@@ -70,6 +73,7 @@ struct Arguments {
   SignChoice sign;
   std::optional<double> reduce;
   std::optional<double> shapes_within;
+  std::optional<predictor::BatchSize> batch;
   std::string names_path;  ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };
@@ -95,8 +99,7 @@ Arguments read_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   app->add_option("TRACE", arguments.paths,
                   "Traces of all ranks: files, archives or folders; with --chakra, --emit, "
-                  "--reduce, --shapes-within "
-                  "or --sign also one bench.et");
+                  "--reduce, --shapes-within, --batch or --sign also one bench.et");
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
   app->add_option("--chakra", arguments.chakra_folder,
                   "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
@@ -164,10 +167,15 @@ Arguments read_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
   add_blur_option(*app, arguments.shapes_within);
+  std::string batch;
+  add_batch_option(*app, batch);
   add_emit_options(*app, arguments.emit);
   add_sign_options(*app, arguments.sign);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
+  if (!batch.empty()) {
+    arguments.batch = predictor::parse_batch_size(batch);
+  }
   if (!arguments.sign.new_key_path.empty()) {
     refuse_beside_new_key(arguments);
     return arguments;
@@ -195,7 +203,7 @@ Arguments read_arguments(int argc, char** argv) {
 void refuse_choices(const Arguments& arguments) {
   const generator::GenerateOptions& options = arguments.options;
   const bool is_new = !arguments.output.empty() && !arguments.reduce && !arguments.shapes_within &&
-                      arguments.sign.key_path.empty();
+                      !arguments.batch && arguments.sign.key_path.empty();
   const bool chooses = is_new || arguments.obfuscate || options.step ||
                        !options.subgraphs.empty() || options.only != generator::Only::kAll ||
                        options.include || options.exclude || !arguments.profiles.files.empty() ||
@@ -206,7 +214,8 @@ void refuse_choices(const Arguments& arguments) {
         {.file = arguments.paths[0],
          .field = arguments.chakra_folder.empty() ? "--emit" : "--chakra",
          .expected =
-             "--chakra DIR, --emit LANGUAGE FOLDER, --reduce, --shapes-within or --sign alone",
+             "--chakra DIR, --emit LANGUAGE FOLDER, --reduce, --shapes-within, --batch or --sign "
+             "alone",
          .got = "options of how to make a benchmark",
          .hint = "give the traces that it was made of, or leave those options out"});
   }
@@ -226,7 +235,8 @@ void refuse_bench_as_trace(const std::vector<std::string>& paths) {
         "no trace found",
         {.file = paths[0],
          .expected =
-             "traces; or a benchmark with --chakra, --emit, --reduce, --shapes-within or --sign",
+             "traces; or a benchmark with --chakra, --emit, --reduce, --shapes-within, --batch or "
+             "--sign",
          .got = "a benchmark (bench.et)",
          .hint = "replay runs it; another benchmark is made of the traces that it was made from"});
   }
@@ -234,7 +244,7 @@ void refuse_bench_as_trace(const std::vector<std::string>& paths) {
 
 Taken read_or_compile(const Arguments& arguments, Progress& progress) {
   const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
-                           arguments.reduce || arguments.shapes_within ||
+                           arguments.reduce || arguments.shapes_within || arguments.batch ||
                            !arguments.sign.key_path.empty();
   const bool is_bench = takes_bench && arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
@@ -315,6 +325,7 @@ void print_made(const Arguments& arguments, const Generated& made) {
     case Format::kText:
       if (!arguments.quiet) {
         print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
+                     (made.batched ? batched_text(made.batched->size, made.batched->bench) : "") +
                      made.reduced +
                      (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
       }
@@ -376,6 +387,13 @@ int generate(const Arguments& arguments) {
     bench = std::move(blurred->bench);
     bytes.clear();
   }
+  std::optional<predictor::BatchedBench> batched;
+  if (arguments.batch) {
+    progress.show("changing the batch size");
+    batched = predictor::bench_with_batch_size(std::move(bench), *arguments.batch);
+    bench = std::move(batched->bench);
+    bytes.clear();
+  }
   progress.show("writing");
   std::optional<HiddenNames> hidden;
   if (arguments.obfuscate) {
@@ -384,6 +402,9 @@ int generate(const Arguments& arguments) {
   Generated made{.bench = bench, .unlinked = unlinked};
   made.hidden = std::move(hidden);
   made.blurred = std::move(blurred);
+  if (batched) {
+    made.batched = {*arguments.batch, std::move(*batched)};
+  }
   if (has_bench) {
     write_bench(arguments, bench, std::move(bytes), made);
   }

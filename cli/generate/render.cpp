@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/memory_plan.h"
+#include "generate/batch.h"
 #include "generate/blur.h"
 #include "generate/render_profile.h"
 
@@ -224,6 +225,9 @@ nlohmann::ordered_json document_of(const Generated& made) {
   nlohmann::ordered_json document = bench_json(made);
   if (made.blurred) {
     document["shapes"] = blurred_json(*made.blurred);
+  }
+  if (made.batched) {
+    document["batch"] = batched_json(made.batched->size, made.batched->bench);
   }
   if (!made.signed_by.empty()) {
     document["signed_by"] = made.signed_by;

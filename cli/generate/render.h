@@ -9,6 +9,7 @@
 #include "et_schema/bench/bench.h"
 #include "generate/chakra.h"
 #include "generator/seal/blur_shapes.h"
+#include "predictor/what_if/batch_bench.h"
 
 namespace understudy::cli {
 
@@ -29,6 +30,12 @@ struct Generated {
   std::uint64_t bytes = 0;                   ///< of that file
   std::optional<WrittenChakra> chakra = {};
   std::optional<HiddenNames> hidden = {};
+  /// With another batch size.
+  struct Batched {
+    predictor::BatchSize size;
+    predictor::BatchedBench bench;
+  };
+  std::optional<Batched> batched = {};             ///< its benchmark moved out of it
   std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it
   std::string reduced = {};                        ///< lines of what --reduce did
   std::string signed_by = {};                      ///< a public key; empty: nobody

@@ -14,6 +14,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/seed_mlp_study",
             "tests/benchmarks/prediction/overlap_study",
+            "tests/benchmarks/prediction/batch_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",

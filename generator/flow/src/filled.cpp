@@ -5,25 +5,28 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
 namespace {
 
-/// The roles of a C++ kernel's arguments, "r w rw -": the first text behind them.
+/// The roles of a C++ kernel's arguments, "r w rw -": the text behind them, one word for each.
 std::vector<std::string> kernel_roles(const et_schema::Node& node) {
-  std::vector<std::string> roles;
   const auto text = std::ranges::find_if(node.inputs, [](const et_schema::Value& value) {
     return value.is(et_schema::ValueKind::kString);
   });
-  if (text != node.inputs.end()) {
-    std::istringstream words{std::string(text->text())};
-    for (std::string role; words >> role;) {
-      roles.push_back(role);
-    }
+  if (text == node.inputs.end()) {
+    return {};
   }
-  return roles;
+  std::vector<std::string> roles;
+  std::istringstream words{std::string(text->text())};
+  for (std::string role; words >> role;) {
+    roles.push_back(role);
+  }
+  return std::cmp_equal(roles.size(), text - node.inputs.begin()) ? roles
+                                                                  : std::vector<std::string>();
 }
 
 }  // namespace

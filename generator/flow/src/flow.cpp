@@ -266,7 +266,8 @@ class FlowBuilder {
   }
 
   /// Whether memory that a compiled graph's operator fills was seen by none before: the graph
-  /// allocated it.
+  /// allocated it. (Or the program did, before the step, and has it filled anew in each: nothing
+  /// in a trace tells the two apart, and the replay then frees it after its last use.)
   [[nodiscard]] bool is_allocation(const Tensor& tensor) const {
     return has_memory(tensor) && tensor.storage_offset == 0 && current(tensor) == kNoLifetime;
   }

@@ -114,7 +114,7 @@ class Lowering {
     reader_ = &node;
     const bool is_kernel = instruction.kind == InstructionKind::kKernel;
     const std::vector<Allocated> allocated = allocated_for(flow_, index);
-    graph_allocations_ += allocated.size();
+    graph_allocations_ += &into == &program_.instructions ? allocated.size() : 0;
     for (const Allocated& memory : allocated) {
       last_seen_[memory.tensor->storage_id] = memory.lifetime;
       if (!is_kernel) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/overloaded.h"
 
@@ -226,9 +227,9 @@ void ProgramSizes::look_at_operator(const Instruction& instruction) {
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
     const bool is_number = i < arguments.size() && (arguments[i].type.starts_with("int") ||
                                                     arguments[i].type.starts_with("SymInt"));
-    const bool is_strides =
-        i < arguments.size() && arguments[i].name == "stride" && takes_strides(instruction.name);
-    if (is_number && !is_size_argument(arguments[i].name) && !is_strides) {
+    const bool is_strides = i < arguments.size() && arguments[i].name == "stride" &&
+                            et_schema::takes_strides(instruction.name);
+    if (is_number && !et_schema::is_size_argument(arguments[i].name) && !is_strides) {
       keeper_.keep_argument(instruction.args[i], fmt::format("{}: '{}' is that number",
                                                              instruction.name, arguments[i].name));
     }

@@ -7,6 +7,7 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
 #include "size_rules.h"
 
@@ -117,9 +118,9 @@ class Rewriter {
     }
     const auto arguments = et_schema::arguments_of(program_.schemas[*instruction.schema]);
     for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
-      if (is_size_argument(arguments[i].name)) {
+      if (et_schema::is_size_argument(arguments[i].name)) {
         rewrite(instruction.args[i], sizes_);
-      } else if (arguments[i].name == "stride" && takes_strides(instruction.name) &&
+      } else if (arguments[i].name == "stride" && et_schema::takes_strides(instruction.name) &&
                  !instruction.results.empty()) {
         rewrite_strides(instruction, instruction.args[i]);
       }

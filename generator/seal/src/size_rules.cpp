@@ -2,18 +2,13 @@
 
 #include <set>
 
+#include "et_schema/model/size_arguments.h"
+
 namespace understudy::generator {
 namespace {
 
+using et_schema::base_name;
 using Names = std::set<std::string_view>;
-
-/// "aten::add_.Tensor" → "add".
-std::string_view base_name(std::string_view op) {
-  const std::size_t space = op.find("::");
-  op = space == std::string_view::npos ? op : op.substr(space + 2);
-  op = op.substr(0, op.find('.'));
-  return op.size() > 1 && op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
-}
 
 const Names& same() {
   static const Names kNames = {"_batch_norm_impl_index",
@@ -162,19 +157,6 @@ SizeRule size_rule(std::string_view op) {
          : kChannels.contains(name)       ? SizeRule::kChannels
          : kIndexed.contains(name)        ? SizeRule::kIndexed
                                           : SizeRule::kUnknown;
-}
-
-bool is_size_argument(std::string_view name) {
-  static const Names kNames = {
-      "input_sizes", "normalized_shape", "num_weights", "self_size", "self_sizes", "size", "sizes",
-      "shape"};
-  return kNames.contains(name);
-}
-
-bool takes_strides(std::string_view op) {
-  static const Names kNames = {"_reshape_alias", "as_strided", "empty_strided",
-                               "new_empty_strided"};
-  return kNames.contains(base_name(op));
 }
 
 bool indexes_rows(std::string_view op) {

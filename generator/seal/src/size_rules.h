@@ -18,12 +18,6 @@ enum class SizeRule : std::uint8_t {
 /// `op`: with or without overload.
 [[nodiscard]] SizeRule size_rule(std::string_view op);
 
-/// Whether an argument of this name is a size.
-[[nodiscard]] bool is_size_argument(std::string_view name);
-
-/// Whether its argument "stride" gives the strides of its result.
-[[nodiscard]] bool takes_strides(std::string_view op);
-
 /// Whether integers among the arguments index rows of the argument "weight".
 [[nodiscard]] bool indexes_rows(std::string_view op);
 

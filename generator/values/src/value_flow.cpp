@@ -63,6 +63,9 @@ class ValueAssigner {
       carrier_.visit_collective(instruction);
       return;
     }
+    if (instruction.kind == InstructionKind::kKernel) {
+      keep_demands_on_results(instruction);  // a stub makes them
+    }
     if (instruction.kind != InstructionKind::kOp) {
       return;
     }

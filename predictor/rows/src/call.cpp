@@ -95,10 +95,11 @@ std::optional<OperatorCall> sparse_update(const OperatorCall& call,
   }
   const TensorLayout& gradient = call.inputs[1];
   std::int64_t row_length = 1;
+  bool overflows = false;
   for (std::size_t i = 1; i < gradient.sizes.size(); ++i) {
-    row_length *= gradient.sizes[i];
+    overflows = overflows || __builtin_mul_overflow(row_length, gradient.sizes[i], &row_length);
   }
-  if (row_length == 0 || *gradient.stored % row_length != 0) {
+  if (overflows || row_length < 1 || *gradient.stored % row_length != 0) {
     return std::nullopt;
   }
   const std::int64_t rows = *gradient.stored / row_length;

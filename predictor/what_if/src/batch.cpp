@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "batch_rules.h"
+#include "batch_sizes.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 
@@ -24,8 +25,6 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
-
-constexpr const char* kSummary = "the batch size cannot be changed";
 
 /// Slots of other storages come from outside as they are: data, constants.
 std::set<et_schema::StorageId> written_storages(const Program& program) {
@@ -45,7 +44,11 @@ std::set<et_schema::StorageId> written_storages(const Program& program) {
 class Walker {
  public:
   Walker(const Program& program, const BatchSize& batch, int rank)
-      : program_(program), batch_(batch), rank_(rank), dims_(program.slots.size()) {}
+      : program_(program),
+        batch_(batch),
+        rank_(rank),
+        dims_(program.slots.size()),
+        holds_more_(program.slots.size()) {}
 
   void walk() {
     mark_data();
@@ -77,7 +80,7 @@ class Walker {
     }
     if (!is_found) {
       throw et_schema::bad_input(
-          kSummary,
+          kNoOtherBatch,
           {.rank = rank_,
            .field = "--batch",
            .expected = fmt::format("a leading size of its data: {}", fmt::join(leading, ", ")),
@@ -88,7 +91,12 @@ class Walker {
 
   [[nodiscard]] BatchTensor tensor(SlotId id) const {
     const Slot& slot = program_.slots[id];
-    return {id, true, slot.sizes, slot.strides, dims_[id].value_or(Dims(slot.sizes.size(), false))};
+    return {id,
+            true,
+            slot.sizes,
+            slot.strides,
+            dims_[id].value_or(Dims(slot.sizes.size(), false)),
+            holds_more_[id]};
   }
 
   void add_results(const std::vector<Argument>& results, std::vector<BatchTensor>& out) const {
@@ -99,7 +107,12 @@ class Walker {
       } else if (const auto* list = std::get_if<Argument::List>(&result.value)) {
         add_results(*list, out);
       } else {
-        out.push_back({.slot = 0, .is_there = false, .sizes = {}, .strides = {}, .dims = {}});
+        out.push_back({.slot = 0,
+                       .is_there = false,
+                       .sizes = {},
+                       .strides = {},
+                       .dims = {},
+                       .holds_more = false});
       }
     }
   }
@@ -116,13 +129,28 @@ class Walker {
           set(call.outputs[i], results[i]);
         }
       }
+      pass_elements(call);
     } catch (const NoRule& error) {
-      throw et_schema::bad_input(kSummary, {.rank = rank_,
-                                            .node = instruction.node_id,
-                                            .field = instruction.name,
-                                            .expected = error.what(),
-                                            .got = error.got,
-                                            .hint = "capture the program with that batch size"});
+      throw et_schema::bad_input(kNoOtherBatch,
+                                 {.rank = rank_,
+                                  .node = instruction.node_id,
+                                  .field = instruction.name,
+                                  .expected = error.what(),
+                                  .got = error.got,
+                                  .hint = "capture the program with that batch size"});
+    }
+  }
+
+  /// A sparse result has an element for each index, or as many as a sparse argument.
+  void pass_elements(const BatchCall& call) {
+    const bool is_more = std::ranges::any_of(call.inputs, [this](const BatchTensor& in) {
+      return in.holds_more ||
+             (grows(in.dims) && et_schema::is_integral(program_.slots[in.slot].dtype));
+    });
+    for (const BatchTensor& out : call.outputs) {
+      if (out.is_there && program_.slots[out.slot].sparse) {
+        holds_more_[out.slot] = holds_more_[out.slot] || is_more;
+      }
     }
   }
 
@@ -143,66 +171,8 @@ class Walker {
   BatchSize batch_;
   int rank_;
   std::vector<std::optional<Dims>> dims_;
+  std::vector<bool> holds_more_;  ///< by slot
 };
-
-std::int64_t scaled_size(std::int64_t size, const BatchSize& batch, const Slot& slot, int rank) {
-  // Sizes come from files, and their product may be no number.
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(size, batch.to, &product) || product % batch.from != 0) {
-    throw et_schema::bad_input(
-        kSummary, {.rank = rank,
-                   .field = "--batch",
-                   .expected = fmt::format("sizes that are multiples of {}", batch.from),
-                   .got = fmt::format("{} of a tensor [{}]", size, fmt::join(slot.sizes, ","))});
-  }
-  return product / batch.from;
-}
-
-/// What lies outside of a dimension that grows is as much further apart.
-void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
-  const Slot recorded = slot;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (!dims[d]) {
-      continue;
-    }
-    slot.sizes[d] = scaled_size(recorded.sizes[d], batch, recorded, rank);
-    for (std::size_t outer = 0; outer < slot.strides.size(); ++outer) {
-      if (recorded.strides[outer] > recorded.strides[d] && recorded.strides[d] > 0) {
-        slot.strides[outer] = scaled_size(slot.strides[outer], batch, recorded, rank);
-      }
-    }
-  }
-}
-
-/// What a slot needs of its storage. Sizes come from files and from --batch: together they may be
-/// no number.
-std::int64_t extent_bytes(const Slot& slot, int rank) {
-  std::int64_t last = slot.offset;
-  std::int64_t elements = 1;
-  bool overflows = false;
-  for (std::size_t d = 0; d < slot.sizes.size(); ++d) {
-    if (slot.sizes[d] == 0) {
-      return 0;
-    }
-    std::int64_t step = 0;
-    const std::int64_t stride = d < slot.strides.size() ? slot.strides[d] : 0;
-    overflows = overflows || __builtin_mul_overflow(elements, slot.sizes[d], &elements) ||
-                __builtin_mul_overflow(slot.sizes[d] - 1, stride, &step) ||
-                __builtin_add_overflow(last, step, &last);
-  }
-  std::int64_t bytes = 0;
-  const auto item = static_cast<std::int64_t>(et_schema::item_size(slot.dtype));
-  overflows = overflows || __builtin_add_overflow(last, 1, &last) ||
-              __builtin_mul_overflow(elements, item, &elements) ||
-              __builtin_mul_overflow(last, item, &bytes);
-  if (overflows) {
-    throw et_schema::bad_input(kSummary, {.rank = rank,
-                                          .field = "--batch",
-                                          .expected = "tensors of at most 2^63 bytes",
-                                          .got = fmt::format("[{}]", fmt::join(slot.sizes, ","))});
-  }
-  return bytes;
-}
 
 std::string shapes_of(const Program& program, const std::vector<Argument>& arguments) {
   std::string text;
@@ -270,16 +240,10 @@ ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int 
   for (std::size_t i = 0; i < program.slots.size(); ++i) {
     const std::optional<Dims>& dims = walker.dims()[i];
     if (dims && grows(*dims)) {
-      Slot& slot = result.program.slots[i];
-      scale(slot, *dims, batch, rank);
-      std::int64_t& bytes = result.program.storages[slot.storage].bytes;
-      const std::int64_t was = program.storages[slot.storage].bytes;
-      // Smaller batches need less, and what other slots of it need at most what was recorded.
-      const std::int64_t needed = extent_bytes(slot, rank);
-      bytes = batch.to >= batch.from ? std::max(bytes, needed)
-                                     : std::min(was, std::max(needed, was / batch.from * batch.to));
+      scale(result.program.slots[i], *dims, batch, rank);
     }
   }
+  fit_storages(program, result.program, rank);
   result.changes = changes_of(program, result.program);
   return result;
 }

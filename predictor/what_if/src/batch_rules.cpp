@@ -211,7 +211,29 @@ std::vector<Dims> bags(const BatchCall& call) {
   if (grows(input(call, 0).dims) || !grows(input(call, 1).dims)) {
     refuse("indices that grow with their bags", text_of(input(call, 1)) + ", which do not");
   }
-  return leading(call);
+  constexpr std::size_t kOffsets = 2;
+  const BatchTensor& offsets = input(call, kOffsets);
+  if (offsets.dims.empty() || !offsets.dims[0]) {
+    refuse("offsets that grow with their bags", text_of(offsets) + ", which do not");
+  }
+  std::vector<Dims> results;
+  for (const BatchTensor& out : call.outputs) {
+    const bool is_by_index = !out.sizes.empty() && out.sizes[0] == input(call, 1).sizes[0];
+    results.push_back(made(out, is_by_index ? out.sizes[0] : offsets.sizes[0]));
+  }
+  return results;
+}
+
+/// Of a sparse tensor that holds more, by the batch: each element has a column of indices.
+std::vector<Dims> sparse_indices(const BatchCall& call) {
+  return input(call, 0).holds_more ? all_of(call, {false, true}) : no_batch(call);
+}
+std::vector<Dims> sparse_values(const BatchCall& call) {
+  Dims dims = none(call.outputs.at(0));
+  if (!dims.empty()) {
+    dims[0] = input(call, 0).holds_more;
+  }
+  return all_of(call, dims);
 }
 
 struct Group {
@@ -263,8 +285,7 @@ constexpr std::array kGroups = std::to_array<Group>({
      "layer_norm batch_norm max_pool2d max_pool2d_with_indices mkldnn_convolution "
      "native_batch_norm native_group_norm native_layer_norm nll_loss nll_loss_forward "
      "scaled_dot_product_attention "
-     "_adaptive_avg_pool2d _batch_norm_impl_index _convolution _embedding_bag "
-     "_embedding_bag_forward_only "
+     "_adaptive_avg_pool2d _batch_norm_impl_index _convolution "
      "_native_batch_norm_legit _scaled_dot_product_attention_math "
      "_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention "
      "_scaled_dot_product_flash_attention "
@@ -276,8 +297,11 @@ constexpr std::array kGroups = std::to_array<Group>({
      "_scaled_dot_product_flash_attention_for_cpu_backward "},
     {no_batch,
      " embedding_backward embedding_dense_backward _embedding_bag_backward "
-     "_embedding_bag_dense_backward "},
+     "_embedding_bag_dense_backward _embedding_bag_sparse_backward embedding_sparse_backward "
+     "sparse_coo_tensor _sparse_coo_tensor_unsafe _sparse_coo_tensor_with_dims_and_tensors "},
     {embedding, " embedding "},
+    {sparse_indices, " indices _indices "},
+    {sparse_values, " values _values "},
     {bags, " embedding_bag _embedding_bag _embedding_bag_forward_only "},
     {batch::concatenate, " cat "},
     {batch::stack, " stack "},
@@ -310,8 +334,11 @@ bool grows(const Dims& dims) {
 }
 
 std::vector<Dims> batch_of_results(const BatchCall& call) {
-  const bool meets_batch =
-      std::ranges::any_of(call.inputs, [](const BatchTensor& in) { return grows(in.dims); });
+  const bool meets_batch = std::ranges::any_of(
+      call.inputs, [](const BatchTensor& in) { return grows(in.dims) || in.holds_more; });
+  if (meets_batch && plain_name(call.instruction.name) == "coalesce") {
+    refuse("sparse tensors that need not be coalesced", call.instruction.name);
+  }
   const bool is_alias = call.instruction.kind == InstructionKind::kAlias;
   const Rule rule = rule_of(call.instruction.name);
   if (meets_batch && !is_alias &&

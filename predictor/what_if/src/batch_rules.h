@@ -21,6 +21,7 @@ struct BatchTensor {
   std::vector<std::int64_t> sizes;    ///< as recorded
   std::vector<std::int64_t> strides;  ///< likewise
   Dims dims;                          ///< of a result: false throughout
+  bool holds_more = false;            ///< a sparse one that has more elements in a larger batch
 };
 
 /// A call with what is known of its arguments.

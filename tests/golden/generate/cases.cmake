@@ -1,5 +1,5 @@
 understudy_golden(generate
-  bad_regex bad_regex_json bench_as_trace chakra chakra_identical chakra_into_input chakra_is_file chakra_json
+  bad_regex bad_regex_json batch batch_json batch_bad batch_refused bench_as_trace chakra chakra_identical chakra_into_input chakra_is_file chakra_json
   chakra_narrowed chakra_no_parent chakra_written compiled compiled_refused compiled_unshown copied_rank csv dlrm emit_cpp
   emit_json emit_language emit_missing emit_place emit_python empty_capture empty_indices exclude help
   identical json kineto_as_trace linear max_input missing_rank mixed_captures names_are_output names_hashed names_kept

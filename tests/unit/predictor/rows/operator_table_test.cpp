@@ -201,6 +201,9 @@ TEST(SparseUpdate, IsOfTheRowsThatTheGradientHolds) {
   EXPECT_FALSE(sparse_update(call).has_value());
   call.inputs[1].stored.reset();
   EXPECT_FALSE(sparse_update(call).has_value());
+  constexpr std::int64_t kHuge = 4'000'000'000;
+  call.inputs[1] = {DType::kFloat32, {1, kHuge, kHuge}, {0, 0, 0}, 40};
+  EXPECT_FALSE(sparse_update(call).has_value()) << "a row of more numbers than there are";
 }
 
 TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {

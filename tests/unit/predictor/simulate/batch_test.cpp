@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "et_schema/support/error.h"
-#include "hand_made.h"
+#include "made_program.h"
 
 namespace understudy::predictor {
 namespace {
@@ -15,64 +15,14 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
+using testing::list_of;
+using testing::Made;
+using testing::number;
+using testing::numbers;
 using testing::ref;
-using Sizes = std::vector<std::int64_t>;
+using testing::Sizes;
 
 constexpr BatchSize kTwice{64, 128};
-
-/// Programs by hand, whose tensors have shapes.
-struct Made {
-  Program program;
-
-  SlotId slot(const Sizes& sizes, bool external = false, Sizes strides = {}) {
-    std::int64_t elements = 1;
-    Sizes contiguous(sizes.size());
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      contiguous[d] = elements;
-      elements *= sizes[d];
-    }
-    program.storages.push_back({.device = et_schema::parse_device("cpu"), .bytes = 4 * elements});
-    et_schema::Slot& slot = program.slots.emplace_back();
-    slot.storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = sizes;
-    slot.strides = strides.empty() ? contiguous : std::move(strides);
-    slot.external = external;
-    return static_cast<SlotId>(program.slots.size() - 1);
-  }
-  SlotId data(const Sizes& sizes) { return slot(sizes, true); }
-
-  SlotId op(const std::string& name, std::vector<Argument> args, const Sizes& result) {
-    const SlotId out = slot(result);
-    add(name, std::move(args), {ref(out)});
-    return out;
-  }
-  void add(const std::string& name, std::vector<Argument> args, std::vector<Argument> results) {
-    Instruction& instruction = program.instructions.emplace_back();
-    instruction.name = name;
-    instruction.node_id = program.instructions.size();
-    instruction.args = std::move(args);
-    instruction.results = std::move(results);
-  }
-};
-
-Argument number(std::int64_t value) {
-  return {value};
-}
-Argument numbers(const Sizes& values) {
-  Argument::List list;
-  for (const std::int64_t value : values) {
-    list.push_back(number(value));
-  }
-  return {list};
-}
-Argument list_of(const std::vector<SlotId>& slots) {
-  Argument::List list;
-  for (const SlotId slot : slots) {
-    list.push_back(ref(slot));
-  }
-  return {list};
-}
 
 Sizes sizes_of(const ScaledBatch& scaled, SlotId slot) {
   return scaled.program.slots[slot].sizes;

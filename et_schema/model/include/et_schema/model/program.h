@@ -189,7 +189,7 @@ struct Slot {
   bool wrapped_number = false;        ///< a Python scalar: a 0-dim tensor that does not promote
   bool sparse = false;  ///< recorded without storage but with elements: sparse or opaque
   std::optional<ValueRule>
-      value;  ///< of externals and of pinned results; absent: the default of the dtype
+      value;  ///< of externals, pinned results and results of kernels; absent: the dtype's default
   std::optional<SparseContent> content;  ///< of sparse externals; absent: they have no elements
   bool operator==(const Slot&) const = default;
 };
