@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/bench/bench.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "predictor/what_if/batch.h"
+#include "predictor/what_if/batch_bench.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::fuzz {
@@ -127,9 +129,37 @@ Program program_of(std::string_view text) {
     if (call.kind == InstructionKind::kAlias && (call.args.empty() || call.results.empty())) {
       continue;
     }
+    if (call.kind == InstructionKind::kOp) {
+      call.schema = static_cast<et_schema::SchemaId>(program.schemas.size());
+      program.schemas.push_back(
+          call.name +
+          "(Tensor self, SymInt[] size, SymInt dim, SymInt end, SymInt[] stride) -> Tensor");
+    }
     program.instructions.push_back(std::move(call));
   }
+  // A part of the data that only has values.
+  Slot part = program.slots[bytes.below(3)];
+  part.sizes = {static_cast<std::int64_t>(program.storages[part.storage].bytes / 4)};
+  part.strides = {1};
+  part.value.emplace().kind = et_schema::ValueRule::Mask{.count = 2};
+  program.slots.push_back(std::move(part));
   return program;
+}
+
+/// What can be written with its own batch size can be with another.
+void check_bench(const Program& program) {
+  et_schema::Bench bench;
+  bench.tool_version = "0";
+  bench.sources.resize(1);
+  bench.groups.emplace_back().name = "world";
+  bench.programs = {program};
+  try {
+    static_cast<void>(et_schema::bench_bytes(bench));
+  } catch (const et_schema::Error&) {
+    return;
+  }
+  const predictor::BatchedBench batched = predictor::bench_with_batch_size(bench, kBatch);
+  static_cast<void>(et_schema::read_bench_bytes(et_schema::bench_bytes(batched.bench), "b.et"));
 }
 
 void check_scaled(const Program& program, const predictor::ScaledBatch& scaled) {
@@ -168,6 +198,7 @@ void check_what_if(std::string_view input) {
     } else {
       const Program program = program_of(input);
       check_scaled(program, predictor::with_batch_size(program, kBatch, 0));
+      check_bench(program);
     }
   } catch (const et_schema::Error& error) {
     UNDERSTUDY_ASSERT(error.kind() == et_schema::ErrorKind::kBadInput ||
