@@ -3,38 +3,32 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <sstream>
-#include <string>
-#include <utility>
+#include <string_view>
 
+#include "et_schema/model/kernel_roles.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
 namespace {
 
-/// The roles of a C++ kernel's arguments, "r w rw -": the text behind them, one word for each.
-std::vector<std::string> kernel_roles(const et_schema::Node& node) {
+/// None where no text says them for exactly the arguments before it.
+std::vector<std::string_view> roles_of(const et_schema::Node& node) {
   const auto text = std::ranges::find_if(node.inputs, [](const et_schema::Value& value) {
     return value.is(et_schema::ValueKind::kString);
   });
   if (text == node.inputs.end()) {
     return {};
   }
-  std::vector<std::string> roles;
-  std::istringstream words{std::string(text->text())};
-  for (std::string role; words >> role;) {
-    roles.push_back(role);
-  }
-  return std::cmp_equal(roles.size(), text - node.inputs.begin()) ? roles
-                                                                  : std::vector<std::string>();
+  const auto arguments = static_cast<std::size_t>(text - node.inputs.begin());
+  return et_schema::kernel_roles(text->text(), arguments).value_or(std::vector<std::string_view>());
 }
 
 }  // namespace
 
 std::vector<bool> only_filled(const et_schema::Node& node) {
   const bool is_kernel = et_schema::classify(node) == et_schema::NodeClass::kKernel;
-  const std::vector<std::string> roles =
-      is_kernel ? kernel_roles(node) : std::vector<std::string>();
+  const std::vector<std::string_view> roles =
+      is_kernel ? roles_of(node) : std::vector<std::string_view>();
   const int out = is_kernel ? -1 : et_schema::argument_index(node.op_schema, "out");
   std::vector<bool> filled;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/kernel_roles.h"
 #include "stub.h"
 #include "substitute_native.h"
 
@@ -28,12 +29,15 @@ std::optional<std::vector<bool>> find_written(const std::vector<Argument>& argum
     if (text == nullptr) {
       continue;
     }
-    std::vector<bool> written;
-    std::istringstream words(*text);
-    for (std::string word; words >> word;) {
-      written.push_back(word == "w" || word == "rw");
+    const auto roles = et_schema::kernel_roles(*text, i);
+    if (!roles) {
+      return std::nullopt;
     }
-    return written.size() == i ? std::optional(std::move(written)) : std::nullopt;
+    std::vector<bool> written;
+    for (const std::string_view role : *roles) {
+      written.push_back(role == "w" || role == "rw");
+    }
+    return written;
   }
   return std::nullopt;
 }
