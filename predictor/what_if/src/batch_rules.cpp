@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "batch_views.h"
+#include "et_schema/model/size_arguments.h"
 
 namespace understudy::predictor {
 namespace {
@@ -309,18 +310,14 @@ constexpr std::array kGroups = std::to_array<Group>({
     {batch::part_along_second, " chunk split split_with_sizes unsafe_split "},
 });
 
-/// "aten::add_.Tensor": "add".
-std::string plain_name(const std::string& name) {
-  std::string plain = name.substr(0, name.find('.'));
-  plain.erase(0, plain.starts_with("aten::") ? std::string_view("aten::").size() : 0);
-  if (plain.ends_with('_')) {
-    plain.pop_back();
-  }
-  return plain;
+/// "aten::add_.Tensor": "add"; operators of other libraries have no rules.
+std::string_view plain_name(std::string_view name) {
+  const bool is_foreign = name.find("::") != std::string_view::npos && !name.starts_with("aten::");
+  return is_foreign ? name : et_schema::base_name(name);
 }
 
 Rule rule_of(const std::string& name) {
-  const std::string word = " " + plain_name(name) + " ";
+  const std::string word = fmt::format(" {} ", plain_name(name));
   const auto* const found = std::ranges::find_if(kGroups, [&](const Group& group) {
     return group.names.find(word) != std::string_view::npos;
   });
