@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <initializer_list>
 
 #include "et_schema/support/assert.h"
 
@@ -11,6 +13,14 @@ namespace {
 
 constexpr std::string_view kScaledPrefix = "scaled:";
 constexpr double kMostFactor = 1e6;
+
+/// The value whose to_string() is the text.
+template <typename Value>
+std::optional<Value> parse_one_of(std::string_view text, std::initializer_list<Value> values) {
+  const auto* const found = std::find_if(
+      values.begin(), values.end(), [text](const Value value) { return to_string(value) == text; });
+  return found == values.end() ? std::nullopt : std::optional(*found);
+}
 
 std::string on_or_off(bool flag) {
   return flag ? "on" : "off";
@@ -66,12 +76,7 @@ std::string to_text(const Pace& pace) {
 }
 
 std::optional<Place> parse_place(std::string_view text) {
-  for (const Place place : {Place::kRecorded, Place::kDevice}) {
-    if (to_string(place) == text) {
-      return place;
-    }
-  }
-  return std::nullopt;
+  return parse_one_of(text, {Place::kRecorded, Place::kDevice});
 }
 
 std::string_view to_string(Place place) {
@@ -79,12 +84,7 @@ std::string_view to_string(Place place) {
 }
 
 std::optional<CommsPath> parse_comms_path(std::string_view text) {
-  for (const CommsPath path : {CommsPath::kNccl, CommsPath::kHost}) {
-    if (to_string(path) == text) {
-      return path;
-    }
-  }
-  return std::nullopt;
+  return parse_one_of(text, {CommsPath::kNccl, CommsPath::kHost});
 }
 
 std::string_view to_string(CommsPath path) {
@@ -92,12 +92,7 @@ std::string_view to_string(CommsPath path) {
 }
 
 std::optional<Streams> parse_streams(std::string_view text) {
-  for (const Streams streams : {Streams::kOne, Streams::kRecorded}) {
-    if (to_string(streams) == text) {
-      return streams;
-    }
-  }
-  return std::nullopt;
+  return parse_one_of(text, {Streams::kOne, Streams::kRecorded});
 }
 
 std::string_view to_string(Streams streams) {
