@@ -252,12 +252,19 @@ TEST(Generate, TakesACompiledGraphWithoutKernelsForDroppedWork) {
   EXPECT_EQ(program.losses[et_schema::Loss::kNativeWork], 0U);
 }
 
+/// With its arguments' roles behind them.
+void add_cpp_kernel(TraceBuilder& builder, std::uint64_t graph, const std::string& name,
+                    std::vector<TestValue> arguments, const std::string& roles) {
+  arguments.push_back(text(roles));
+  arguments.push_back(text("c1.py"));
+  builder.add(graph, name, "", arguments, {}, kCppKernel);
+}
+
 TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
   TraceBuilder builder;
   const auto graph = builder.add(2, kGraph, "", {}, {});
-  builder.add(graph, "cpp_fused_gelu_0", "",
-              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
-              kCppKernel);
+  add_cpp_kernel(builder, graph, "cpp_fused_gelu_0", {tensor(10, 11, {4}), tensor(12, 13, {4})},
+                 "r w");
   const auto other = builder.add(2, kGraph, "", {}, {});
   builder.add(other, "aten::relu", kRelu, {tensor(12, 13, {4})}, {tensor(14, 15, {4})});
   const Program program = builder.program();
@@ -271,12 +278,10 @@ TEST(Generate, TakesTheKernelsOfACompiledGraphWhereTheTraceShowsThem) {
 TEST(Generate, WhatACompiledGraphAllocatesForAKernelIsTheKernelsResult) {
   TraceBuilder builder;
   const auto graph = builder.add(2, kGraph, "", {}, {});
-  builder.add(graph, "cpp_fused_gelu_0", "",
-              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
-              kCppKernel);
-  builder.add(graph, "cpp_fused_add_1", "",
-              {tensor(12, 13, {4}), tensor(10, 11, {4}), text("r w"), text("c1.py")}, {},
-              kCppKernel);
+  add_cpp_kernel(builder, graph, "cpp_fused_gelu_0", {tensor(10, 11, {4}), tensor(12, 13, {4})},
+                 "r w");
+  add_cpp_kernel(builder, graph, "cpp_fused_add_1", {tensor(12, 13, {4}), tensor(10, 11, {4})},
+                 "r w");
   const Program program = builder.program();
   const et_schema::Instruction& first = program.instructions[0];
   EXPECT_TRUE(std::holds_alternative<et_schema::Argument::Undefined>(first.args[1].value));
@@ -316,9 +321,8 @@ TEST(Generate, WhatACompiledGraphAllocatesForAnOperatorIsAllocatedBeforeIt) {
 TEST(Generate, AGraphsMemoryOfWhichAPartShowsFirstWasThereBefore) {
   TraceBuilder builder;
   const auto graph = builder.add(2, kGraph, "", {}, {});
-  builder.add(graph, "cpp_fused_cat_0", "",
-              {tensor(10, 11, {4}), tensor(12, 13, {4}), text("r w"), text("c1.py")}, {},
-              kCppKernel);
+  add_cpp_kernel(builder, graph, "cpp_fused_cat_0", {tensor(10, 11, {4}), tensor(12, 13, {4})},
+                 "r w");
   builder.add(graph, "aten::relu", kRelu, {tensor(14, 13, {8})}, {tensor(16, 17, {8})});
   const Program program = builder.program();
   EXPECT_TRUE(program.instructions[0].results.empty());
