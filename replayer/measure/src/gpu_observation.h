@@ -23,7 +23,7 @@ namespace understudy::replayer {
 /// How many iterations of this length fill a window in which energy and clocks can be read: NVML's
 /// counters move every 20 to 100 ms.
 [[nodiscard]] inline std::size_t window_iterations(double iteration_ms) {
-  constexpr double kWindowMs = 2200;  // at least 2 s, if they are a little faster in a row
+  constexpr double kWindowMs = 2200;  // at least 2 s, if some are a little faster
   constexpr double kShortestMs = 1e-3;
   return static_cast<std::size_t>(std::ceil(kWindowMs / std::max(iteration_ms, kShortestMs)));
 }

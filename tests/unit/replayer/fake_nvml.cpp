@@ -1,5 +1,8 @@
 // A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
-// by the variable FAKE_NVML ("throttled": held down from the second reading on).
+// by the variable FAKE_NVML ("throttled": held down from the second reading on). The energy is the
+// played GPU's where one is loaded (played_cuda.h).
+
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -57,7 +60,11 @@ int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
   return kSuccess;
 }
 int nvmlDeviceGetTotalEnergyConsumption(int*, unsigned long long* millijoules) {
-  *millijoules = 1000000ULL * static_cast<unsigned long long>(readings);
+  using Energy = unsigned long long (*)();
+  const auto played = reinterpret_cast<Energy>(dlsym(RTLD_DEFAULT, "played_energy_millijoules"));
+  constexpr unsigned long long kOfReading = 1'000'000;
+  *millijoules =
+      played != nullptr ? played() : kOfReading * static_cast<unsigned long long>(readings);
   return kSuccess;
 }
 int nvmlDeviceGetClockInfo(int*, int clock, unsigned* megahertz) {

@@ -48,6 +48,8 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
          understudy::generator understudy::replayer
     ROOMS replayer)
+  target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
+  add_dependencies(played_gpu_test understudy_fake_nvml)
 else()
   understudy_disabled_test(played_gpu_test "no LibTorch for CUDA 13, or no headers of CUDA's runtime")
 endif()

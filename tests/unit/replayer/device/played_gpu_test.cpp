@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -286,6 +287,42 @@ TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
   EXPECT_EQ(run.report.coverage.count, 1.0);
   EXPECT_EQ(run.report.iteration_ms.samples.size(), 3U);
   EXPECT_EQ(guard.getStream(gpu()), first);
+}
+
+TEST(PlayedGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
+  setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
+  ProgramBuilder builder;
+  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder.external(DType::kFloat32, {4}, constant(1));
+  et_schema::Timing timing;
+  timing.start_ns = 1000;
+  builder
+      .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", {ref(x), ref(y)},
+              {ref(x)})
+      .timing = timing;
+  builder.program().profile.emplace();
+  builder.program().profile->step_ns = 2000;
+  et_schema::Bench bench;
+  bench.programs.push_back(std::move(builder.program()));
+  bench.groups.push_back({"world", "", "", {0}, 1});
+  ReplayOptions options;
+  options.device = "cuda";
+  options.threads = 1;
+  options.iterations = 40;
+  options.passes = 2;
+  options.pace = {Pace::Kind::kRecorded};
+  const auto backend = backends::make_single_backend({});
+  const et_schema::RankReport report = replay_rank(bench, 0, *backend, options).report;
+  unsetenv("UNDERSTUDY_NVML");
+  EXPECT_GE(report.measurement.restores, 2U);
+  ASSERT_TRUE(report.gpu.has_value());
+  ASSERT_TRUE(report.gpu->health.has_value()) << report.gpu->no_health;
+  const et_schema::GpuHealth& health = *report.gpu->health;
+  EXPECT_GT(health.window_iterations, report.measurement.restore_every);
+  // A joule for each kernel: a restore, a fill or a scan would be among them.
+  EXPECT_EQ(health.energy_j, static_cast<double>(health.window_iterations));
+  // Pace is of the measured iterations, one issue each.
+  EXPECT_EQ(report.pace.on_time + report.pace.unready, 40U);
 }
 
 class MovedSamples : public ::testing::TestWithParam<const char*> {};

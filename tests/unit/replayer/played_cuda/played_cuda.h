@@ -22,3 +22,7 @@ void set_memory(std::size_t bytes = kUsualMemory);
 [[nodiscard]] double busy_ms();
 
 }  // namespace played_cuda
+
+/// What it has spent: a joule for each kernel, a million for each copy or fill, so that a sum tells
+/// how many of each there were. What fake_nvml.cpp says where this library is loaded.
+extern "C" unsigned long long played_energy_millijoules();

@@ -45,6 +45,7 @@ struct Gpu {
   std::size_t memory = played_cuda::kUsualMemory;
   std::size_t taken = 0;
   std::uint64_t launches = 0;
+  std::uint64_t moves = 0;  ///< copies and fills
   std::uintptr_t handles = 0x1000;
 };
 
@@ -106,6 +107,11 @@ cudaMemoryType type_of(const void* pointer) {
   return block->second.is_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
 }
 
+void count_move() {
+  const std::scoped_lock lock(gpu().mutex);
+  ++gpu().moves;
+}
+
 void issue(cudaStream_t stream, double ns) {
   Gpu& it = gpu();
   const std::scoped_lock lock(it.mutex);
@@ -156,6 +162,7 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
 }
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  count_move();
   const cudaMemoryType target = type_of(to);
   const cudaMemoryType source = type_of(from);
   const bool within = target == cudaMemoryTypeDevice && source == cudaMemoryTypeDevice;
@@ -195,6 +202,13 @@ double busy_ms() {
 }  // namespace played_cuda
 
 extern "C" {
+
+unsigned long long played_energy_millijoules() {
+  constexpr unsigned long long kOfLaunch = 1000;
+  constexpr unsigned long long kOfMove = 1'000'000'000;
+  const std::scoped_lock lock(gpu().mutex);
+  return kOfLaunch * gpu().launches + kOfMove * gpu().moves;
+}
 
 // ---- errors, devices
 
@@ -263,6 +277,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  count_move();
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }
@@ -274,10 +289,12 @@ cudaError_t cudaMemcpyToSymbol(const void*, const void*, std::size_t, std::size_
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void* block, int value, std::size_t bytes) {
+  count_move();
   std::memset(block, value, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* block, int value, std::size_t bytes, cudaStream_t stream) {
+  count_move();
   issue(stream, static_cast<double>(bytes) / kDeviceBytesPerNs);
   std::memset(block, value, bytes);
   return cudaSuccess;

@@ -64,6 +64,7 @@ class Measurement {
   double timed(Run&& run);
   double iterate();
   void run_iteration();
+  void run_in_a_row(std::size_t iterations);
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
   /// By step: what the system and the processor counted of one call.
