@@ -155,6 +155,7 @@ int fleet_add(int argc, char** argv) {
 int fleet_remove(int argc, char** argv) {
   std::string url;
   std::vector<std::string> names;
+  bool quiet = false;
   const auto app = make_app({.name = "fleet remove",
                              .description = "Removes jobs. Results of their benchmarks, and the "
                                             "benchmarks that have results, stay in the database "
@@ -163,6 +164,7 @@ int fleet_remove(int argc, char** argv) {
                              .failure = "the database failed"});
   add_database_option(*app, url);
   app->add_option("JOB", names, "Names of jobs")->required();
+  add_quiet_option(*app, quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   fleet::in_transaction(*connection, [&] {
@@ -173,7 +175,9 @@ int fleet_remove(int argc, char** argv) {
       }
     }
   });
-  print_output(fmt::format("{} removed\n", names.size()));
+  if (!quiet) {
+    print_output(fmt::format("{} removed\n", names.size()));
+  }
   return kStatusOk;
 }
 

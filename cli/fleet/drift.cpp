@@ -28,6 +28,7 @@ struct DriftArguments {
   double above = fleet::kDriftAbove;
   std::vector<std::string> between;
   bool all = false;
+  bool quiet = false;
   Format format = Format::kText;
 };
 
@@ -51,6 +52,7 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
       ->type_name("JOB JOB");
   app->add_flag("--all", arguments.all, "Also show jobs that did not drift");
   add_format_option(*app, arguments.format);
+  add_quiet_option(*app, arguments.quiet, "no text, only the exit status");
   parse_arguments(*app, argc, argv);
   return arguments;
 }
@@ -157,7 +159,7 @@ int fleet_drift(int argc, char** argv) {
                            [](const DriftRow& row) { return row.drift.distance; });
   switch (arguments.format) {
     case Format::kText:
-      print_output(text_of(rows, all));
+      print_output(arguments.quiet ? "" : text_of(rows, all));
       break;
     case Format::kJson:
       print_output(

@@ -33,6 +33,7 @@ struct ImportArguments {
   std::string platform;
   std::string job;
   std::vector<std::string> files;
+  bool quiet = false;
 };
 
 ImportArguments read_import_arguments(int argc, char** argv) {
@@ -52,6 +53,7 @@ ImportArguments read_import_arguments(int argc, char** argv) {
   app->add_option("--job", arguments.job,
                   "The job whose benchmark was predicted, if the file has no benchmark_hash")
       ->type_name("JOB");
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   return arguments;
 }
@@ -141,8 +143,10 @@ int fleet_import(int argc, char** argv) {
       fleet::put_result(*connection, result);
     }
   });
-  print_output(fmt::format("{} prediction{} for {}\n", results.size(),
-                           results.size() == 1 ? "" : "s", arguments.platform));
+  if (!arguments.quiet) {
+    print_output(fmt::format("{} prediction{} for {}\n", results.size(),
+                             results.size() == 1 ? "" : "s", arguments.platform));
+  }
   return kStatusOk;
 }
 
