@@ -104,13 +104,18 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
 void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostParts& parts) {
   constexpr double kLeast = 0.5;
   constexpr double kMost = 6;
-  const std::optional<double> ns = predictor::page_fault_ns(platform_);
-  if (!ns) {
-    return;
-  }
   faults_.emplace(job);
   const double faults = faults_->of_step(*job.programs.front());
   if (faults == 0) {
+    return;
+  }
+  const std::string count = with_commas(static_cast<std::uint64_t>(std::llround(faults)));
+  const std::optional<double> ns = predictor::page_fault_ns(platform_);
+  if (!ns) {
+    assumptions_.push_back(fmt::format(
+        "the original's step met {} page faults, for which no time is counted: the platform was "
+        "not measured by `calibrate`, or was fitted to its rows alone",
+        count));
     return;
   }
   parts.page_faults = [this, each = *ns](const et_schema::Program& program,
@@ -118,9 +123,8 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
     const double all_ns = faults_->of(program, at) * each;
     return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults", false, true};
   };
-  assumptions_.push_back(
-      fmt::format("a step meets {} page faults, as the original's did, at {:.2f} us each",
-                  with_commas(static_cast<std::uint64_t>(std::llround(faults))), *ns * 1e-3));
+  assumptions_.push_back(fmt::format(
+      "a step meets {} page faults, as the original's did, at {:.2f} us each", count, *ns * 1e-3));
 }
 
 void ChosenCosts::place(const std::string& device, predictor::Job& job) {
