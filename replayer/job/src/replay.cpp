@@ -10,7 +10,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -33,6 +32,7 @@
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
+#include "time_limit.h"
 
 namespace understudy::replayer {
 namespace {
@@ -62,32 +62,6 @@ int share_of_cores(backends::Job& job) {
   const auto here = std::count(hosts.begin(), hosts.end(), job.host());
   const auto cores = static_cast<long>(std::max(1U, std::thread::hardware_concurrency()));
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
-}
-
-/// What an iteration may take by the first one, and by what the options add to it.
-double expected_iteration_ms(const et_schema::Program& program, const ReplayOptions& options,
-                             double first_iteration_ms) {
-  constexpr double kPercent = 100;
-  double expected_ms =
-      first_iteration_ms * (1 + (options.slow ? options.slow->percent : 0) / kPercent);
-  if (options.pace.kind != Pace::Kind::kAsap && program.profile) {
-    const double factor = options.pace.kind == Pace::Kind::kScaled ? options.pace.factor : 1;
-    expected_ms += factor * static_cast<double>(program.profile->step_ns) * kMilliOfNano;
-  }
-  return expected_ms;
-}
-
-/// A rank that others wait for may take many iterations of the slowest rank; and in any case a
-/// minute, for what a machine does beside.
-double default_timeout_s(backends::Job& job, double iteration_ms) {
-  constexpr double kIterations = 20;
-  constexpr double kLeastSeconds = 60;
-  constexpr double kMilli = 1000;
-  double slowest_ms = 0;
-  for (const std::string& text : job.all_gather_text(fmt::format("{}", iteration_ms))) {
-    slowest_ms = std::max(slowest_ms, std::stod(text));
-  }
-  return std::max(kLeastSeconds, std::ceil(kIterations * slowest_ms / kMilli));
 }
 
 /// Page faults that an iteration is to meet; none: as they come.
@@ -227,8 +201,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.original = original_step(program, decisions);
   TrialResult first = trial.run();
   if (!options.timeout_s) {
-    const double limit_s = default_timeout_s(
-        backend, expected_iteration_ms(program, options, first.first_iteration_ms.value_or(0)));
+    const double limit_s =
+        default_time_limit_s(program, options, first.first_iteration_ms.value_or(0), backend);
     backend.set_time_limit(limit_s);
     comms.set_time_limit(limit_s);
   }

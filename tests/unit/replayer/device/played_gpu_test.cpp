@@ -289,30 +289,43 @@ TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
   EXPECT_EQ(guard.getStream(gpu()), first);
 }
 
-TEST(PlayedGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
+constexpr int kIterations = 40;
+
+/// x ← x · y, a microsecond after the step's start, at the original's pace.
+class PacedOnGpu : public ::testing::Test {
+ protected:
+  PacedOnGpu() {
+    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+    const SlotId y = builder_.external(DType::kFloat32, {4}, constant(1));
+    et_schema::Timing timing;
+    timing.start_ns = 1000;
+    builder_
+        .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", {ref(x), ref(y)},
+                {ref(x)})
+        .timing = timing;
+    builder_.program().profile.emplace();
+    builder_.program().profile->step_ns = 2000;
+  }
+  et_schema::RankReport replay() {
+    et_schema::Bench bench;
+    bench.programs.push_back(builder_.program());
+    bench.groups.push_back({"world", "", "", {0}, 1});
+    ReplayOptions options;
+    options.device = "cuda";
+    options.threads = 1;
+    options.iterations = kIterations;
+    options.passes = 2;
+    options.pace = {Pace::Kind::kRecorded};
+    const auto backend = backends::make_single_backend({});
+    return replay_rank(bench, 0, *backend, options).report;
+  }
+
+  ProgramBuilder builder_;
+};
+
+TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
-  ProgramBuilder builder;
-  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
-  const SlotId y = builder.external(DType::kFloat32, {4}, constant(1));
-  et_schema::Timing timing;
-  timing.start_ns = 1000;
-  builder
-      .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", {ref(x), ref(y)},
-              {ref(x)})
-      .timing = timing;
-  builder.program().profile.emplace();
-  builder.program().profile->step_ns = 2000;
-  et_schema::Bench bench;
-  bench.programs.push_back(std::move(builder.program()));
-  bench.groups.push_back({"world", "", "", {0}, 1});
-  ReplayOptions options;
-  options.device = "cuda";
-  options.threads = 1;
-  options.iterations = 40;
-  options.passes = 2;
-  options.pace = {Pace::Kind::kRecorded};
-  const auto backend = backends::make_single_backend({});
-  const et_schema::RankReport report = replay_rank(bench, 0, *backend, options).report;
+  const et_schema::RankReport report = replay();
   unsetenv("UNDERSTUDY_NVML");
   EXPECT_GE(report.measurement.restores, 2U);
   ASSERT_TRUE(report.gpu.has_value());
@@ -322,7 +335,34 @@ TEST(PlayedGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   // A joule for each kernel: a restore, a fill or a scan would be among them.
   EXPECT_EQ(health.energy_j, static_cast<double>(health.window_iterations));
   // Pace is of the measured iterations, one issue each.
-  EXPECT_EQ(report.pace.on_time + report.pace.unready, 40U);
+  EXPECT_EQ(report.pace.on_time + report.pace.unready, std::uint64_t{kIterations});
+}
+
+TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
+  using For = et_schema::DeviceWait::For;
+  const auto waits_of = [&](std::optional<For> waits_for) {
+    std::vector<et_schema::DeviceWait>& recorded = builder_.program().profile->device_waits;
+    recorded.clear();
+    if (waits_for) {
+      recorded.push_back({500, 200, *waits_for});
+    }
+    const played_cuda::Waits before = played_cuda::waits();
+    const et_schema::PaceUse use = replay().pace;
+    const played_cuda::Waits after = played_cuda::waits();
+    EXPECT_EQ(use.device_waits, recorded.size());
+    EXPECT_EQ(use.device_wait_ms.has_value(), waits_for.has_value());
+    return played_cuda::Waits{after.for_device - before.for_device,
+                              after.for_stream - before.for_stream};
+  };
+  const played_cuda::Waits none = waits_of(std::nullopt);
+  const played_cuda::Waits device = waits_of(For::kDevice);
+  const played_cuda::Waits stream = waits_of(For::kStream);
+  const played_cuda::Waits event = waits_of(For::kEvent);
+  EXPECT_GE(device.for_device, none.for_device + kIterations);
+  EXPECT_EQ(device.for_stream, none.for_stream);
+  EXPECT_GE(stream.for_stream, none.for_stream + kIterations);
+  EXPECT_EQ(stream.for_device, none.for_device);
+  EXPECT_GE(event.for_stream, none.for_stream + kIterations);
 }
 
 class MovedSamples : public ::testing::TestWithParam<const char*> {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fixture.h"
+#include "replayer/run/host_probe.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -74,6 +75,24 @@ TEST_F(MeasureTest, TellsItsPhasesInOrder) {
                                         Phase::kTimingPasses}));
   EXPECT_EQ(seen_.back().done, 5U);
   EXPECT_EQ(seen_.back().total, 6U);
+}
+
+TEST_F(MeasureTest, AtTheHostsPaceGapsGrowWithItsProbe) {
+  multiply(1);
+  constexpr std::int64_t kStart_ns = 20'000;
+  constexpr double kRecordedProbe_us = 1;  // no host is as fast
+  et_schema::Program& program = builder_.program();
+  program.instructions[0].timing.emplace().start_ns = kStart_ns;
+  program.profile.emplace().step_ns = 2 * kStart_ns;
+  program.profile->host_probe = {HostProbe::kind(), kRecordedProbe_us};
+  options_.asked.pace = {Pace::Kind::kHost};
+  const et_schema::RankReport report = measure();
+  EXPECT_EQ(report.pace.mode, "host");
+  EXPECT_EQ(report.pace.recorded_probe_us, kRecordedProbe_us);
+  ASSERT_TRUE(report.pace.gap_factor.has_value());
+  EXPECT_GT(*report.pace.gap_factor, 2);
+  // Each waited for its scaled gap, whatever else the host did.
+  EXPECT_GT(report.iteration_ms.min, 2 * kStart_ns * 1e-6);
 }
 
 TEST_F(MeasureTest, TimesOfInstructionsCarryWhatTheMachineCounts) {

@@ -18,6 +18,12 @@ inline constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
 void set_memory(std::size_t bytes = kUsualMemory);
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
+struct Waits {
+  std::uint64_t for_device = 0;
+  std::uint64_t for_stream = 0;
+};
+/// How often the host has waited so far.
+[[nodiscard]] Waits waits();
 /// What the GPU still has to do now, the longest of its streams.
 [[nodiscard]] double busy_ms();
 

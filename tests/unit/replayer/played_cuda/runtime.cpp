@@ -46,6 +46,7 @@ struct Gpu {
   std::size_t taken = 0;
   std::uint64_t launches = 0;
   std::uint64_t moves = 0;  ///< copies and fills
+  played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
 };
 
@@ -195,6 +196,11 @@ std::uint64_t launches() {
   return gpu().launches;
 }
 
+Waits waits() {
+  const std::scoped_lock lock(gpu().mutex);
+  return gpu().waits;
+}
+
 double busy_ms() {
   return std::chrono::duration<double, std::milli>(end_of_all() - Clock::now()).count();
 }
@@ -238,6 +244,10 @@ cudaError_t cudaSetDevice(int device) {
   return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceSynchronize() {
+  {
+    const std::scoped_lock lock(gpu().mutex);
+    ++gpu().waits.for_device;
+  }
   return wait_until(end_of_all());
 }
 cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
@@ -314,6 +324,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return is_over(end_of(stream));
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  {
+    const std::scoped_lock lock(gpu().mutex);
+    ++gpu().waits.for_stream;
+  }
   return wait_until(end_of(stream));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
