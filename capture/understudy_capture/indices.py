@@ -81,6 +81,17 @@ INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 UNRANKED = (torch.uint16, torch.uint32, torch.uint64)
 
 
+def _unrecordable(tensor):
+    """What the execution trace observer of torch cannot record: it leaves out such a tensor's
+    operators, and with gradients torch ends the program."""
+    if tensor.layout in COMPRESSED_LAYOUTS:
+        return (f"a sparse tensor of the layout {tensor.layout}",
+                "make it one of torch.sparse_coo (Tensor.to_sparse_coo())")
+    if tensor.is_nested and tensor.layout == torch.strided:
+        return "a nested tensor of the strided layout", "make it one of layout=torch.jagged"
+    return None
+
+
 class IndexRecorder(TorchDispatchMode):
     """While it is entered, notes the index arguments of the operators that run."""
 
@@ -109,7 +120,7 @@ class IndexRecorder(TorchDispatchMode):
         self.touched = set()  # addresses of what operators were given or gave
         self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
         self.saw_unranked = False  # integers without a minimum
-        self.compressed = None  # the layout of a sparse tensor without strides, if one was seen
+        self.unrecordable = None  # a kind of tensor that was seen and what to take in its place
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -128,8 +139,9 @@ class IndexRecorder(TorchDispatchMode):
             wanted = FBGEMM_ARGUMENTS
         of_zeros = ZERO_ARGUMENTS.get(name, ())
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
-            if tensor.layout in COMPRESSED_LAYOUTS:
-                self.compressed = str(tensor.layout)
+            self.unrecordable = self.unrecordable or _unrecordable(tensor)
+            if tensor.is_nested:
+                continue  # it has neither sizes nor numbers in one row
             if tensor.layout in SPARSE_LAYOUTS:
                 self._keep_sparse(name, call, position, tensor)
             elif tensor.layout == torch.strided and tensor.numel() > 0:

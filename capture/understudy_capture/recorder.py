@@ -229,12 +229,11 @@ class Capture:
 
         def write():
             self._untouched_bytes = live_tensors.untouched_bytes(recorder.touched)
-            if recorder.compressed is not None:
-                # Its operators would be missing, and with gradients torch ends the program.
+            if recorder.unrecordable is not None:
+                kind, instead = recorder.unrecordable
                 raise RuntimeError(
-                    f"the step uses a sparse tensor of the layout {recorder.compressed}, which torch's "
-                    "execution trace observer cannot record; make it one of torch.sparse_coo "
-                    "(Tensor.to_sparse_coo()), or capture without a trace (--no-trace)")
+                    f"the step uses {kind}, which torch's execution trace observer cannot record; "
+                    f"{instead}, or capture without a trace (--no-trace)")
             if recorder.saw_integer_wrapper:
                 # The observer would ask such a tensor for its minimum, and its class would
                 # communicate for it, or fail, which ends the observer.

@@ -205,13 +205,23 @@ class CaptureTest(unittest.TestCase):
 
     def test_a_layout_that_ends_the_observer_is_refused(self):
         matrix = torch.eye(4).to_sparse_csr()
-        recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
-        with self.assertRaises(capture.CaptureFailed) as caught, recorder:
-            while not recorder.done:
-                matrix @ torch.ones(4, 2)
-                recorder.step()
-        self.assertIn("a sparse tensor of the layout torch.sparse_csr", str(caught.exception))
-        self.assertEqual(list(Path(self.folder).iterdir()), [])
+        nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)])
+        steps = {
+            lambda: matrix @ torch.ones(4, 2):
+                "the step uses a sparse tensor of the layout torch.sparse_csr, which torch's execution trace observer "
+                "cannot record; make it one of torch.sparse_coo (Tensor.to_sparse_coo()), or capture without a trace "
+                "(--no-trace)",
+            lambda: torch.nested.to_padded_tensor(nested * 2, 0.0):
+                "the step uses a nested tensor of the strided layout, which torch's execution trace observer cannot "
+                "record; make it one of layout=torch.jagged, or capture without a trace (--no-trace)"}
+        for step, message in steps.items():
+            recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
+            with self.assertRaises(capture.CaptureFailed) as caught, recorder:
+                while not recorder.done:
+                    step()
+                    recorder.step()
+            self.assertIn(message, str(caught.exception))
+            self.assertEqual(list(Path(self.folder).iterdir()), [])
 
     def test_a_capture_has_an_id_and_tells_its_trace_from_others_of_its_name(self):
         ids, marks = set(), set()
