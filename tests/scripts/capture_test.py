@@ -13,7 +13,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 import understudy_capture  # noqa: E402
-from understudy_capture import recorder as capture, records, threads  # noqa: E402
+from understudy_capture import kernels, recorder as capture, records, threads  # noqa: E402
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
@@ -136,6 +136,23 @@ class CaptureTest(unittest.TestCase):
                          ("Ring", ":16:8"))
         self.assertNotIn("NCCL_TOPO_FILE", variables)
         self.assertEqual(rank["autocast"], [])
+
+    def test_none_of_what_decides_kernels_is_missing(self):
+        self.assertEqual(set(kernels.kernel_settings()), {
+            "float32_matmul_precision", "fp32_precision.cuda.matmul", "fp32_precision.cuda.conv",
+            "fp32_precision.cuda.rnn", "fp32_precision.mkldnn.matmul", "fp32_precision.mkldnn.conv",
+            "fp32_precision.mkldnn.rnn", "fp16_reduction", "bf16_reduction", "fp16_accumulation",
+            "cudnn.enabled", "cudnn.benchmark", "cudnn.benchmark_limit", "cudnn.deterministic",
+            "mkldnn.enabled", "mkldnn.deterministic", "sdp.flash", "sdp.mem_efficient", "sdp.math",
+            "sdp.cudnn", "deterministic_algorithms", "threads"})
+        variables = dict.fromkeys((
+            "CUBLAS_WORKSPACE_CONFIG", "CUDNN_CONV_WSCAP_DBG", "NCCL_ALGO", "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+            "TORCH_BLAS_PREFER_CUBLASLT", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF",
+            "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
+            "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_AFFINITY",
+            "MALLOC_ARENA_MAX", "TORCH_NUM_THREADS"), "1")
+        with mock.patch.dict("os.environ", {**variables, "HOME": "x", "PATH": "x"}, clear=True):
+            self.assertEqual(kernels.kernel_variables(), variables)
 
     def test_autocast_regions_of_profiled_steps_are_seen(self):
         model = torch.nn.Linear(16, 16)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -306,7 +307,7 @@ class PacedOnGpu : public ::testing::Test {
     builder_.program().profile.emplace();
     builder_.program().profile->step_ns = 2000;
   }
-  et_schema::RankReport replay() {
+  RankRun replay() {
     et_schema::Bench bench;
     bench.programs.push_back(builder_.program());
     bench.groups.push_back({"world", "", "", {0}, 1});
@@ -317,7 +318,7 @@ class PacedOnGpu : public ::testing::Test {
     options.passes = 2;
     options.pace = {Pace::Kind::kRecorded};
     const auto backend = backends::make_single_backend({});
-    return replay_rank(bench, 0, *backend, options).report;
+    return replay_rank(bench, 0, *backend, options);
   }
 
   ProgramBuilder builder_;
@@ -325,7 +326,7 @@ class PacedOnGpu : public ::testing::Test {
 
 TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
-  const et_schema::RankReport report = replay();
+  const et_schema::RankReport report = replay().report;
   unsetenv("UNDERSTUDY_NVML");
   EXPECT_GE(report.measurement.restores, 2U);
   ASSERT_TRUE(report.gpu.has_value());
@@ -338,6 +339,22 @@ TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   EXPECT_EQ(report.pace.on_time + report.pace.unready, std::uint64_t{kIterations});
 }
 
+TEST_F(PacedOnGpu, TheRunSaysWhatDecidedItsKernels) {
+  et_schema::RecordedProfile& recorded = *builder_.program().profile;
+  recorded.kernel_settings = {{"cudnn.benchmark", "on"}, {"warp_speed", "on"}};
+  recorded.variables = {{"NCCL_ALGO", "Ring"}, {"LD_PRELOAD", "evil.so"}};
+  std::map<std::string, std::string> settings = replay().settings;
+  EXPECT_TRUE(at::globalContext().benchmarkCuDNN());
+  at::globalContext().setBenchmarkCuDNN(false);
+  unsetenv("NCCL_ALGO");
+  EXPECT_EQ(settings["kernel.cudnn.benchmark"], "on");
+  EXPECT_EQ(settings["kernel.warp_speed"], "unknown, recorded on");
+  EXPECT_EQ(settings["variable.NCCL_ALGO"], "Ring");
+  EXPECT_FALSE(settings.contains("variable.LD_PRELOAD"));
+  EXPECT_EQ(settings["device"], "cuda");
+  EXPECT_EQ(settings["place"], "recorded");
+}
+
 TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
   using For = et_schema::DeviceWait::For;
   const auto waits_of = [&](std::optional<For> waits_for) {
@@ -347,7 +364,7 @@ TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
       recorded.push_back({500, 200, *waits_for});
     }
     const played_cuda::Waits before = played_cuda::waits();
-    const et_schema::PaceUse use = replay().pace;
+    const et_schema::PaceUse use = replay().report.pace;
     const played_cuda::Waits after = played_cuda::waits();
     EXPECT_EQ(use.device_waits, recorded.size());
     EXPECT_EQ(use.device_wait_ms.has_value(), waits_for.has_value());
