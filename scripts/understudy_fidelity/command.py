@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from understudy_capture.endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
+from understudy_capture.whole_file import write_whole
 
 from . import layout, limits, rounds, tables
 
@@ -147,12 +148,6 @@ def make_document(arguments, results, failures, incomplete):
             "samples": results, "failures": failures,
             "misses": [f"{failure['name']}: could not be run" for failure in failures]
             + [f"{miss['sample'] or 'all samples'}: {miss['reason']}" for miss in found]}
-
-
-def write_whole(path, text):
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 def run(words):

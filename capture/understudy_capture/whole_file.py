@@ -1,0 +1,40 @@
+"""A file that is whole under its name, or not there, whenever program or machine stop."""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from .endings import USAGE, Refused
+
+
+def write_whole(path, text):
+    """Writes the text to a new file beside, then gives it the name; Refused where that is a link."""
+    path = Path(path)
+    if path.is_symlink() and not _is_open_already(path):
+        raise Refused(f"{path}: it is a symbolic link; name the file that it leads to, or remove the link", USAGE)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # a device or a pipe: nothing there to keep whole
+        return
+    partial = path.with_name(f".{path.name[:200]}.part-{secrets.token_hex(8)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _is_open_already(path):
+    """Standard output and what else this process has open: links to whatever it is."""
+    return str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/"))
