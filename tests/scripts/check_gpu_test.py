@@ -178,6 +178,33 @@ class CheckGpuTest(unittest.TestCase):
         own = os.environ.get("LD_LIBRARY_PATH")
         self.assertEqual(environments, [("python3", own), ("carry/bin/generate", "carry/lib")])
 
+    def test_no_command_runs_past_its_time(self):
+        machine = self.check_gpu.Machine.__new__(self.check_gpu.Machine)
+        machine.environment = dict(os.environ)
+        for left_s, command, message in ((-1, "true", "the time was up before it"),
+                                         (0.2, "sleep", "sleep: the time was up under way")):
+            machine.deadline = time.monotonic() + left_s
+            with self.assertRaises(self.check_gpu.Failed) as caught:
+                machine.run(command, 60)
+            self.assertEqual(str(caught.exception), message)
+
+    @unittest.skipUnless((ROOT / "build" / "release" / "bin" / "replay").exists(), "nothing is built")
+    def test_what_is_packed_runs_with_what_the_system_and_libtorch_have(self):
+        with mock.patch.object(sys, "stderr"):
+            self.check_gpu.pack(self.out)
+        self.assertEqual({path.name for path in (self.out / "bin").iterdir()}, {"inspect", "generate", "replay", "compare"})
+        packed = sorted(path.name for path in (self.out / "lib" / "understudy").iterdir())
+        built = (self.check_gpu.OWN_BIN.parent / "lib" / "understudy").glob("*.so")
+        self.assertEqual(packed, sorted(path.name for path in built))
+        listed = subprocess.run(["ldd", self.out / "bin" / "inspect"], capture_output=True, text=True, check=True,
+                                env={"LD_LIBRARY_PATH": str(self.out / "lib")}).stdout
+        for line in listed.splitlines():
+            if "=> /" in line and not self.check_gpu.SYSTEM.search(line):
+                self.assertIn(str(self.out / "lib"), line)
+        done = subprocess.run([self.out / "bin" / "inspect", "--version"], capture_output=True, text=True, check=True,
+                              env={"LD_LIBRARY_PATH": str(self.out / "lib")})
+        self.assertRegex(done.stdout, r"^inspect \d")
+
 
 if __name__ == "__main__":
     unittest.main()
