@@ -18,6 +18,16 @@ inline constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
 void set_memory(std::size_t bytes = kUsualMemory);
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
+/// While it lives, time stands still but where the host waits for the GPU, however long the test
+/// takes.
+class StoppedClock {
+ public:
+  StoppedClock();
+  StoppedClock(const StoppedClock&) = delete;
+  StoppedClock& operator=(const StoppedClock&) = delete;
+  ~StoppedClock();
+};
+
 struct Waits {
   std::uint64_t for_device = 0;
   std::uint64_t for_stream = 0;

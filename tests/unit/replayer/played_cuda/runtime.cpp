@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -54,6 +55,14 @@ Gpu& gpu() {
   // Libraries register and unregister kernels before and behind everything of ours.
   static auto& the_gpu = *std::make_unique<Gpu>().release();
   return the_gpu;
+}
+
+/// The time that stands while a StoppedClock lives, in ticks; 0: it goes on.
+std::atomic<Clock::rep> stopped_at = 0;
+
+Clock::time_point now() {
+  const Clock::rep ticks = stopped_at;
+  return ticks == 0 ? Clock::now() : Clock::time_point(Clock::duration(ticks));
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -118,7 +127,7 @@ void issue(cudaStream_t stream, double ns) {
   const std::scoped_lock lock(it.mutex);
   Clock::time_point& end = it.streams[stream];
   const auto nanoseconds = [](double count) { return Nanoseconds(static_cast<long>(count)); };
-  end = std::max(end, Clock::now() + nanoseconds(kLatencyNs)) + nanoseconds(ns);
+  end = std::max(end, now() + nanoseconds(kLatencyNs)) + nanoseconds(ns);
 }
 
 Clock::time_point end_of(cudaStream_t stream) {
@@ -138,13 +147,16 @@ Clock::time_point end_of_all() {
 }
 
 cudaError_t wait_until(Clock::time_point time) {
-  while (Clock::now() < time) {
+  while (now() < time) {
+    if (stopped_at != 0) {
+      stopped_at = time.time_since_epoch().count();
+    }
   }
   return cudaSuccess;
 }
 
 cudaError_t is_over(Clock::time_point time) {
-  return time <= Clock::now() ? cudaSuccess : fail(cudaErrorNotReady);
+  return time <= now() ? cudaSuccess : fail(cudaErrorNotReady);
 }
 
 cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
@@ -201,8 +213,16 @@ Waits waits() {
   return gpu().waits;
 }
 
+StoppedClock::StoppedClock() {
+  stopped_at = Clock::now().time_since_epoch().count();
+}
+
+StoppedClock::~StoppedClock() {
+  stopped_at = 0;
+}
+
 double busy_ms() {
-  return std::chrono::duration<double, std::milli>(end_of_all() - Clock::now()).count();
+  return std::chrono::duration<double, std::milli>(end_of_all() - now()).count();
 }
 
 }  // namespace played_cuda
@@ -360,7 +380,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  event_of(event)->time = std::max(Clock::now(), end_of(stream));
+  event_of(event)->time = std::max(now(), end_of(stream));
   event_of(event)->is_recorded = true;
   return cudaSuccess;
 }
