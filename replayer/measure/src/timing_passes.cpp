@@ -1,9 +1,7 @@
 // Passes in which each operator is timed.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "instruction_times.h"
 #include "milliseconds.h"
 #include "operator_times.h"
+#include "pass_budget.h"
 #include "replayer/measure/measure.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/run/run_error.h"
@@ -22,31 +21,12 @@ namespace {
 
 using et_schema::RankReport;
 
-// The number of passes by default: as many as measured iterations, for no longer than those took.
-// From kManyIterations on, up to kMostProfilePasses, since `compare` works on them: for no longer
-// than the iterations took, or kLeastProfileMs if that is longer.
-constexpr std::size_t kManyIterations = 20;
-constexpr std::size_t kMostProfilePasses = 200;
-constexpr double kLeastProfileMs = 2'000;
 /// The first ones alternate with this many bare ones, which show the loop's own cost.
 constexpr std::size_t kBarePasses = 3;
 /// In which calls are counted: what they do is nearly the same each time.
 constexpr int kCountPasses = 3;
 
 }  // namespace
-
-Measurement::ProfilePasses Measurement::profile_passes(
-    const std::vector<double>& measured_ms) const {
-  if (options_.asked.passes) {
-    return {static_cast<std::size_t>(*options_.asked.passes),
-            std::numeric_limits<double>::infinity()};
-  }
-  const double spent_ms = std::accumulate(measured_ms.begin(), measured_ms.end(), 0.0);
-  if (measured_ms.size() >= kManyIterations) {
-    return {kMostProfilePasses, std::max(spent_ms, kLeastProfileMs)};
-  }
-  return {std::max<std::size_t>(measured_ms.size(), 1), spent_ms};
-}
 
 /// The number of passes that were finished.
 std::size_t Measurement::profile(RankReport& report) {
@@ -117,7 +97,7 @@ std::vector<std::map<std::string, double>> Measurement::count_calls() {
 
 void Measurement::run_passes(ProfileHook& hook, RankReport& report,
                              std::vector<double>& iterations_ms, std::size_t& bare_passes) {
-  const ProfilePasses passes = profile_passes(report.iteration_ms.samples);
+  const PassBudget passes = pass_budget(options_.asked.passes, report.iteration_ms.samples);
   double spent_ms = 0;
   for (std::size_t pass = 0; pass < passes.most; ++pass) {
     const bool is_over = stop_->any_rank(spent_ms > passes.budget_ms);

@@ -5,11 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "fixture.h"
+#include "hooks.h"
+#include "pass_budget.h"
 #include "replayer/run/host_probe.h"
 
 namespace understudy::replayer::testing {
@@ -75,6 +80,25 @@ TEST_F(MeasureTest, TellsItsPhasesInOrder) {
                                         Phase::kTimingPasses}));
   EXPECT_EQ(seen_.back().done, 5U);
   EXPECT_EQ(seen_.back().total, 6U);
+}
+
+TEST(LoopOverhead, IsToldWhereAClockCanTellIt) {
+  EXPECT_EQ(loop_overhead(80, 30).ns_per_operator, 80);
+  EXPECT_EQ(loop_overhead(30, 30).ns_per_operator, 30);
+  EXPECT_EQ(loop_overhead(29.9, 30).ns_per_operator, std::nullopt);
+  EXPECT_EQ(loop_overhead(-24.51, 30).ns_per_operator, std::nullopt);
+  EXPECT_EQ(loop_overhead(std::nan(""), 30).ns_per_operator, std::nullopt);
+  EXPECT_EQ(loop_overhead(-24.51, 30).resolution_ns, 30);
+}
+
+TEST(PassBudget, IsWhatAPersonWaitsFor) {
+  EXPECT_EQ(pass_budget(std::nullopt, {}), (PassBudget{1, 0}));
+  EXPECT_EQ(pass_budget(std::nullopt, std::vector<double>(3, 100)), (PassBudget{3, 300}));
+  // A step of 60 ms and 50 iterations: three seconds, in place of 200 passes.
+  EXPECT_EQ(pass_budget(std::nullopt, std::vector<double>(50, 60)), (PassBudget{200, 3000}));
+  EXPECT_EQ(pass_budget(std::nullopt, std::vector<double>(20, 1)), (PassBudget{200, 2000}));
+  EXPECT_EQ(pass_budget(7, std::vector<double>(50, 60)),
+            (PassBudget{7, std::numeric_limits<double>::infinity()}));
 }
 
 TEST_F(MeasureTest, AtTheHostsPaceGapsGrowWithItsProbe) {

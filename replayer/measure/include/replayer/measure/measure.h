@@ -87,11 +87,6 @@ class Measurement {
                          std::uint64_t& peak, GpuObservation& gpu);
   /// `iterations`: so many were measured before.
   void scan_values(et_schema::RankReport& report, std::size_t iterations);
-  struct ProfilePasses {
-    std::size_t most = 1;
-    double budget_ms = 0;
-  };
-  [[nodiscard]] ProfilePasses profile_passes(const std::vector<double>& measured_ms) const;
   [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
   void run_passes(ProfileHook& hook, et_schema::RankReport& report,
                   std::vector<double>& iterations_ms, std::size_t& bare_passes);
