@@ -8,6 +8,7 @@ LEAST_COVERAGE = 0.999  # by count and by time
 PACES = ("recorded", "asap")
 FIGURES = (("operators", "sum of operator times"), ("recorded", "paced iteration"))
 VERDICTS = (("ratio", "normalised for machine speed"), ("plain_ratio", "by the clock"))
+HEALTH = ("coverage", "values", "output_mismatches", "losses")  # of a replay, whoever disturbed it
 STALE_PROFILE = "unlinked_profile"  # et_schema/losses.h
 
 
@@ -40,9 +41,11 @@ def of_sample(sample, limit):
     found = [miss for key, what in FIGURES for miss in _ratios(sample, key, what, limit)]
     found += _classes(sample) + _memory(sample)
     for number, figures in enumerate(sample["rounds"], start=1):
-        for pace in PACES:
-            found += [(gate, f"round {number}, --pace {pace}: {reason}")
-                      for gate, reason in _health(figures[pace])]
+        tries = [("", figures), *((", another try", other) for other in figures.get("other_tries", []))]
+        for which, tried in tries:
+            for pace in PACES:
+                found += [(gate, f"round {number}{which}, --pace {pace}: {reason}")
+                          for gate, reason in _health(tried[pace])]
     if sample.get("incomplete"):
         found.append(("rounds", f"{len(sample['rounds'])} of {sample['rounds_wanted']} rounds were "
                                 "measured"))

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "backends/backend.h"
 #include "matching/matching.h"
@@ -28,6 +30,12 @@ using et_schema::SlotId;
 using replayer::testing::constant;
 using replayer::testing::number;
 using replayer::testing::ref;
+
+/// UNDERSTUDY_PROGRAM_SEEDS=1000 tries more than the few of every day.
+unsigned seeds(unsigned usual) {
+  const char* const wanted = std::getenv("UNDERSTUDY_PROGRAM_SEEDS");
+  return wanted == nullptr ? usual : static_cast<unsigned>(std::stoul(wanted));
+}
 
 std::vector<CommOrder> match(const et_schema::Bench& bench) {
   std::vector<matching::RankComms> comms;
@@ -98,7 +106,7 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
   std::size_t put_off = 0;
-  for (unsigned seed = 0; seed < 12; ++seed) {
+  for (unsigned seed = 0; seed < seeds(12); ++seed) {
     const RandomJob job = random_job(seed, ranks);
     const std::vector<CommOrder> orders = match(job.bench);
     put_off += std::any_of(orders.begin(), orders.end(), puts_off) ? 1U : 0U;
@@ -120,7 +128,7 @@ TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   using replayer::Pace;
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
-  for (unsigned seed = 100; seed < 103; ++seed) {
+  for (unsigned seed = 10'000; seed < 10'000 + seeds(3); ++seed) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions options;
     options.comm_order = match(job.bench)[self];
@@ -150,7 +158,7 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
   using replayer::Pace;
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
-  for (unsigned seed = 200; seed < 202; ++seed) {
+  for (unsigned seed = 20'000; seed < 20'000 + seeds(2); ++seed) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions plain;
     plain.comm_order = match(job.bench)[self];
@@ -158,12 +166,18 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
     plain.iterations = 2;
     plain.passes = 1;
     plain.threads = 1;
-    std::vector<replayer::ReplayOptions> modes(5, plain);
+    std::vector<replayer::ReplayOptions> modes(10, plain);
     modes[0].pace = {Pace::Kind::kScaled, 2};
     modes[1].pace = {Pace::Kind::kScaled, 0.5};
     modes[2].only = Only::kComms;
     modes[3].only = Only::kCompute;
     modes[4].leaves = true;
+    modes[5].pace = {Pace::Kind::kHost};
+    modes[6].restores = false;
+    modes[7].continue_on_error = true;
+    modes[8].pace = {Pace::Kind::kRecorded};
+    modes[8].only = Only::kComms;
+    modes[9].operator_times = true;
     for (std::size_t i = 0; i < modes.size(); ++i) {
       const replayer::RankRun run =
           replayer::replay_rank(job.bench, backend().rank(), backend(), modes[i]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "program_builder.h"
+#include "replayer/run/host_probe.h"
 
 namespace understudy::tests {
 namespace {
@@ -27,6 +29,7 @@ using replayer::testing::ref;
 constexpr std::uint64_t kMainThread = 1;
 constexpr std::uint64_t kOtherThread = 7;
 constexpr std::int64_t kOperatorNs = 20'000;
+constexpr double kUntouched = -1;
 
 /// One communication of the job.
 struct Meeting {
@@ -59,36 +62,60 @@ class ProgramWriter {
     std::int64_t root_or_peer = static_cast<std::int64_t>(meeting.root);
     switch (kind) {
       case CommKind::kAllReduce:
-        tensors = {input(n), output(n)};
-        expect(*tensors.output, {sum(meeting)});
+        tensors = {{input(n)}, {output(n, sum(meeting))}};
+        break;
+      case CommKind::kReduce:
+        tensors = {{input(n)}, {output(n, self == meeting.root ? sum(meeting) : kUntouched)}};
         break;
       case CommKind::kBroadcast:
-        tensors = {input(n), output(n)};
-        expect(*tensors.output, {held_by(meeting.members[meeting.root])});
+        tensors = {{input(n)}, {output(n, held_by(meeting.members[meeting.root]))}};
         break;
       case CommKind::kAllGatherBase:
-        tensors = {input(n), output(n * size)};
-        expect_of_all(*tensors.output, meeting);
+        tensors = {{input(n)}, {output_of_all(n, meeting)}};
+        break;
+      case CommKind::kAllGather:
+        tensors = {{input(n)}, outputs_of_all(n, meeting)};
+        break;
+      case CommKind::kGather:
+        tensors = {{input(n)}, {}};
+        if (self == meeting.root) {
+          tensors.outputs = outputs_of_all(n, meeting);
+        }
+        break;
+      case CommKind::kScatter:
+        tensors = {{}, {output(n, held_by(meeting.members[meeting.root]))}};
+        if (self == meeting.root) {
+          tensors.inputs = inputs(size, n);
+        }
         break;
       case CommKind::kReduceScatterBase:
-        tensors = {input(n * size), output(n)};
-        expect(*tensors.output, {sum(meeting)});
+        tensors = {{input(n * size)}, {output(n, sum(meeting))}};
+        break;
+      case CommKind::kReduceScatter:
+        tensors = {inputs(size, n), {output(n, sum(meeting))}};
+        break;
+      case CommKind::kAllToAll:
+        if (n % 2 == 0) {
+          tensors = {{input(n * size)}, {output_of_all(n, meeting)}};
+        } else {
+          tensors = {inputs(size, n), outputs_of_all(n, meeting)};
+        }
         break;
       case CommKind::kSend:
         root_or_peer = static_cast<std::int64_t>(self == meeting.root ? meeting.to : meeting.root);
         if (self == meeting.root) {
-          tensors = {input(n), std::nullopt};
+          tensors = {{input(n)}, {}};
         } else {
           kind = CommKind::kRecv;
-          tensors = {std::nullopt, received(n)};
-          expect_later(*tensors.output, n, held_by(meeting.members[meeting.root]));
+          tensors = {{}, {received(n)}};
+          expect_later(tensors.outputs[0], n, held_by(meeting.members[meeting.root]));
         }
         break;
       default:
         break;
     }
     Instruction& comm =
-        builder_.add_collective(kind, list_of(tensors.input), list_of(tensors.output));
+        builder_.add_collective(kind, list_of(tensors.inputs), list_of(tensors.outputs));
     comm.kind = et_schema::is_message(kind) ? InstructionKind::kP2p : InstructionKind::kCollective;
     comm.comm->group = meeting.group;
     comm.comm->root_or_peer = root_or_peer;
@@ -102,8 +129,9 @@ class ProgramWriter {
 
   void wait(std::size_t id) {
     const Tensors& tensors = tensors_.at(id);
-    const SlotId tensor = tensors.output ? *tensors.output : tensors.input.value_or(0);
-    const bool has_tensor = tensors.output || tensors.input;
+    const std::vector<SlotId>& shown = tensors.outputs.empty() ? tensors.inputs : tensors.outputs;
+    const bool has_tensor = !shown.empty();
+    const SlotId tensor = has_tensor ? shown.back() : 0;
     const auto way = has_tensor ? static_cast<unsigned>(random_() % 3) : 0U;
     if (way == 2) {
       const SlotId read = builder_.intermediate(DType::kFloat32, builder_.slot(tensor).sizes);
@@ -148,8 +176,8 @@ class ProgramWriter {
 
  private:
   struct Tensors {
-    std::optional<SlotId> input;
-    std::optional<SlotId> output;
+    std::vector<SlotId> inputs = {};
+    std::vector<SlotId> outputs = {};
     std::int64_t seq = 0;
     GroupId group = 0;
     bool is_p2p = false;
@@ -160,15 +188,44 @@ class ProgramWriter {
     return std::accumulate(meeting.members.begin(), meeting.members.end(), 0.0,
                            [](double total, int rank) { return total + held_by(rank); });
   }
-  static std::vector<et_schema::Argument> list_of(const std::optional<SlotId>& slot) {
-    return slot ? std::vector<et_schema::Argument>{ref(*slot)} : std::vector<et_schema::Argument>();
+  static std::vector<et_schema::Argument> list_of(const std::vector<SlotId>& slots) {
+    std::vector<et_schema::Argument> arguments;
+    std::transform(slots.begin(), slots.end(), std::back_inserter(arguments),
+                   [](SlotId slot) { return ref(slot); });
+    return arguments;
   }
 
   SlotId input(std::int64_t elements) {
     return builder_.external(DType::kFloat32, {elements}, constant(held_by(rank_)));
   }
+  std::vector<SlotId> inputs(std::int64_t count, std::int64_t elements) {
+    std::vector<SlotId> slots(static_cast<std::size_t>(count));
+    std::generate(slots.begin(), slots.end(), [&] { return input(elements); });
+    return slots;
+  }
   SlotId output(std::int64_t elements) {
-    return builder_.external(DType::kFloat32, {elements}, constant(-1));
+    return builder_.external(DType::kFloat32, {elements}, constant(kUntouched));
+  }
+  SlotId output(std::int64_t elements, double value) {
+    const SlotId slot = output(elements);
+    expect(slot, {value});
+    return slot;
+  }
+  /// A part of each member.
+  SlotId output_of_all(std::int64_t elements, const Meeting& meeting) {
+    const SlotId slot = output(elements * static_cast<std::int64_t>(meeting.members.size()));
+    std::vector<double> parts;
+    std::transform(meeting.members.begin(), meeting.members.end(), std::back_inserter(parts),
+                   held_by);
+    expect(slot, std::move(parts));
+    return slot;
+  }
+  /// A tensor of each member.
+  std::vector<SlotId> outputs_of_all(std::int64_t elements, const Meeting& meeting) {
+    std::vector<SlotId> slots;
+    std::transform(meeting.members.begin(), meeting.members.end(), std::back_inserter(slots),
+                   [&](int member) { return output(elements, held_by(member)); });
+    return slots;
   }
   SlotId received(std::int64_t elements) {
     return builder_.intermediate(DType::kFloat32, {elements});  // the receive makes it
@@ -186,13 +243,6 @@ class ProgramWriter {
   }
   void expect(SlotId slot, std::vector<double> parts) {
     expected_.push_back({slot, std::move(parts)});
-  }
-  void expect_of_all(SlotId slot, const Meeting& meeting) {
-    std::vector<double> parts;
-    for (const int member : meeting.members) {
-      parts.push_back(held_by(member));
-    }
-    expect(slot, std::move(parts));
   }
   void expect_later(SlotId slot, std::int64_t elements, double value) {
     kept_.emplace_back(slot, elements, value);
@@ -212,6 +262,8 @@ class ProgramWriter {
       end += kOperatorNs;
     }
     builder_.program().profile.emplace();
+    constexpr double kProbeUs = 1000;  // a slow host: its gaps are short at another's pace
+    builder_.program().profile->host_probe = {replayer::HostProbe::kind(), kProbeUs};
     builder_.program().profile->step_ns =
         std::max_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
           return a.second < b.second;
@@ -282,10 +334,14 @@ class JobMaker {
   }
 
   Meeting make_meeting() {
-    constexpr std::array<CommKind, 8> kKinds = {
-        CommKind::kAllReduce, CommKind::kBroadcast,         CommKind::kAllGatherBase,
-        CommKind::kBarrier,   CommKind::kReduceScatterBase, CommKind::kSend,
-        CommKind::kSend,      CommKind::kAllReduce};
+    // Some are commoner, as they are in jobs.
+    constexpr std::array kKinds = {
+        CommKind::kAllReduce, CommKind::kBroadcast,     CommKind::kAllGatherBase,
+        CommKind::kBarrier,   CommKind::kReduceScatter, CommKind::kReduceScatterBase,
+        CommKind::kSend,      CommKind::kSend,          CommKind::kSend,
+        CommKind::kAllReduce, CommKind::kAllGather,     CommKind::kAllToAll,
+        CommKind::kAllToAll,  CommKind::kReduce,        CommKind::kGather,
+        CommKind::kScatter};
     Meeting meeting;
     meeting.group = static_cast<GroupId>(below(static_cast<int>(groups_.size())));
     for (const std::int64_t rank : groups_[meeting.group].ranks) {

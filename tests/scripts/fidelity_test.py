@@ -232,6 +232,23 @@ class RunTest(unittest.TestCase):
         self.assertIn("mlp: 2 of 6 rounds were measured", document["misses"])
         self.assertIn("INCOMPLETE", arguments.markdown.read_text())
 
+    def test_what_a_disturbed_try_met_is_held_against_the_sample(self):
+        disturbed, quiet = a_round(), a_round()
+        disturbed["foreign_share"], quiet["foreign_share"] = 0.5, 0.0
+        disturbed["asap"]["values"]["nan"] = 1
+        disturbed["recorded"]["losses"] = {limits.STALE_PROFILE: 1}
+        with mock.patch.object(rounds, "one_round", side_effect=[disturbed, quiet]), \
+                contextlib.redirect_stderr(io.StringIO()):
+            taken = rounds.quiet_round(self.sample("mlp"), self.scratch, SETTINGS, 0)
+        self.assertIs(taken, quiet)
+        self.assertEqual((taken["tries"], taken["disturbed"]), (2, False))
+        sample = a_sample()
+        sample["rounds"][0] = taken
+        self.assertEqual(gates(sample), {
+            ("values", "round 1, another try, --pace asap: 1 tensors with nan elements"),
+            ("profile", "round 1, another try, --pace recorded: the round's own profile fits none of the trace's "
+                        "steps: recorded times are the capture's old ones")})
+
     def test_ctrl_c_in_the_first_round(self):
         arguments = copy.copy(SETTINGS)
         arguments.json = self.scratch / "f.json"
