@@ -278,6 +278,7 @@ class Linker {
       counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates[i];
       if (counts[i] && result_.nodes[i] && trace_.nodes[i].name != kSubclassLabel) {
         profile.operators_ns = add_times(profile.operators_ns, result_.nodes[i]->self_ns);
+        result_.nodes[i]->is_summed = true;
         profile.operators_device_ns =
             add_times(profile.operators_device_ns, result_.nodes[i]->device_ns);
       }

@@ -107,6 +107,7 @@ class OwnLinker {
       profile.device_events += trace_.own_times[i]->launches;
       if (kind != NodeClass::kLabel && !communicates[i]) {
         profile.operators_ns = add_times(profile.operators_ns, trace_.own_times[i]->self_ns);
+        link_.nodes[i]->is_summed = true;
         profile.operators_device_ns =
             add_times(profile.operators_device_ns, trace_.own_times[i]->device_ns);
       }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "et_schema/support/assert.h"
+#include "generator/flow/below.h"
 #include "generator/flow/compiled_graphs.h"
 #include "generator/link/host.h"
 
@@ -44,6 +45,7 @@ class TimingSetter {
     set_opened();
     program_.profile = link_.profile;
     keep_waits_between(*program_.profile);
+    add_replayed_whole(*program_.profile);
     add_labels(*program_.profile);
     program_.losses += link_.losses;
   }
@@ -167,6 +169,28 @@ class TimingSetter {
       const auto after = busy.upper_bound(wait.start_ns);
       return after != busy.begin() && std::prev(after)->second > wait.start_ns;
     });
+  }
+
+  /// An operator that is replayed counts by its own median, as a replay of it does; the medians of
+  /// it and of all below it add up to something else.
+  void add_replayed_whole(et_schema::RecordedProfile& profile) const {
+    for (const Instruction& instruction : program_.instructions) {
+      const NodeIndex node = instruction.timing && instruction.kind == InstructionKind::kOp
+                                 ? trace_.find(instruction.node_id)
+                                 : kNoNode;
+      if (node == kNoNode || selected_.is_open[node] || !link_.nodes[node]->is_summed) {
+        continue;
+      }
+      std::int64_t parts_ns = link_.nodes[node]->self_ns;
+      walk_below(trace_, node, [&](NodeIndex below) {
+        if (link_.nodes[below] && link_.nodes[below]->is_summed) {
+          parts_ns = add_times(parts_ns, link_.nodes[below]->self_ns);
+        }
+        return Walk::kInto;
+      });
+      profile.operators_ns = add_times(std::max<std::int64_t>(profile.operators_ns - parts_ns, 0),
+                                       instruction.timing->host_ns);
+    }
   }
 
   /// Labels that did work are part of the step's operators.

@@ -11,6 +11,7 @@
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/error.h"
+#include "generator/job/generate.h"
 #include "generator/link/link.h"
 
 namespace understudy::generator {
@@ -205,6 +206,26 @@ TEST_P(LinkCapture, RepairsTheParentsThatGlooLeaves) {
     EXPECT_EQ(repair_parents(trace, profile), wrong);
     EXPECT_EQ(trace.losses[Loss::kRepairedParents], wrong);
     EXPECT_EQ(repair_parents(trace, profile), 0U) << "repaired once, it is right";
+  }
+}
+
+TEST(LinkSamples, WhereAllIsReplayedTheWholeIsWhatIsReplayed) {
+  for (const std::string name : {"embedding_zipf", "dlrm_dense", "dlrm_sparse"}) {
+    const std::string folder = kSamples + "/" + name;
+    const et_schema::TraceSet set = et_schema::read_trace_set({folder});
+    const auto captures = et_schema::find_captures({folder}, set);
+    ASSERT_TRUE(captures);
+    const Link linked =
+        link(set.traces[0], et_schema::read_profile({folder}, captures->front().alone));
+    const et_schema::Bench bench = generate(set.traces, {}, {linked});
+    const et_schema::Program& program = bench.programs[0];
+    ASSERT_TRUE(program.selection.opened.empty()) << name;
+    std::int64_t replayed_ns = 0;
+    for (const et_schema::Instruction& instruction : program.instructions) {
+      replayed_ns += instruction.timing ? instruction.timing->host_ns : 0;
+    }
+    // Each a median over the steps of the profile, whose sum is not the median of the sum.
+    EXPECT_EQ(program.profile->operators_ns, replayed_ns) << name;
   }
 }
 

@@ -25,6 +25,7 @@ struct NodeTimes {
   std::optional<std::int64_t> stream = {};       ///< of the first of those device events
   std::optional<std::int64_t> page_faults = {};  ///< all below it included, where they were counted
   bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
+  bool is_summed = false;     ///< self_ns is part of the profile's operators_ns
 };
 
 /// What a profile says about the nodes of a trace.
