@@ -100,7 +100,9 @@ void even_loop(Program& program, const InstructionLoop& loop) {
   }
   const std::int64_t begin_ns = places.front().front()->start_ns;
   const std::int64_t last_ns = places.front().back()->start_ns;
-  const std::int64_t length_ns = (last_ns - begin_ns) / static_cast<std::int64_t>(loop.times - 1);
+  // Instructions of several threads need not begin in their order: none begins before the step.
+  const std::int64_t length_ns =
+      std::max<std::int64_t>((last_ns - begin_ns) / static_cast<std::int64_t>(loop.times - 1), 0);
   for (std::size_t place = 0; place < loop.period; ++place) {
     const std::vector<Timing*>& timings = places[place];
     // Where it stands in a repetition, on the mean.
@@ -109,8 +111,8 @@ void even_loop(Program& program, const InstructionLoop& loop) {
       offset_ns += static_cast<double>(timings[i]->start_ns - begin_ns) -
                    static_cast<double>(i) * static_cast<double>(length_ns);
     }
-    even_place(timings, begin_ns + std::llround(offset_ns / static_cast<double>(timings.size())),
-               length_ns);
+    const std::int64_t mean_ns = std::llround(offset_ns / static_cast<double>(timings.size()));
+    even_place(timings, std::max<std::int64_t>(begin_ns + mean_ns, 0), length_ns);
     even_heap(program, place_in(loop, place));
   }
 }

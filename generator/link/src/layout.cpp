@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "statistics.h"
 
@@ -14,25 +15,16 @@ class Layouter {
  public:
   Layouter(const Join& join, const HostEvents& host) : join_(join), host_(host) {}
 
-  [[nodiscard]] Layout lay_out() const {
-    const std::vector<Interval> intervals = intervals_between_starts();
-    const double share = share_of_skew(intervals);
-    Layout layout;
-    for (const Interval& interval : intervals) {
-      const double above =
-          static_cast<double>(interval.mean_ns) - static_cast<double>(interval.median_ns);
-      const std::int64_t passed =
-          add_times(interval.median_ns, std::llround(std::clamp(share * above, -kMostNs, kMostNs)));
-      layout.step_ns = std::max<std::int64_t>(add_times(layout.step_ns, passed), 0);
-      if (interval.position) {
-        layout.starts.emplace_back(*interval.position, layout.step_ns);
-      }
-    }
-    return layout;
+  [[nodiscard]] Layout lay_out() {
+    lay_out_common();
+    place_others();
+    std::ranges::stable_sort(layout_.starts, {}, &Start::second);
+    return std::move(layout_);
   }
 
  private:
   static constexpr double kMostNs = 1e18;
+  using Start = decltype(Layout::starts)::value_type;
 
   /// From one start to the next, over the steps; the last one to the step's end.
   struct Interval {
@@ -41,63 +33,136 @@ class Layouter {
     std::int64_t mean_ns = 0;
   };
 
+  /// What each step has.
+  void lay_out_common() {
+    const std::vector<Interval> intervals = intervals_between_starts();
+    const double share = share_of_skew(intervals);
+    std::vector<double> passed;
+    double whole = 0;
+    for (const Interval& interval : intervals) {
+      const double above =
+          static_cast<double>(interval.mean_ns) - static_cast<double>(interval.median_ns);
+      passed.push_back(
+          std::clamp(static_cast<double>(interval.median_ns) + share * above, 0.0, kMostNs));
+      whole += passed.back();
+    }
+    const auto typical = static_cast<double>(median_step_ns());
+    const double scale = whole > typical ? typical / whole : 1;
+    double now = 0;
+    for (std::size_t i = 0; i < intervals.size(); ++i) {
+      now = std::min(now + scale * passed[i], kMostNs);
+      if (intervals[i].position) {
+        layout_.starts.emplace_back(*intervals[i].position, std::llround(now));
+      }
+    }
+    layout_.step_ns = std::llround(now);
+  }
+
+  /// What some steps have: as far between its neighbours that all have as it was in those steps.
+  void place_others() {
+    std::vector<std::vector<Anchor>> anchors;
+    for (const JoinedStep& step : join_.steps) {
+      anchors.push_back(anchors_of(step));
+    }
+    std::vector<std::int64_t> of_node;
+    for (std::size_t i = 0; i < positions(); ++i) {
+      of_node.clear();
+      for (std::size_t s = 0; s < join_.steps.size(); ++s) {
+        const HostIndex event = join_.steps[s].event_of[i];
+        if (event != kNoEvent) {
+          of_node.push_back(laid_out(anchors[s], host_.events[event].start_ns));
+        }
+      }
+      if (!of_node.empty() && of_node.size() < join_.steps.size()) {
+        layout_.starts.emplace_back(i, median(of_node));
+      }
+    }
+  }
+
+  /// A moment of a step, and where it lies in the typical one.
+  struct Anchor {
+    std::int64_t seen_ns = 0;
+    std::int64_t laid_out_ns = 0;
+  };
+
+  [[nodiscard]] std::vector<Anchor> anchors_of(const JoinedStep& step) const {
+    std::vector<Anchor> anchors = {{begin_ns(step), 0}, {end_ns(step), layout_.step_ns}};
+    for (const auto& [position, start_ns] : layout_.starts) {
+      anchors.push_back({host_.events[step.event_of[position]].start_ns, start_ns});
+    }
+    std::ranges::stable_sort(anchors, {}, &Anchor::seen_ns);
+    return anchors;
+  }
+
+  [[nodiscard]] static std::int64_t laid_out(const std::vector<Anchor>& anchors,
+                                             std::int64_t seen_ns) {
+    const auto after = std::ranges::upper_bound(anchors, seen_ns, {}, &Anchor::seen_ns);
+    if (after == anchors.begin() || after == anchors.end()) {
+      return after == anchors.begin() ? after->laid_out_ns : anchors.back().laid_out_ns;
+    }
+    const auto before = std::prev(after);
+    const double share = static_cast<double>(seen_ns - before->seen_ns) /
+                         static_cast<double>(after->seen_ns - before->seen_ns);
+    const auto between = static_cast<double>(after->laid_out_ns - before->laid_out_ns);
+    return before->laid_out_ns + std::llround(share * between);
+  }
+
   [[nodiscard]] std::vector<Interval> intervals_between_starts() const {
     std::vector<std::int64_t> last;  // starts, by step
     for (const JoinedStep& step : join_.steps) {
       last.push_back(begin_ns(step));
     }
     std::vector<Interval> intervals;
-    std::vector<std::int64_t> passed;
+    std::vector<std::int64_t> passed(join_.steps.size());
     for (const std::size_t i : order_of_starts(last)) {
-      passed.clear();
       for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-        if (join_.steps[s].event_of[i] != kNoEvent) {
-          const std::int64_t start = host_.events[join_.steps[s].event_of[i]].start_ns;
-          passed.push_back(start - last[s]);
-          last[s] = start;
-        }
+        const std::int64_t start = host_.events[join_.steps[s].event_of[i]].start_ns;
+        passed[s] = start - std::exchange(last[s], start);
       }
       intervals.push_back({i, median(passed), mean(passed)});
     }
-    passed.clear();
     for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-      passed.push_back(end_ns(join_.steps[s]) - last[s]);
+      passed[s] = end_ns(join_.steps[s]) - last[s];
     }
     intervals.push_back({std::nullopt, median(passed), mean(passed)});
     return intervals;
   }
 
-  /// From 0 to 1.
-  [[nodiscard]] double share_of_skew(const std::vector<Interval>& intervals) const {
+  [[nodiscard]] std::int64_t median_step_ns() const {
     std::vector<std::int64_t> steps;
     for (const JoinedStep& step : join_.steps) {
       steps.push_back(end_ns(step) - begin_ns(step));
     }
+    return median(steps);
+  }
+
+  /// From 0 to 1.
+  [[nodiscard]] double share_of_skew(const std::vector<Interval>& intervals) const {
     double medians = 0;
     double means = 0;
     for (const Interval& interval : intervals) {
       medians += static_cast<double>(interval.median_ns);
       means += static_cast<double>(interval.mean_ns);
     }
-    const double missing = static_cast<double>(median(steps)) - medians;
+    const double missing = static_cast<double>(median_step_ns()) - medians;
     return missing > 0 && means > medians ? std::min(missing / (means - medians), 1.0) : 0;
   }
 
-  /// Joined nodes in the order in which the steps began them: by the median of their starts.
+  /// Nodes that all steps have, in the order in which the steps began them: by the median of their
+  /// starts.
   [[nodiscard]] std::vector<std::size_t> order_of_starts(
       const std::vector<std::int64_t>& begins) const {
     std::vector<std::pair<std::int64_t, std::size_t>> starts;
-    std::vector<std::int64_t> of_node;
+    std::vector<std::int64_t> of_node(join_.steps.size());
     for (std::size_t i = 0; i < positions(); ++i) {
-      of_node.clear();
+      if (std::ranges::any_of(
+              join_.steps, [i](const JoinedStep& step) { return step.event_of[i] == kNoEvent; })) {
+        continue;
+      }
       for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-        if (join_.steps[s].event_of[i] != kNoEvent) {
-          of_node.push_back(host_.events[join_.steps[s].event_of[i]].start_ns - begins[s]);
-        }
+        of_node[s] = host_.events[join_.steps[s].event_of[i]].start_ns - begins[s];
       }
-      if (!of_node.empty()) {
-        starts.emplace_back(median(of_node), i);
-      }
+      starts.emplace_back(median(of_node), i);
     }
     std::ranges::sort(starts);
     std::vector<std::size_t> order;
@@ -137,6 +202,7 @@ class Layouter {
 
   const Join& join_;
   const HostEvents& host_;
+  Layout layout_;
 };
 
 }  // namespace

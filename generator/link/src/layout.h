@@ -21,7 +21,9 @@ struct Layout {
 /// themselves would not fit the durations: what is slow in one step and what is slow in another
 /// shift what comes behind by turns. A step waits now here, now there (for other ranks), which no
 /// median shows: so that the whole is as long as the median step, each interval gets a share of
-/// what its mean is above its median. n log n in the nodes.
+/// what its mean is above its median. Steps may begin things in another order, or lack some: their
+/// intervals would add up to more than a step has. What not all have is put between what all have,
+/// and the whole is never longer than the median step. n log n in the nodes.
 [[nodiscard]] Layout lay_out(const Join& join, const HostEvents& host);
 
 }  // namespace understudy::generator

@@ -7,12 +7,15 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
 #include "replayer/substitutes/substitutes.h"
@@ -42,6 +45,12 @@ bool has_known_shape(const Instruction& instruction) {
          !handle->hasTag(at::Tag::dynamic_output_shape);
 }
 
+/// Whether it writes no numbers, though it may say that it writes.
+bool only_shapes(const Instruction& instruction) {
+  return et_schema::op_class(instruction.name) == "view" ||
+         instruction.name.starts_with("aten::resize_");
+}
+
 /// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
 /// it.
 class Written {
@@ -67,15 +76,20 @@ class Written {
     slots_.insert(slot);
     fresh_.erase(program_.slots[slot].storage);
   }
+  /// What was there before.
+  void add_given(SlotId slot) { slots_.insert(slot); }
+  /// What has still to be written.
+  void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }
   [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
+  [[nodiscard]] bool is_awaited(SlotId slot) const {
+    return fresh_.contains(program_.slots[slot].storage);
+  }
 
  private:
   [[nodiscard]] bool shows_fresh_memory(const Instruction& instruction) const {
     bool is_fresh = false;
-    for_each_slot(instruction.args,
-                  [&](SlotId slot) { is_fresh |= fresh_.contains(program_.slots[slot].storage); });
-    return is_fresh && (et_schema::op_class(instruction.name) == "view" ||
-                        instruction.name.starts_with("aten::resize_"));
+    for_each_slot(instruction.args, [&](SlotId slot) { is_fresh |= is_awaited(slot); });
+    return is_fresh && only_shapes(instruction);
   }
 
   const Program& program_;
@@ -83,9 +97,9 @@ class Written {
   std::set<et_schema::StorageId> fresh_;
 };
 
-/// Whether the recorded operators below make all that the operator itself makes. Below a kernel
-/// that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's convolution) stand its
-/// allocations and views of them alone.
+/// Whether the recorded operators below make all that the operator itself makes, and write what it
+/// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
+/// convolution, randperm into a given tensor) stand allocations and what shapes them alone.
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {
     return false;
@@ -94,9 +108,18 @@ bool body_makes_results(const Program& program, const Instruction& instruction) 
     return true;
   }
   Written made(program);
+  const std::string schema = schema_text(program, instruction);
+  std::vector<Argument> written;
+  for (std::size_t i = 0; i < instruction.args.size() && !only_shapes(instruction); ++i) {
+    if (et_schema::argument_is_written(schema, i)) {
+      written.push_back(instruction.args[i]);
+    }
+  }
+  for_each_slot(written, [&](SlotId slot) { made.await(slot); });
   made.collect(instruction.body);
-  for_each_slot(instruction.args, [&](SlotId slot) { made.add(slot); });
+  for_each_slot(instruction.args, [&](SlotId slot) { made.add_given(slot); });
   bool all = true;
+  for_each_slot(written, [&](SlotId slot) { all = all && !made.is_awaited(slot); });
   for_each_slot(instruction.results, [&](SlotId slot) {
     all = all && (made.has(slot) || program.slots[slot].external);
   });

@@ -287,6 +287,21 @@ TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
   EXPECT_EQ(read, bench);
 }
 
+TEST(Reduce, InstructionsThatDoNotBeginInTheirOrderBeginInTheStep) {
+  Bench bench = compose(
+      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
+  std::vector<Instruction>& instructions = bench.programs[0].instructions;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    instructions[i].timing->start_ns = static_cast<std::int64_t>(10 * (instructions.size() - i));
+  }
+  static_cast<void>(even_loops(bench));
+  for (const Instruction& instruction : instructions) {
+    EXPECT_GE(instruction.timing->start_ns, 0);
+    EXPECT_LE(instruction.timing->start_ns, 240);
+  }
+  EXPECT_EQ(et_schema::read_bench_bytes(et_schema::bench_bytes(bench), "b.et"), bench);
+}
+
 TEST(Reduce, HeapBlocksStayWhereAllRepetitionsHaveThem) {
   Bench bench = compose(
       plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3, tensors: own}\n"), load);

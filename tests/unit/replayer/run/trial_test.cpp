@@ -92,6 +92,39 @@ TEST_F(TrialTest, ABodyOfViewsOfFreshMemoryStandsForNothing) {
   EXPECT_EQ(slot(out)[0][0].item<float>(), 1.0F);
 }
 
+// Below randperm into a given tensor stand a scalar_tensor and resize_.
+TEST_F(TrialTest, ABodyThatOnlyShapesWhatTheOperatorWritesStandsForNothing) {
+  const char* const add_out =
+      "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
+  const char* const resize =
+      "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
+      "Tensor(a!)";
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId sums = sink(DType::kFloat32, {4});
+  Instruction outer = builder_.op(add_out, {ref(x), ref(x), number(1), ref(sums)}, {ref(sums)});
+  outer.body = {builder_.op(resize, {ref(sums), numbers({4}), none()}, {ref(sums)})};
+  builder_.add(std::move(outer));
+  try_out(false, true);
+  EXPECT_EQ(slot(sums)[0].item<float>(), 2.0F);
+}
+
+// By a view of it.
+TEST_F(TrialTest, ABodyThatWritesWhatTheOperatorWritesStandsForIt) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId sums = sink(DType::kFloat32, {4});
+  const SlotId part = builder_.view(sums, {2}, {1}, 0);
+  Instruction outer = builder_.op(kAddInPlace, {ref(sums), ref(x), number(1)}, {ref(sums)});
+  outer.body = {
+      builder_.op("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
+                  {ref(sums), number(0), number(0), number(2)}, {ref(part)}),
+      builder_.op("aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+                  {ref(part), number(5)}, {ref(part)})};
+  builder_.add(std::move(outer));
+  try_out(false, true);
+  EXPECT_EQ(slot(sums)[0].item<float>(), 5.0F);
+  EXPECT_EQ(slot(sums)[3].item<float>(), 0.0F);
+}
+
 TEST_F(TrialTest, StridesAreComparedWhereSizesAreAboveOne) {
   const SlotId x = builder_.external(DType::kFloat32, {4, 1}, constant(1));
   const SlotId y = builder_.intermediate(DType::kFloat32, {4, 1});

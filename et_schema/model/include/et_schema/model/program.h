@@ -394,8 +394,8 @@ struct RecordedProfile {
   std::uint64_t device_events = 0;
   std::uint64_t device_events_linked = 0;
   std::vector<LostDeviceEvents> lost;    ///< in order of names
-  std::int64_t operators_ns = 0;         ///< Σ exclusive host time of the step's operators,
-                                         ///< communication apart
+  std::int64_t operators_ns = 0;         ///< Σ host time of the step's operators, communication
+                                         ///< apart (docs/formats.md)
   std::int64_t operators_device_ns = 0;  ///< Σ device time below them
   /// What decided which kernels ran, and variables of the environment, where the capture tells
   /// (docs/formats.md, "capture.json").
