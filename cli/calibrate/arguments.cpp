@@ -10,6 +10,7 @@
 
 #include "calibrator/design/area.h"
 #include "common/figures.h"
+#include "compile/compile.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
@@ -146,6 +147,7 @@ void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
                  "sizes; can be repeated")
       ->type_name("BENCH")
       ->allow_extra_args(false);
+  add_allow_option(app, arguments.allowed_operators);
   app.add_flag("--sweep", arguments.sweeps,
                "With --for: measure all other operators, too (without --for they always are)");
   app.add_option("--device", arguments.device,

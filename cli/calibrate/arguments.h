@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "calibrate/fit_files.h"
+#include "et_schema/model/operator_trust.h"
 
 namespace understudy::cli {
 
@@ -14,12 +15,13 @@ inline constexpr const char* kEndingWords =
 /// What `calibrate` was asked to do. Without inputs it measures.
 struct CalibrateArguments {
   FitArguments fit;
-  std::string rows;                  ///< where rows are kept while they are measured
-  bool keeps_rows = false;           ///< once they are in the platform
-  std::vector<std::string> benches;  ///< --for
-  bool sweeps = false;               ///< --sweep: beside the calls of benchmarks
-  std::string device = "cpu";        ///< of communication: "cpu", "cuda", "cuda:N"
-  bool energy = false;               ///< --energy: of each call on a GPU
+  std::string rows;                               ///< where rows are kept while they are measured
+  bool keeps_rows = false;                        ///< once they are in the platform
+  std::vector<std::string> benches;               ///< --for
+  et_schema::AllowedOperators allowed_operators;  ///< in them
+  bool sweeps = false;                            ///< --sweep: beside the calls of benchmarks
+  std::string device = "cpu";                     ///< of communication: "cpu", "cuda", "cuda:N"
+  bool energy = false;                            ///< --energy: of each call on a GPU
   double budget_s = 0;
   double error = 0;          ///< of held-out predictions that ends an area
   std::string only;          ///< a class; empty: all

@@ -54,11 +54,13 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
 std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& progress) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::is_regular_file(path, error) && et_schema::is_bench_file(path)) {
-    return et_schema::read_bench(path);
-  }
-  if (fs::is_directory(path, error) && fs::exists(fs::path(path) / "capture.json", error)) {
-    return compile_traces({path}, {.partial = generator::PartialRanks::kOneAlone}, {}, progress)
+  const bool is_bench = fs::is_regular_file(path, error) && et_schema::is_bench_file(path);
+  if (is_bench ||
+      (fs::is_directory(path, error) && fs::exists(fs::path(path) / "capture.json", error))) {
+    return load_benchmark({path},
+                          {.partial = generator::PartialRanks::kOneAlone,
+                           .allowed_operators = all_operators()},
+                          {}, progress)
         .bench;
   }
   return std::nullopt;

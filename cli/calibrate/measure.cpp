@@ -212,12 +212,10 @@ class Measuring {
   }
 
   et_schema::Bench load_bench(const std::string& path) {
-    if (et_schema::is_bench_file(path)) {
-      return et_schema::read_bench(path);
-    }
     generator::GenerateOptions options;
     options.partial = generator::PartialRanks::kOneAlone;
-    return compile_traces({path}, options, {}, progress_).bench;
+    options.allowed_operators = arguments_.allowed_operators;
+    return load_benchmark({path}, options, {}, progress_).bench;
   }
 
   const CalibrateArguments& arguments_;

@@ -19,6 +19,23 @@ void name_rank_alone(std::vector<et_schema::Trace>& traces) {
 
 }  // namespace
 
+void refuse_operators(const et_schema::Bench& bench, const std::string& path,
+                      const et_schema::AllowedOperators& allowed) {
+  for (std::size_t i = 0; i < bench.programs.size(); ++i) {
+    et_schema::refuse_operators(bench.programs[i], bench.recorded_rank(i), path, allowed);
+  }
+}
+
+void add_allow_option(CLI::App& app, et_schema::AllowedOperators& allowed) {
+  app.add_option_function<std::string>(
+         "--allow-operator", [&allowed](const std::string& name) { allowed.insert(name); },
+         "Take this operator though it does more than compute, as aten::from_file; can be "
+         "repeated; '*' takes all")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->trigger_on_parse();
+}
+
 Compiled compile_traces(const std::vector<std::string>& paths,
                         const generator::GenerateOptions& options, const ProfileChoice& profiles,
                         Progress& progress) {
@@ -34,6 +51,7 @@ Compiled compile_traces(const std::vector<std::string>& paths,
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;
   compiled.bench = generator::generate(set.traces, options, links);
+  refuse_operators(compiled.bench, paths.front(), options.allowed_operators);
   if (links.empty()) {
     compiled.unlinked_profiles = std::move(set.kineto);
   }
@@ -46,7 +64,9 @@ Compiled load_benchmark(const std::vector<std::string>& paths,
   if (paths.size() == 1 && std::filesystem::is_regular_file(paths.front()) &&
       et_schema::is_bench_file(paths.front())) {
     progress.show("reading");
-    return {et_schema::read_bench(paths.front()), {}};
+    et_schema::Bench bench = et_schema::read_bench(paths.front());
+    refuse_operators(bench, paths.front(), options.allowed_operators);
+    return {std::move(bench), {}};
   }
   return compile_traces(paths, options, profiles, progress);
 }

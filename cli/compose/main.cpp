@@ -207,6 +207,7 @@ class Composing {
     return [this, folder](const composer::PlanSource& source, const std::string& annotation) {
       const std::string path = (std::filesystem::path(folder) / source.path).string();
       generator::GenerateOptions options;
+      options.allowed_operators = all_operators();
       if (!source.step.empty()) {
         options.step = source.step;
       }

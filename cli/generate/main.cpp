@@ -123,6 +123,7 @@ Arguments read_arguments(int argc, char** argv) {
       ->type_name("PART");
   app->add_option("--include", arguments.options.include,
                   "Only operators whose name matches this regular expression");
+  add_allow_option(*app, arguments.options.allowed_operators);
   app->add_option("--exclude", arguments.options.exclude,
                   "Leave out operators whose name matches it");
   app->add_option_function<std::string>(
@@ -257,6 +258,7 @@ Taken read_or_compile(const Arguments& arguments, Progress& progress) {
   progress.show("reading");
   std::string bytes = et_schema::read_file(arguments.paths[0], et_schema::process_limits());
   et_schema::Bench bench = et_schema::read_bench_bytes(bytes, arguments.paths[0]);
+  refuse_operators(bench, arguments.paths[0], arguments.options.allowed_operators);
   return {{std::move(bench), {}}, std::move(bytes)};
 }
 

@@ -232,8 +232,10 @@ std::string inspect_memory(const Arguments& arguments, Progress& progress) {
   const et_schema::Bench bench =
       is_one_benchmark(arguments.paths)
           ? et_schema::read_bench(arguments.paths[0])
-          : compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
-                           progress)
+          : compile_traces(arguments.paths,
+                           {.partial = generator::PartialRanks::kOneAlone,
+                            .allowed_operators = all_operators()},
+                           {}, progress)
                 .bench;
   return arguments.as_page ? memory_as_page(bench, arguments.rank)
                            : render_memory(bench, arguments.rank, arguments.format);

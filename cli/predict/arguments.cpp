@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "compile/compile.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
@@ -80,6 +81,7 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
          "Predict a job whose ranks do alike on this many ranks, each with the recorded batch")
       ->check(CLI::Range(1, kMostRanks))
       ->type_name("N");
+  add_allow_option(app, arguments.allowed_operators);
   app.add_option("--gathers", gathers,
                  "With --world-size, of gathers and scatters: whole (all of it stays as large: "
                  "parameters of which each rank has a part) or parts (each rank's part does)")

@@ -7,6 +7,7 @@
 
 #include "common/command_line.h"
 #include "et_schema/model/comms.h"
+#include "et_schema/model/operator_trust.h"
 #include "predict/operators.h"
 #include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
@@ -18,6 +19,7 @@ namespace understudy::cli {
 struct PredictArguments {
   std::optional<OperatorsArguments> operators;  ///< of single ones: all below means nothing
   std::vector<std::string> paths;
+  et_schema::AllowedOperators allowed_operators;
   bool recorded = false;
   std::string platform;
   std::string card;

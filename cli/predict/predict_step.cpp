@@ -25,14 +25,10 @@ namespace {
 constexpr double kMsPerNs = 1e-6;
 
 et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& progress) {
-  std::error_code error;
-  progress.show("reading");
-  if (arguments.paths.size() == 1 && std::filesystem::is_regular_file(arguments.paths[0], error) &&
-      et_schema::is_bench_file(arguments.paths[0])) {
-    return et_schema::read_bench(arguments.paths[0]);
-  }
-  return compile_traces(arguments.paths, {.partial = generator::PartialRanks::kOneAlone}, {},
-                        progress)
+  return load_benchmark(arguments.paths,
+                        {.partial = generator::PartialRanks::kOneAlone,
+                         .allowed_operators = arguments.allowed_operators},
+                        {}, progress)
       .bench;
 }
 

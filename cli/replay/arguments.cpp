@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "compile/compile.h"
 #include "et_schema/support/input_limit.h"
 
 namespace understudy::cli {
@@ -206,6 +207,18 @@ void add_until_option(CLI::App& app, replayer::ReplayOptions& options) {
       ->type_name("X%");
 }
 
+void add_trust_options(CLI::App& app, replayer::ReplayOptions& options) {
+  add_allow_option(app, options.allowed_operators);
+  app.add_option_function<std::string>(
+         "--sandbox",
+         [&options](const std::string& text) { options.sandbox = *replayer::parse_sandbox(text); },
+         "Give up writing files but the outputs, starting programs and opening sockets before "
+         "operators run: auto (as far as the kernel can), on (fail if it cannot) or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}).description(""))
+      ->type_name("WHEN")
+      ->default_str("auto");
+}
+
 void add_slow_option(CLI::App& app, replayer::ReplayOptions& options) {
   app.add_option_function<std::string>(
          "--slow",
@@ -259,6 +272,8 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "Custom operators: a library, or a folder of them; can be repeated")
       ->type_name("LIB")
       ->allow_extra_args(false);
+  arguments.options.sandbox = replayer::Sandbox::kAuto;
+  add_trust_options(*app, arguments.options);
   app->add_option("--operator-times", arguments.operator_times_path,
                   "Write the times of single instructions to this file, a JSON line each")
       ->type_name("FILE");

@@ -129,6 +129,7 @@ void ReplayJob::check_alike() {
 void ReplayJob::load() {
   for (const std::string& path : arguments_.op_libraries) {
     const replayer::OpLibrary library = replayer::load_op_library(path);
+    arguments_.options.library_operators.insert(library.operators.begin(), library.operators.end());
     libraries_.push_back(fmt::format("{} operators", library.operators.size()));
   }
   refuse_outputs();
@@ -148,18 +149,21 @@ void ReplayJob::refuse_outputs() const {
   if (!arguments_.signer_path.empty()) {
     inputs.push_back(arguments_.signer_path);
   }
+  for (const NamedOutput& output : outputs()) {
+    refuse_output(output.path, inputs, output.flag);
+  }
+  refuse_shared_outputs(outputs());
+}
+
+std::vector<NamedOutput> ReplayJob::outputs() const {
   std::vector<NamedOutput> outputs = {{arguments_.report_path, "--report"},
                                       {arguments_.operator_times_path, "--operator-times"}};
   const int ranks = backend_ == nullptr ? 1 : backend_->world_size();
   for (int rank = 0; !arguments_.checksums_path.empty() && rank < ranks; ++rank) {
     outputs.push_back({checksums_path(rank, ranks), "--checksums"});
   }
-  for (const NamedOutput& output : outputs) {
-    if (!output.path.empty()) {
-      refuse_output(output.path, inputs, output.flag);
-    }
-  }
-  refuse_shared_outputs(outputs);
+  std::erase_if(outputs, [](const NamedOutput& output) { return output.path.empty(); });
+  return outputs;
 }
 
 std::string ReplayJob::checksums_path(int rank, int ranks) const {
@@ -293,6 +297,9 @@ void ReplayJob::match_ranks() {
 
 replayer::RankRun ReplayJob::measure() {
   replayer::ReplayOptions options = arguments_.options;
+  for (const NamedOutput& output : outputs()) {
+    options.outputs.push_back(output.path);
+  }
   options.monitor.stop_signal = &StopSignals::signal();
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {
     if (at.phase == replayer::Phase::kIterations) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "common/output_path.h"
 #include "common/progress.h"
 #include "common/stop_signals.h"
 #include "et_schema/bench/bench.h"
@@ -35,6 +36,7 @@ class ReplayJob {
   void load();
   /// Before the work: what cannot be written, or would take the place of something else.
   void refuse_outputs() const;
+  [[nodiscard]] std::vector<NamedOutput> outputs() const;
   [[nodiscard]] std::string checksums_path(int rank, int ranks) const;
   void check_world_size() const;
   /// Some of a job's ranks replay one by one, or without communication.

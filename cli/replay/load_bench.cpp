@@ -25,14 +25,24 @@ Bench read_signed_bench(const std::string& path, const std::string& signer_path)
   return et_schema::read_bench_bytes(bytes, path);
 }
 
+/// What a trace is compiled with: the part of it that is replayed.
+generator::GenerateOptions options_of(const replayer::ReplayOptions& options) {
+  return {.only = options.only == replayer::Only::kCompute ? generator::Only::kCompute
+                  : options.only == replayer::Only::kComms ? generator::Only::kComms
+                                                           : generator::Only::kAll,
+          .partial = generator::PartialRanks::kOneAlone,
+          .allowed_operators = options.allowed_operators};
+}
+
 }  // namespace
 
 Bench load_bench(const ReplayArguments& arguments, Progress& progress) {
   const std::string& path = arguments.input;
-  const replayer::Only only = arguments.options.only;
   const bool is_file = std::filesystem::is_regular_file(path);
   if (is_file && et_schema::is_bench_file(path)) {
-    return read_signed_bench(path, arguments.signer_path);
+    Bench bench = read_signed_bench(path, arguments.signer_path);
+    refuse_operators(bench, path, arguments.options.allowed_operators);
+    return bench;
   }
   if (!arguments.signer_path.empty()) {
     throw et_schema::bad_input("only a benchmark can be signed",
@@ -42,14 +52,7 @@ Bench load_bench(const ReplayArguments& arguments, Progress& progress) {
                                 .got = "something else",
                                 .hint = "generate TRACE… --sign KEY -o BENCH makes one"});
   }
-  generator::GenerateOptions options;
-  options.partial = generator::PartialRanks::kOneAlone;
-  if (only == replayer::Only::kCompute) {
-    options.only = generator::Only::kCompute;
-  } else if (only == replayer::Only::kComms) {
-    options.only = generator::Only::kComms;
-  }
-  return compile_traces({path}, options, {}, progress).bench;
+  return compile_traces({path}, options_of(arguments.options), {}, progress).bench;
 }
 
 }  // namespace understudy::cli

@@ -22,11 +22,12 @@ constexpr const char* kNone = "–";
 constexpr std::array<std::string_view, 11> kOther = {
     "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
     "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
-constexpr std::array<std::string_view, 7> kIncidents = {"benchmark",
+constexpr std::array<std::string_view, 8> kIncidents = {"benchmark",
                                                         "hosts",
                                                         "settings.iterations",
                                                         "settings.seconds",
                                                         "settings.warmup",
+                                                        "settings.sandbox",
                                                         "settings.continue_on_error",
                                                         "settings.until_percent"};
 

@@ -10,10 +10,6 @@
 namespace understudy::et_schema {
 namespace {
 
-std::string_view without_overload(std::string_view name) {
-  return name.substr(0, name.find('.'));
-}
-
 const SlotId* slot_at(const Instruction& instruction, std::size_t argument) {
   if (argument >= instruction.args.size()) {
     return nullptr;

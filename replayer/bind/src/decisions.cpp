@@ -1,6 +1,7 @@
 #include "replayer/bind/decisions.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -307,6 +308,11 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
     result = {std::nullopt, "it has no kernel for this device"};
   }
   if (result.match) {
+    if (const std::string& why = why_not_called(result.match->handle, instruction); !why.empty()) {
+      result = {std::nullopt, why};
+    }
+  }
+  if (result.match) {
     return {How::kDirect, "", false};
   }
   if (const auto substitute = find_substitute(program_, instruction, options_.device)) {
@@ -316,6 +322,21 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
     return {How::kBody, "", false};
   }
   return {How::kDropped, std::move(result.reason), false};
+}
+
+const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
+                                             const Instruction& instruction) const {
+  const auto [found, is_new] = why_not_called_.try_emplace(handle.operator_name());
+  const std::string name = c10::toString(handle.operator_name());
+  if (is_new && !et_schema::allows(options_.allowed, name)) {
+    const std::string schema = c10::toString(handle.schema());
+    et_schema::refuse_operator(schema, instruction, options_.allowed);
+    if (const auto trust = et_schema::trust_of(schema);
+        trust.reach == et_schema::OperatorReach::kUnknown) {
+      found->second = fmt::format("{}; --allow-operator {} calls it", trust.why, base_name(name));
+    }
+  }
+  return found->second;
 }
 
 bool Decisions::step_down(const Instruction& instruction) {

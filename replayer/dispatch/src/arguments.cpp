@@ -267,6 +267,25 @@ PlannedArgument plan_typed(const Argument& argument, const TypePtr& type,
   }
 }
 
+/// How many values an enumeration of LibTorch has that a schema takes as an integer. Its kernels
+/// look numbers up in tables without looking at them.
+std::optional<std::int64_t> enumerators(const c10::Argument& target) {
+  std::string type = target.real_type()->str();
+  if (type.ends_with('?')) {
+    type.pop_back();
+  }
+  if (type == "ScalarType") {
+    return static_cast<std::int64_t>(c10::ScalarType::Undefined);
+  }
+  if (type == "Layout") {
+    return static_cast<std::int64_t>(c10::Layout::NumOptions);
+  }
+  if (type == "MemoryFormat") {
+    return static_cast<std::int64_t>(c10::MemoryFormat::NumOptions);
+  }
+  return std::nullopt;
+}
+
 /// The text of a default as a schema has it; empty where it is no double.
 std::string default_text(const c10::Argument& target) {
   const auto& value = target.default_value();
@@ -289,7 +308,15 @@ PlannedArgument plan_argument(const Argument& recorded, const c10::Argument& tar
   if (target.name() == "pin_memory" && context.device.is_cpu()) {
     return IValue(false);
   }
-  return plan_typed(recorded, target.type(), target.N(), context);
+  PlannedArgument plan = plan_typed(recorded, target.type(), target.N(), context);
+  const auto* value = std::get_if<IValue>(&plan);
+  if (value != nullptr && value->isInt()) {
+    const std::optional<std::int64_t> most = enumerators(target);
+    if (most && (value->toInt() < 0 || value->toInt() >= *most)) {
+      refuse(target.real_type()->str(), fmt::format("integer {}", value->toInt()));
+    }
+  }
+  return plan;
 }
 
 PlannedArgument plan_untyped(const Argument& recorded, const BoxContext& context) {

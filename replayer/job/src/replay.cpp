@@ -29,9 +29,11 @@
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
 #include "replayer/memory/memory_limit.h"
+#include "replayer/run/crash.h"
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
+#include "replayer/sandbox/sandbox.h"
 #include "time_limit.h"
 
 namespace understudy::replayer {
@@ -182,7 +184,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (device.is_cpu() && wanted_faults(program, options)) {
     HeapPages::keep_heap();
   }
-  Decisions decisions(program, {device, options.leaves, options.only});
+  et_schema::AllowedOperators allowed = options.allowed_operators;
+  allowed.insert(options.library_operators.begin(), options.library_operators.end());
+  Decisions decisions(program, {device, options.leaves, options.only, std::move(allowed)});
   RankComms comms(bench, rank, backend, options, device);
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
@@ -197,6 +201,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
               options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
               options.monitor);
 
+  // LibTorch, MPI, CUDA and the groups of ranks are open.
+  const bool has_company = backend.world_size() > 1 || device.is_cuda();
+  run.settings["sandbox"] =
+      enter_sandbox(options.sandbox, {.outputs = options.outputs, .opens_sockets = has_company});
+  name_crashes();
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);
   TrialResult first = trial.run();

@@ -1,6 +1,7 @@
 #include "replayer/options/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -99,6 +100,23 @@ std::string_view to_string(Streams streams) {
   return streams == Streams::kRecorded ? "recorded" : "one";
 }
 
+std::optional<Sandbox> parse_sandbox(std::string_view text) {
+  return parse_one_of(text, {Sandbox::kAuto, Sandbox::kOn, Sandbox::kOff});
+}
+
+std::string_view to_string(Sandbox sandbox) {
+  switch (sandbox) {
+    case Sandbox::kAuto:
+      return "auto";
+    case Sandbox::kOn:
+      return "on";
+    case Sandbox::kOff:
+      return "off";
+  }
+  UNDERSTUDY_ASSERT(false);
+  return {};
+}
+
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
@@ -130,6 +148,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (options.streams != Streams::kOne) {
     settings["streams"] = to_string(options.streams);
+  }
+  if (!options.allowed_operators.empty()) {
+    settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));
   }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);

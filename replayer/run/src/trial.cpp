@@ -62,6 +62,27 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
   return names;
 }
 
+/// Whether a tensor reaches beyond its storage. Operators that only show memory (_reshape_alias,
+/// custom views) are not all checked by LibTorch. In-place ones return what they changed.
+bool lies_outside(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage() ||
+      tensor.is_quantized() || tensor.is_meta() ||
+      tensor.unsafeGetTensorImpl()->is_python_dispatch() || tensor.is_nested() ||
+      tensor._is_zerotensor() || tensor.numel() == 0) {
+    return false;
+  }
+  std::int64_t last = tensor.storage_offset();
+  bool is_outside = last < 0;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    std::int64_t step = 0;
+    is_outside = is_outside || tensor.stride(dim) < 0 ||
+                 __builtin_mul_overflow(tensor.size(dim) - 1, tensor.stride(dim), &step) ||
+                 __builtin_add_overflow(last, step, &last);
+  }
+  const auto elements = tensor.storage().nbytes() / tensor.itemsize();
+  return is_outside || static_cast<std::uint64_t>(last) >= elements;
+}
+
 }  // namespace
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Job& job,
@@ -139,6 +160,7 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   try {
     guard_arguments(step);
     machine_.call(bound, step);
+    refuse_outside(step);
     synchronize_stream(device_);  // a device tells of an error when it is waited for
   } catch (const et_schema::Error&) {
     throw;
@@ -252,6 +274,29 @@ void Trial::guard_arguments(const Step& step) {
   }
   if (externals_.has_mapped()) {
     externals_.seed(table_reach(op, names, machine_.stack()));
+  }
+}
+
+void Trial::refuse_outside(const Step& step) const {
+  const auto check = [&](const at::Tensor& tensor) {
+    if (!lies_outside(tensor)) {
+      return;
+    }
+    throw et_schema::bad_input(
+        "an operator shows memory that is not its tensor's",
+        {.node = step.source->node_id,
+         .field = step.source->name,
+         .expected =
+             fmt::format("an extent within the {} bytes of its storage", tensor.storage().nbytes()),
+         .got = fmt::format("{}, offset {}", describe(tensor), tensor.storage_offset()),
+         .hint = "The benchmark is damaged, or made to read what is not its own."});
+  };
+  for (const c10::IValue& value : machine_.stack()) {
+    if (value.isTensor()) {
+      check(value.toTensor());
+    } else if (value.isTensorList()) {
+      std::ranges::for_each(value.toTensorVector(), check);
+    }
   }
 }
 

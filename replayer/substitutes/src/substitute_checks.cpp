@@ -1,3 +1,7 @@
+#include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
+#include <ATen/ops/_validate_sparse_coo_tensor_args.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/ge.h>
 #include <ATen/ops/index_select.h>
 
 #include <array>
@@ -57,6 +61,44 @@ void check_bounds(Inputs& in) {
               offsets.numel(), " offsets do not fit ", tables, " tables");
 }
 
+void check_coo_to_csr(Inputs& in) {
+  const at::Tensor indices = in.tensor();
+  check_in_range(indices, in.integer(0), "index");
+}
+
+void check_csr_to_coo(Inputs& in) {
+  const at::Tensor rows = in.tensor();
+  const at::Tensor columns = in.tensor();
+  check_in_range(rows, columns.numel() + 1, "beginning of a row");
+  TORCH_CHECK(rows.dim() != 1 || rows.numel() < 2 ||
+                  at::all(at::ge(rows.slice(0, 1), rows.slice(0, 0, -1))).item<bool>(),
+              "a row ends before it begins");
+}
+
+/// What the constructors of sparse tensors check that are not called "unsafe".
+void check_coo(Inputs& in) {
+  const at::Tensor indices = in.tensor();
+  const at::Tensor values = in.tensor();
+  at::_validate_sparse_coo_tensor_args(indices, values, in.integers());
+}
+
+void check_compressed(Inputs& in) {
+  const at::Tensor begins = in.tensor();
+  const at::Tensor indices = in.tensor();
+  const at::Tensor values = in.tensor();
+  const std::vector<std::int64_t> size = in.integers();
+  at::_validate_sparse_compressed_tensor_args(begins, indices, values, size,
+                                              static_cast<c10::Layout>(in.integer()));
+}
+
+template <c10::Layout kLayout>
+void check_compressed_as(Inputs& in) {
+  const at::Tensor begins = in.tensor();
+  const at::Tensor indices = in.tensor();
+  const at::Tensor values = in.tensor();
+  at::_validate_sparse_compressed_tensor_args(begins, indices, values, in.integers(), kLayout);
+}
+
 struct Check {
   std::string_view op;
   std::string_view arguments;
@@ -72,6 +114,19 @@ constexpr std::array kChecks = {
     Check{"fbgemm::permute_sparse_data", kPermuteArguments, check_permute},
     Check{"fbgemm::dense_embedding_codegen_lookup_function", Lookup::kArguments, check_lookup},
     Check{"fbgemm::split_embedding_codegen_lookup_*", Lookup::kArguments, check_lookup},
+    Check{"aten::_convert_indices_from_coo_to_csr", "self size", check_coo_to_csr},
+    Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices", check_csr_to_coo},
+    Check{"aten::_sparse_coo_tensor_unsafe", "indices values size", check_coo},
+    Check{"aten::_sparse_compressed_tensor_unsafe",
+          "compressed_indices plain_indices values size layout", check_compressed},
+    Check{"aten::_sparse_csr_tensor_unsafe", "crow_indices col_indices values size",
+          check_compressed_as<c10::kSparseCsr>},
+    Check{"aten::_sparse_csc_tensor_unsafe", "ccol_indices row_indices values size",
+          check_compressed_as<c10::kSparseCsc>},
+    Check{"aten::_sparse_bsr_tensor_unsafe", "crow_indices col_indices values size",
+          check_compressed_as<c10::kSparseBsr>},
+    Check{"aten::_sparse_bsc_tensor_unsafe", "ccol_indices row_indices values size",
+          check_compressed_as<c10::kSparseBsc>},
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", check_bounds},
 };
 

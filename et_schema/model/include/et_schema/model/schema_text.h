@@ -9,6 +9,11 @@ namespace understudy::et_schema {
 /// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
 [[nodiscard]] std::string_view operator_name(std::string_view schema);
 
+/// "aten::add.Tensor" → "aten::add".
+[[nodiscard]] inline std::string_view without_overload(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
 /// One argument of a schema: "int[1]? dim=None" → "int[1]?", "dim", "None".
 struct SchemaArgument {
   std::string_view type;           ///< with its alias mark: "Tensor(a!)"

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/operator_trust.h"
+
 namespace understudy::generator {
 
 enum class Only { kAll, kCompute, kComms };
@@ -43,6 +45,7 @@ struct GenerateOptions {
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
   PartialRanks partial = PartialRanks::kRefused;
+  et_schema::AllowedOperators allowed_operators = {};  ///< though they do more than compute
 };
 
 }  // namespace understudy::generator

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Device.h>
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "et_schema/model/operator_trust.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
 #include "replayer/options/options.h"
@@ -38,6 +40,7 @@ class Decisions {
     c10::Device device{c10::kCPU};
     bool leaves = false;  ///< every operator by its body, down to the leaves
     Only only = Only::kAll;
+    et_schema::AllowedOperators allowed = {};  ///< though they do more than compute
   };
   Decisions(const et_schema::Program& program, Options options);
 
@@ -72,12 +75,17 @@ class Decisions {
   [[nodiscard]] Decision decide_substitute(const et_schema::Instruction& instruction,
                                            std::string otherwise) const;
   [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
+  /// Why a stranger's benchmark does not get it called; empty: it may. Throws Error (bad input) if
+  /// it does more than compute.
+  [[nodiscard]] const std::string& why_not_called(const c10::OperatorHandle& handle,
+                                                  const et_schema::Instruction& instruction) const;
   [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
   /// An instruction's own decision, or for a body what became of the worst of its operators.
   [[nodiscard]] Decision outcome(const et_schema::Instruction& instruction);
 
   const et_schema::Program& program_;
   Options options_;
+  mutable std::unordered_map<c10::OperatorName, std::string> why_not_called_;
   std::unordered_map<const et_schema::Instruction*, Decision> made_;
   std::unordered_map<const et_schema::Instruction*, std::string> pinned_;  ///< by the trial: why
 };

@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "et_schema/model/comm_order.h"
+#include "et_schema/model/operator_trust.h"
 #include "replayer/options/monitor.h"
 
 namespace understudy::replayer {
@@ -70,6 +72,17 @@ enum class Streams : std::uint8_t {
 [[nodiscard]] std::optional<Streams> parse_streams(std::string_view text);
 [[nodiscard]] std::string_view to_string(Streams streams);
 
+/// Whether the process gives up what operators that only compute do not need.
+enum class Sandbox : std::uint8_t {
+  kAuto,  ///< as far as the kernel can
+  kOn,    ///< a kernel that cannot is a failure
+  kOff
+};
+
+/// "auto", "on", "off"; none of other texts.
+[[nodiscard]] std::optional<Sandbox> parse_sandbox(std::string_view text);
+[[nodiscard]] std::string_view to_string(Sandbox sandbox);
+
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
   std::string op_class;
@@ -109,7 +122,11 @@ struct ReplayOptions {
   bool continue_on_error = false;
   bool restores = true;         ///< of the tensors' first content, between iterations
   bool operator_times = false;  ///< keep the times of single instructions
-  bool checksums = false;       ///< of what operators give in a first iteration
+  et_schema::AllowedOperators allowed_operators;  ///< though they do more than compute
+  et_schema::AllowedOperators library_operators;  ///< of libraries that the user had loaded
+  Sandbox sandbox = Sandbox::kOff;                ///< for good: the program's default is kAuto
+  std::vector<std::string> outputs;               ///< files that are written once it is closed
+  bool checksums = false;                         ///< of what operators give in a first iteration
   Monitor monitor;
   /// When the program started, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

@@ -15,6 +15,7 @@
 #include "et_schema/model/program.h"
 #include "replayer/bind/bound.h"
 #include "replayer/options/monitor.h"
+#include "replayer/run/crash.h"
 
 namespace understudy::replayer {
 
@@ -139,6 +140,7 @@ inline void Machine::build(BoundProgram& program, const Step& step) {
 }
 
 inline void Machine::call(BoundProgram& program, const Step& step) {
+  const RunningStep running(step);
   if (step.kind == StepKind::kCall) {
     step.handle->callBoxed(stack_);
   } else {

@@ -56,6 +56,8 @@ class Trial {
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
   void guard_arguments(const Step& step);
+  /// What an operator gave must lie within its storage before another one reads it.
+  void refuse_outside(const Step& step) const;
   /// True if an output has another dtype or shape than recorded.
   bool check_outputs(const Step& step);
   void check(const Step& step, const et_schema::Argument& recorded, const c10::IValue& value);

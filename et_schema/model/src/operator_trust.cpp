@@ -1,0 +1,246 @@
+#include "et_schema/model/operator_trust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// What no rule on schemas can tell. Of several rows the first counts.
+struct Reviewed {
+  std::string_view name;  ///< without an overload, or "namespace::*"
+  OperatorReach reach;
+  std::string_view why;
+};
+
+constexpr auto kComputes = OperatorReach::kComputes;
+constexpr auto kUnknown = OperatorReach::kUnknown;
+constexpr auto kBeyond = OperatorReach::kBeyond;
+
+constexpr std::string_view kReinterprets = "it shows memory in a layout that nothing checks";
+
+constexpr std::array kReviewed = {
+    // They return nothing: they throw if a tensor is not as it should be.
+    Reviewed{"aten::_assert_async", kComputes, ""},
+    Reviewed{"aten::_assert_scalar", kComputes, ""},
+    Reviewed{"aten::_assert_tensor_metadata", kComputes, ""},
+    Reviewed{"aten::_functional_assert_async", kComputes, ""},
+    Reviewed{"aten::_functional_assert_scalar", kComputes, ""},
+    Reviewed{"aten::_linalg_check_errors", kComputes, ""},
+    Reviewed{"aten::_validate_compressed_sparse_indices", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_bsc_tensor_args", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_bsr_tensor_args", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_compressed_tensor_args", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_coo_tensor_args", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_csc_tensor_args", kComputes, ""},
+    Reviewed{"aten::_validate_sparse_csr_tensor_args", kComputes, ""},
+    Reviewed{"aten::sym_constrain_range", kComputes, ""},
+    Reviewed{"aten::sym_constrain_range_for_size", kComputes, ""},
+    // It tells the allocator which stream uses a tensor.
+    Reviewed{"aten::record_stream", kComputes, ""},
+    Reviewed{"aten::from_file", kBeyond, "it opens the file that an argument names"},
+    Reviewed{"aten::save", kBeyond, "it writes the file that an argument names"},
+    Reviewed{"aten::_print", kBeyond, "it prints"},
+    Reviewed{"aten::set_data", kBeyond, "it puts other memory under a tensor"},
+    Reviewed{"aten::align_to", kBeyond, "it writes where an index says that nothing checks"},
+    Reviewed{"inductor::_mm_plus_mm", kComputes, ""},
+    Reviewed{"inductor::accumulate_grad_", kComputes, ""},
+    Reviewed{"inductor::_alloc_from_pool", kBeyond, kReinterprets},
+    Reviewed{"inductor::_reinterpret_tensor", kBeyond, kReinterprets},
+    Reviewed{"inductor::resize_storage_bytes_", kBeyond, "it frees memory that tensors show"},
+    Reviewed{"profiler::*", kBeyond, "it takes a tensor's content for an address"},
+    Reviewed{"debugprims::*", kBeyond, "it reads the file that an argument names"},
+    Reviewed{"prim::*", kUnknown, ""},
+};
+
+/// Namespaces whose operators compute: PyTorch's own, and those of its sibling libraries, which are
+/// there only once a user has loaded them.
+constexpr std::array<std::string_view, 13> kComputing = {
+    "_quantized", "aten",  "fbgemm",    "inductor",     "mkl",    "mkldnn",     "mkldnn_prepacked",
+    "onednn",     "prims", "quantized", "quantization", "sparse", "torchvision"};
+
+/// Text arguments that choose among ways to compute.
+constexpr std::array<std::string_view, 44> kOptionNames = {"UPLO",
+                                                           "a",
+                                                           "activation",
+                                                           "algorithm",
+                                                           "api_name",
+                                                           "approximate",
+                                                           "assert_msg",
+                                                           "attr",
+                                                           "b",
+                                                           "binary_attr",
+                                                           "binary_post_op",
+                                                           "bounds_check_mode",
+                                                           "dim",
+                                                           "dim0",
+                                                           "dim1",
+                                                           "dim2",
+                                                           "dims",
+                                                           "driver",
+                                                           "end_dim",
+                                                           "equation",
+                                                           "indexing",
+                                                           "interpolation",
+                                                           "layout",
+                                                           "mode",
+                                                           "names",
+                                                           "norm",
+                                                           "ord",
+                                                           "order",
+                                                           "out_dim",
+                                                           "outdim",
+                                                           "p",
+                                                           "pad_mode",
+                                                           "padding",
+                                                           "padding_side",
+                                                           "post_op_algorithm",
+                                                           "post_op_name",
+                                                           "reduce",
+                                                           "rounding_mode",
+                                                           "side",
+                                                           "start_dim",
+                                                           "unary_algorithm",
+                                                           "unary_attr",
+                                                           "unary_post_op",
+                                                           "unary_post_op_algorithm"};
+
+std::string_view namespace_of(std::string_view name) {
+  const std::size_t colons = name.find("::");
+  return colons == std::string_view::npos ? std::string_view() : name.substr(0, colons);
+}
+
+bool names(std::string_view row, std::string_view name) {
+  return row.ends_with("::*") ? namespace_of(row) == namespace_of(name) : row == name;
+}
+
+template <std::size_t N>
+bool has(const std::array<std::string_view, N>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+bool is_text(std::string_view type) {
+  return type == "str" || type.starts_with("str?") || type.starts_with("str[");
+}
+
+/// The text argument that names something else than an option; none.
+std::optional<std::string_view> foreign_text(std::string_view schema) {
+  for (const SchemaArgument& argument : arguments_of(schema)) {
+    if (is_text(argument.type) && !has(kOptionNames, argument.name)) {
+      return argument.name;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_effect_on_tensors(std::string_view schema) {
+  const std::string_view returned = returns_of(schema);
+  if (!returned.empty() && returned != "()") {
+    return true;
+  }
+  const std::vector<SchemaArgument> arguments = arguments_of(schema);
+  return std::ranges::any_of(arguments, [](const SchemaArgument& argument) {
+    return argument.type.find('!') != std::string_view::npos;
+  });
+}
+
+[[noreturn]] void refuse(const std::string& why, const std::string& name, ErrorContext context) {
+  context.expected = "operators that only compute";
+  context.got = fmt::format("{}: {}", name, why);
+  context.hint = fmt::format(
+      "If you trust whoever made it, --allow-operator {} lets it be called. What is refused and "
+      "why: docs/trust.md.",
+      without_overload(name));
+  throw bad_input("an operator does more than compute", std::move(context));
+}
+
+class Refuser {
+ public:
+  Refuser(const Program& program, int rank, const std::string& file,
+          const AllowedOperators& allowed)
+      : program_(program), rank_(rank), file_(file), allowed_(allowed) {}
+
+  void refuse_any(const std::vector<Instruction>& instructions, const std::string& place) const {
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      const Instruction& instruction = instructions[i];
+      const std::string here = fmt::format("{} {}", place, i);
+      if (instruction.kind == InstructionKind::kOp) {
+        refuse_one(instruction, here);
+      }
+      refuse_any(instruction.body, here + ", body instruction");
+    }
+  }
+
+ private:
+  void refuse_one(const Instruction& instruction, const std::string& place) const {
+    OperatorTrust trust = trust_of(instruction.name);
+    if (trust.reach == OperatorReach::kComputes && instruction.schema) {
+      trust = trust_of(program_.schemas[*instruction.schema]);
+    }
+    if (trust.reach == OperatorReach::kBeyond && !allows(allowed_, instruction.name)) {
+      ErrorContext context;
+      context.file = file_;
+      context.rank = rank_;
+      context.node = instruction.node_id;
+      context.field = place;
+      refuse(trust.why, instruction.name, std::move(context));
+    }
+  }
+
+  const Program& program_;
+  int rank_;
+  const std::string& file_;
+  const AllowedOperators& allowed_;
+};
+
+}  // namespace
+
+OperatorTrust trust_of(std::string_view schema) {
+  const std::string_view name = without_overload(operator_name(schema));
+  const auto row = std::ranges::find_if(
+      kReviewed, [&](const Reviewed& candidate) { return names(candidate.name, name); });
+  if (row != kReviewed.end()) {
+    return {row->reach, std::string(row->why)};
+  }
+  if (!has(kComputing, namespace_of(name))) {
+    return {kUnknown, "it is of no namespace that is known to compute"};
+  }
+  if (schema.find('(') == std::string_view::npos) {
+    return {};  // a bare name
+  }
+  if (const auto text = foreign_text(schema)) {
+    return {kBeyond, fmt::format("its text argument '{}' chooses no way to compute", *text)};
+  }
+  if (!has_effect_on_tensors(schema)) {
+    return {kBeyond, "it returns nothing and writes to no tensor"};
+  }
+  return {};
+}
+
+bool allows(const AllowedOperators& allowed, std::string_view name) {
+  return !allowed.empty() && (allowed.contains("*") || allowed.contains(name) ||
+                              allowed.contains(without_overload(name)));
+}
+
+void refuse_operators(const Program& program, int rank, const std::string& file,
+                      const AllowedOperators& allowed) {
+  Refuser(program, rank, file, allowed).refuse_any(program.instructions, "instruction");
+}
+
+void refuse_operator(std::string_view schema, const Instruction& instruction,
+                     const AllowedOperators& allowed) {
+  const OperatorTrust trust = trust_of(schema);
+  if (trust.reach == OperatorReach::kBeyond && !allows(allowed, instruction.name)) {
+    ErrorContext context;
+    context.node = instruction.node_id;
+    refuse(trust.why, std::string(operator_name(schema)), std::move(context));
+  }
+}
+
+}  // namespace understudy::et_schema

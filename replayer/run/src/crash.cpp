@@ -1,0 +1,86 @@
+#include "replayer/run/crash.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <string_view>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::replayer {
+namespace {
+
+constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::size_t kStackBytes = 64 * 1024;  // of the handler: a stack may be what ran over
+
+/// Only what a signal handler may call.
+void say(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) {
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void say_number(std::uint64_t number) {
+  std::array<char, 20> digits{};  // of 2^64
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  say({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+std::string_view cause_of_signal(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+      return "it read or wrote memory that is not there";
+    case SIGFPE:
+      return "it divided an integer by zero";
+    case SIGILL:
+      return "it used an instruction that this processor does not have";
+    default:
+      return "it ended itself";
+  }
+}
+
+void on_crash(int signal) {
+  const Step* step = RunningStep::current();
+  if (step == nullptr || step->source == nullptr) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  say("\nreplay: ");
+  say(step->source->name);
+  say(" crashed\n  node:     ");
+  say_number(step->source->node_id);
+  say("\n  expected: a result, or an error that can be caught\n  got:      signal ");
+  say_number(static_cast<std::uint64_t>(signal));
+  say(": ");
+  say(cause_of_signal(signal));
+  say("\n  hint:     The operator does not check its arguments, and LibTorch has no more to say. "
+      "--leaves replays what was recorded below it; another --seed draws other indices.\n");
+  _exit(static_cast<int>(et_schema::ErrorKind::kFailed));
+}
+
+}  // namespace
+
+void name_crashes() {
+  static std::array<char, kStackBytes> memory;
+  stack_t stack{};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : kCrashes) {
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace understudy::replayer
