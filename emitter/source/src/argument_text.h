@@ -50,7 +50,5 @@ struct ArgumentStyle {
 [[nodiscard]] std::string real_text(double value, Dialect dialect);
 /// {1, 2} or [1, 2].
 [[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
-/// A string literal.
-[[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace understudy::emitter

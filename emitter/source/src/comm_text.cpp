@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -100,7 +101,7 @@ std::string communicate_text(const Program& program, const Instruction& instruct
     add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), dialect));
   }
   if (info.reduce_op != "sum") {
-    add("reduce", quoted(info.reduce_op));
+    add("reduce", text_literal(info.reduce_op));
   }
   return is_python ? fmt::format("bench.communicate({})", fmt::join(parts, ", "))
                    : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));

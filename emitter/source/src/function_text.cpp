@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "foreign_text.h"
 #include "source_text.h"
 
 namespace understudy::emitter {

@@ -10,6 +10,7 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -20,21 +21,6 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
-
-const std::set<std::string, std::less<>>& reserved() {
-  static const std::set<std::string, std::less<>> kWords = {
-      "and",     "as",     "assert",  "async",  "auto",   "await",  "bool",     "break",
-      "case",    "catch",  "char",    "class",  "const",  "def",    "default",  "del",
-      "delete",  "do",     "double",  "elif",   "else",   "enum",   "except",   "export",
-      "extern",  "false",  "finally", "float",  "for",    "from",   "global",   "goto",
-      "if",      "import", "in",      "inline", "int",    "is",     "lambda",   "long",
-      "new",     "none",   "not",     "or",     "pass",   "public", "raise",    "register",
-      "return",  "short",  "signed",  "sizeof", "static", "struct", "switch",   "template",
-      "this",    "throw",  "true",    "try",    "type",   "union",  "unsigned", "using",
-      "virtual", "void",   "while",   "with",   "xor",    "yield",  "release",  "bench",
-      "at",      "std",    "t",       "torch",  "number", "device"};
-  return kWords;
-}
 
 /// How slots are used, from the first reader on.
 struct Use {
@@ -227,23 +213,6 @@ std::string NameBook::take(const std::string& base) {
     name = fmt::format("{}{}{}", base, ends_in_digit ? "_" : "", number);
   }
   return name;
-}
-
-std::string identifier(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (is_letter || (!name.empty() && name.back() != '_')) {
-      name += is_letter ? c : '_';
-    }
-  }
-  while (name.ends_with('_')) {
-    name.pop_back();
-  }
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
-    name = "x" + name;
-  }
-  return reserved().contains(name) ? name + "_" : name;
 }
 
 std::string operator_word(std::string_view name) {

@@ -22,11 +22,11 @@ bool means_nothing(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
 }
 
-std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
+std::vector<std::string> find_refused(const Program& program, Dialect dialect) {
   std::vector<std::string> refused(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
-  BoxedOperators boxed;
-  CallWriter calls(program, dialect, typed, {uses_accelerator(program)}, boxed);
+  Calls used;
+  CallWriter calls(program, dialect, {uses_accelerator(program)}, used);
   const auto any_tensor = [] { return std::string("x"); };
   for (std::size_t at = 0; at < refused.size(); ++at) {
     const Instruction& instruction = program.instructions[at];

@@ -17,8 +17,9 @@ std::vector<bool> find_breakable(const std::string& line) {
   std::vector<std::size_t> outside;  // of brackets
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
-    quoted = c == '"' && (i == 0 || line[i - 1] != '\\') ? !quoted : quoted;
+    quoted = c == '"' ? !quoted : quoted;
     if (quoted) {
+      i += c == '\\' ? 1 : 0;  // what it escapes is none of this line's
       continue;
     }
     open += c == '(' || c == '[' || c == '{' ? 1 : 0;

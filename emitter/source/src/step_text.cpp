@@ -12,6 +12,7 @@
 #include "comm_text.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/model/open_comms.h"
+#include "foreign_text.h"
 #include "function_text.h"
 #include "refused.h"
 #include "source_text.h"
@@ -38,15 +39,15 @@ std::vector<bool> replaced_by(const Program& program, const std::vector<std::str
 
 class StepWriter {
  public:
-  StepWriter(const Program& program, Dialect dialect, bool typed)
+  StepWriter(const Program& program, Dialect dialect)
       : program_(program),
         dialect_(dialect),
-        refused_(find_refused(program, dialect, typed)),
+        refused_(find_refused(program, dialect)),
         flow_(program, replaced_by(program, refused_)),
         outline_(make_outline(flow_)),
         words_(slot_words(flow_, outline_.phases)),
         devices_{uses_accelerator(program)},
-        calls_(program, dialect, typed, devices_, boxed_),
+        calls_(program, dialect, devices_, used_),
         open_(program),
         homes_(program.slots.size()),
         alive_(program.storages.size()) {}
@@ -68,10 +69,10 @@ class StepWriter {
     names_ = NameBook(std::move(taken));
     write_units();
     StepText text;
-    text.body = step_source({boxed_, tensors_, functions_, lines_}, dialect_);
+    text.body = step_source({used_.boxed, tensors_, functions_, lines_}, dialect_);
     text.communicates = communicates_;
-    text.has_boxed = !boxed_.empty();
     text.boxed = count_boxed();
+    text.used = std::move(used_);
     text.functions = functions_.size();
     text.calls = calls_made_;
     text.refused = refused_;
@@ -274,7 +275,7 @@ class StepWriter {
       write_communication(at);
     } else if (!refused_[at].empty()) {
       lines_.push_back(fmt::format("{} {} is left out: {}", is_python() ? "#" : "//",
-                                   instruction.name, refused_[at]));
+                                   commented(instruction.name), commented(refused_[at])));
     } else if (means_nothing(instruction.name)) {
       pass_on(at);
     } else {
@@ -303,8 +304,8 @@ class StepWriter {
       et_schema::for_each_slot(instruction.results,
                                [&](SlotId slot) { homes_[slot] = homes_[from.front()]; });
     }
-    lines_.push_back(
-        fmt::format("{} {} means nothing here", is_python() ? "#" : "//", instruction.name));
+    lines_.push_back(fmt::format("{} {} means nothing here", is_python() ? "#" : "//",
+                                 commented(instruction.name)));
   }
 
   void write_communication(std::size_t at) {
@@ -335,6 +336,7 @@ class StepWriter {
   /// An output that nothing made before.
   void make_output(SlotId slot) {
     const et_schema::Slot& layout = program_.slots[slot];
+    used_.functions.insert("empty_strided");
     const std::string name = names_.take(words_[slot]);
     const std::string sizes = sizes_text(layout.sizes, dialect_);
     const std::string strides = sizes_text(layout.strides, dialect_);
@@ -355,7 +357,7 @@ class StepWriter {
   Outline outline_;
   std::vector<std::string> words_;
   DeviceText devices_;
-  BoxedOperators boxed_;
+  Calls used_;
   CallWriter calls_;
   et_schema::OpenComms open_;
   TensorsText tensors_;
@@ -375,8 +377,8 @@ class StepWriter {
 
 }  // namespace
 
-StepText write_step(const Program& program, Dialect dialect, bool typed) {
-  return StepWriter(program, dialect, typed).write();
+StepText write_step(const Program& program, Dialect dialect) {
+  return StepWriter(program, dialect).write();
 }
 
 }  // namespace understudy::emitter

@@ -62,13 +62,16 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
   EXPECT_NE(step.find("Tensor relu = at::relu(t.input);"), std::string::npos) << step;
 }
 
-TEST(Project, OlderTracesAreCalledByTheirSchema) {
+TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
   Bench bench = bench_with_kernel();
-  bench.sources.front().schema = "1.0.1";
+  bench.sources.clear();  // as in an obfuscated benchmark
+  EXPECT_EQ(emit_project(bench, Language::kCpp, "demo").boxed, 0U);
+  bench.programs.front().schemas = {"aten::relu(Tensor self, bool in_place=False) -> Tensor"};
   const Project project = emit_project(bench, Language::kCpp, "demo");
   EXPECT_EQ(project.boxed, 1U);
   const std::string& step = project.files.at("step_rank0.cpp");
-  EXPECT_NE(step.find("bench::Operator op_aten_relu(\n    \"aten::relu(Tensor self) -> Tensor\");"),
+  EXPECT_NE(step.find("bench::Operator aten_relu(\n"
+                      "    \"aten::relu(Tensor self, bool in_place) -> Tensor\");"),
             std::string::npos)
       << step;
 }
