@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -231,6 +232,21 @@ class Writer {
       texts.push_back(write_item(item, element));
     }
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
+    if (style_.vectors != nullptr && element == "Tensor" && style_.vectors->contains(joined)) {
+      const std::string& vector = style_.vectors->at(joined);
+      return is_boxed() ? fmt::format("bench::List({})", vector) : vector;
+    }
+    // What an optimizer gives each of its tensors.
+    constexpr std::size_t kShortest = 4;
+    const bool is_real = element == "Scalar" || element == "float";
+    if (is_real && !is_boxed() && texts.size() >= kShortest &&
+        std::all_of(texts.begin(), texts.end(),
+                    [&](const auto& text) { return text == texts[0]; })) {
+      return is_python() ? fmt::format("[{}] * {}", texts[0], texts.size())
+                         : fmt::format("std::vector<{}>({}, {})",
+                                       element == "float" ? "double" : "at::Scalar", texts.size(),
+                                       texts[0]);
+    }
     if (is_python()) {
       return "[" + joined + "]";
     }

@@ -203,14 +203,15 @@ std::vector<Argument> CallWriter::arguments_of(const Instruction& instruction,
   return arguments;
 }
 
-CallText CallWriter::write(const Instruction& instruction, const NextTensor& next) {
+CallText CallWriter::write(const Instruction& instruction, const NextTensor& next,
+                           const Vectors& vectors) {
   const Callable callable = read_callable(program_, instruction);
   const std::vector<Argument> arguments = arguments_of(instruction, callable);
   CallText text;
   text.shape = shape_of(callable.returns);
   if (dialect_ == Dialect::kPython) {
     text.shape = text.shape == ResultShape::kBoxed ? ResultShape::kTuple : text.shape;
-    text.expression = python_call(callable, arguments, next);
+    text.expression = python_call(callable, arguments, next, vectors);
     return text;
   }
   const std::string_view name = callable.name;
@@ -222,20 +223,20 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
       arguments.size() == callable.arguments.size() &&
       (text.shape != ResultShape::kTuple || instruction.results.size() == callable.returns.size());
   if (is_typed) {
-    text.expression = typed_call(callable, arguments, next);
+    text.expression = typed_call(callable, arguments, next, vectors);
     return text;
   }
   text.is_boxed = true;
   text.shape = text.shape == ResultShape::kNothing ? text.shape : ResultShape::kBoxed;
-  text.expression = boxed_call(callable, arguments, next);
+  text.expression = boxed_call(callable, arguments, next, vectors);
   return text;
 }
 
 std::string CallWriter::typed_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                   const NextTensor& next) {
+                                   const NextTensor& next, const Vectors& vectors) {
   const std::string name(callable.name);
   const std::vector<SchemaArgument>& schema = callable.arguments;
-  const ArgumentStyle style{Dialect::kTyped, devices_, is_list_function(name)};
+  const ArgumentStyle style{Dialect::kTyped, devices_, is_list_function(name), &vectors};
   // Behind the last argument that is not its default nothing is written.
   std::size_t count = schema.size();
   while (count > 0 && is_default(recorded[count - 1], schema[count - 1].default_value)) {
@@ -281,7 +282,7 @@ std::string CallWriter::typed_call(const Callable& callable, const std::vector<A
 }
 
 std::string CallWriter::boxed_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                   const NextTensor& next) {
+                                   const NextTensor& next, const Vectors& vectors) {
   const std::string schema = schema_of(callable);
   const std::string base = identifier(schema.substr(0, schema.find('(')));
   std::string object = base;
@@ -289,7 +290,7 @@ std::string CallWriter::boxed_call(const Callable& callable, const std::vector<A
        ++number) {
     object = fmt::format("{}_{}", base, number);
   }
-  const ArgumentStyle style{Dialect::kBoxed, devices_, false};
+  const ArgumentStyle style{Dialect::kBoxed, devices_, false, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];
@@ -303,8 +304,8 @@ std::string CallWriter::boxed_call(const Callable& callable, const std::vector<A
 }
 
 std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                    const NextTensor& next) const {
-  const ArgumentStyle style{Dialect::kPython, devices_, false};
+                                    const NextTensor& next, const Vectors& vectors) const {
+  const ArgumentStyle style{Dialect::kPython, devices_, false, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];

@@ -42,18 +42,19 @@ class CallWriter {
   CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls);
 
   /// Throws CannotShow.
-  [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next);
+  [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next,
+                               const Vectors& vectors = {});
 
  private:
   using Arguments = std::vector<et_schema::Argument>;
   [[nodiscard]] static Arguments arguments_of(const et_schema::Instruction& instruction,
                                               const Callable& callable);
   [[nodiscard]] std::string typed_call(const Callable& callable, const Arguments& recorded,
-                                       const NextTensor& next);
+                                       const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string boxed_call(const Callable& callable, const Arguments& recorded,
-                                       const NextTensor& next);
+                                       const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
-                                        const NextTensor& next) const;
+                                        const NextTensor& next, const Vectors& vectors) const;
 
   const et_schema::Program& program_;
   Dialect dialect_;

@@ -107,6 +107,19 @@ std::string communicate_text(const Program& program, const Instruction& instruct
                    : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));
 }
 
+std::string empty_text(const et_schema::Slot& layout, Dialect dialect) {
+  const std::string sizes = sizes_text(layout.sizes, dialect);
+  const std::string strides = sizes_text(layout.strides, dialect);
+  const std::string dtype = dtype_text(layout.dtype, dialect);
+  return dialect == Dialect::kPython
+             ? fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())", sizes,
+                           strides, dtype)
+             : fmt::format(
+                   "at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
+                   "at::TensorOptions().dtype({}).device(bench::device()))",
+                   sizes, strides, dtype);
+}
+
 bool is_joined_later(const Instruction& instruction) {
   return instruction.comm->kind != CommKind::kBarrier && instruction.comm->is_async.value_or(true);
 }

@@ -39,9 +39,10 @@ const Words& reserved() {
       "union",       "unsigned", "using",      "virtual",   "void",      "volatile",
       "wchar_t",     "xor",      "xor_eq",     "errno",     "i386",      "linux",
       "major",       "minor",    "stderr",     "stdin",     "stdout",    "unix",
-      "at",          "bench",    "c10",        "device",    "make",      "none",
-      "number",      "op",       "ops",        "parts",     "release",   "self",
-      "std",         "step",     "t",          "tensor",    "tensors",   "torch"};
+      "at",          "bench",    "c10",        "device",    "i",         "make",
+      "none",        "number",   "op",         "ops",       "parts",     "release",
+      "self",        "std",      "step",       "t",         "tensor",    "tensors",
+      "torch"};
   return kWords;
 }
 

@@ -1,5 +1,6 @@
 #include "argument_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,6 +59,9 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(boxed({Argument::None{}}, "int?"), "bench::none()");
   EXPECT_EQ(python(ints({1}), "int[1]?"), "[1]");
   EXPECT_EQ(python({true}, "bool"), "True");
+  const Argument alike = {Argument::List(5, Argument{0.5})};
+  EXPECT_EQ(cpp(alike, "Scalar[]"), "std::vector<at::Scalar>(5, 0.5)");
+  EXPECT_EQ(python(alike, "Scalar[]"), "[0.5] * 5");
 }
 
 TEST(ArgumentText, RealNumbersReadBackAsTheSame) {
@@ -212,6 +216,32 @@ TEST(SourceText,
   const std::string text(90, 'x');
   EXPECT_EQ(wrapped("f(\"a\\\", b\\\\\", " + text + ")"),
             "f(\"a\\\", b\\\\\",\n    " + text + ")\n");
+}
+
+TEST(SourceText, LinesThatCountUpAreALoop) {
+  std::vector<std::string> lines = {"t.x[0].item();"};
+  for (int i = 2; i < 7; ++i) {
+    lines.push_back(fmt::format("f(t.x[{}], parts[{}], t.y[9]);", i, i + 4));
+  }
+  lines.push_back("f(t.x[6], parts[12], t.y[9]);");
+  EXPECT_EQ(shortened(lines, false),
+            (std::vector<std::string>{"t.x[0].item();", "for (std::size_t i = 2; i < 7; ++i) {",
+                                      "  f(t.x[i], parts[i + 4], t.y[9]);", "}",
+                                      "f(t.x[6], parts[12], t.y[9]);"}));
+  EXPECT_EQ(shortened({"f(a[3])", "f(a[4])", "f(a[5])", "f(a[6])"}, true),
+            (std::vector<std::string>{"for i in range(3, 7):", "    f(a[i])"}));
+  // Numbers that stay are no loop, nor are those in texts, nor lists.
+  const std::vector<std::string> same(5, "f(a[3])");
+  EXPECT_EQ(shortened(same, true), same);
+  const std::vector<std::string> texts = {"f(\"a[1]\")", "f(\"a[2]\")", "f(\"a[3]\")",
+                                          "f(\"a[4]\")"};
+  EXPECT_EQ(shortened(texts, true), texts);
+}
+
+TEST(SourceText, UnreadViewsAreOneStatement) {
+  const auto unread = [](const char* view) { return unread_text({view}, false); };
+  EXPECT_EQ(shortened({unread("a"), unread("b"), "f();", unread("c")}, false),
+            (std::vector<std::string>{"bench::unread({a, b});", "f();", "bench::unread({c});"}));
 }
 
 TEST(SourceText, KeepsCommentsInOneLine) {
