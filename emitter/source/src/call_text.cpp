@@ -216,7 +216,7 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
   }
   const std::string_view name = callable.name;
   const bool is_typed =
-      is_public_schema(program_.schemas[*instruction.schema]) &&
+      callable.space == "aten" && is_public_schema(program_.schemas[*instruction.schema]) &&
       text.shape != ResultShape::kBoxed && !has_no_function(name) && !is_odd_in_place(name) &&
       callable.overload != "vec" &&  // sizes as a list fit two functions
       (!writes_out(callable.arguments) || is_list_function(name)) &&

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "bodies.h"
 #include "foreign_text.h"
 #include "project_text.h"
+#include "refused.h"
 #include "step_text.h"
 
 namespace understudy::emitter {
@@ -60,12 +63,8 @@ class Emitter {
     }
     auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
     project_.files.merge(files);
-    for (auto& [key, missing] : missing_) {
-      if (all_ns_ > 0) {
-        missing.time_share = static_cast<double>(missing_ns_[key]) / static_cast<double>(all_ns_);
-      }
-      project_.missing.push_back(missing);
-    }
+    project_.missing = rows(missing_);
+    project_.foreign = rows(foreign_);
     return std::move(project_);
   }
 
@@ -73,8 +72,9 @@ class Emitter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   void add_rank(std::size_t rank) {
-    const Program& program = bench_.programs[rank];
-    const StepText step = write_step(program, is_python() ? Dialect::kPython : Dialect::kTyped);
+    const Dialect dialect = is_python() ? Dialect::kPython : Dialect::kTyped;
+    const Program program = with_bodies(bench_.programs[rank], dialect);
+    const StepText step = write_step(program, dialect);
     count_missing(program, step);
     project_.boxed += step.boxed;
     project_.functions += step.functions;
@@ -123,26 +123,49 @@ class Emitter {
       }
       ++project_.operators;
       all_ns_ += recorded_ns(instruction);
-      if (step.refused[at].empty()) {
-        continue;
+      if (!step.refused[at].empty()) {
+        add(missing_, instruction, step.refused[at]);
+      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
+                 !is_found(instruction.name, is_python() ? Dialect::kPython : Dialect::kTyped)) {
+        add(foreign_, instruction,
+            instruction.body.empty()
+                ? "not of LibTorch, and the trace shows no operators below it"
+                : "not of LibTorch, and what ran below it does not make its results");
       }
-      const auto key = std::make_pair(instruction.name, step.refused[at]);
-      Missing& missing = missing_[key];
-      missing.name = instruction.name;
-      missing.reason = step.refused[at];
-      ++missing.count;
-      missing_ns_[key] += recorded_ns(instruction);
     }
   }
 
   using Key = std::pair<std::string, std::string>;
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t ns = 0;
+  };
+  using Sums = std::map<Key, Sum>;
+
+  static void add(Sums& sums, const Instruction& instruction, const std::string& reason) {
+    Sum& sum = sums[{instruction.name, reason}];
+    ++sum.count;
+    sum.ns += recorded_ns(instruction);
+  }
+
+  [[nodiscard]] std::vector<Missing> rows(const Sums& sums) const {
+    std::vector<Missing> rows;
+    for (const auto& [key, sum] : sums) {
+      const auto share =
+          static_cast<double>(sum.ns) / static_cast<double>(std::max<std::int64_t>(all_ns_, 1));
+      rows.push_back({key.first, key.second, sum.count,
+                      all_ns_ > 0 ? std::optional<double>(share) : std::nullopt});
+    }
+    return rows;
+  }
+
   const Bench& bench_;
   Language language_;
   ProjectParts parts_;
   Project project_;
   std::map<std::string, std::string> known_;  ///< text → name of the step
-  std::map<Key, Missing> missing_;
-  std::map<Key, std::int64_t> missing_ns_;
+  Sums missing_;
+  Sums foreign_;
   std::int64_t all_ns_ = 0;
 };
 

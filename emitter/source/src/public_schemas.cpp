@@ -18,17 +18,32 @@ std::unordered_set<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-}  // namespace
-
-bool is_public_schema(std::string_view schema) {
+const std::unordered_set<std::string_view>& schemas() {
   static const std::unordered_set<std::string_view> kSchemas =
       lines_of(schema_files().at("public_schemas.txt"));
+  return kSchemas;
+}
+
+}  // namespace
+
+bool is_public_operator(std::string_view name) {
+  static const std::unordered_set<std::string_view> kNames = [] {
+    std::unordered_set<std::string_view> names;
+    for (const std::string_view schema : schemas()) {
+      names.insert(schema.substr(0, schema.find_first_of(".(")));
+    }
+    return names;
+  }();
+  return kNames.contains(name);
+}
+
+bool is_public_schema(std::string_view schema) {
   std::string text(schema);
   for (std::size_t at = text.find("SymInt"); at != std::string::npos;
        at = text.find("SymInt", at)) {
     text.replace(at, 6, "int");
   }
-  return kSchemas.contains(text);
+  return schemas().contains(text);
 }
 
 }  // namespace understudy::emitter

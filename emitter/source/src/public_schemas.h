@@ -8,4 +8,7 @@ namespace understudy::emitter {
 /// that its C++ function takes the arguments in this order and with these defaults.
 [[nodiscard]] bool is_public_schema(std::string_view schema);
 
+/// Whether today's LibTorch has an operator of this name, with any overload: "aten::add".
+[[nodiscard]] bool is_public_operator(std::string_view name);
+
 }  // namespace understudy::emitter

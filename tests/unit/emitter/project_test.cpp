@@ -62,6 +62,65 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
   EXPECT_NE(step.find("Tensor relu = at::relu(t.input);"), std::string::npos) << step;
 }
 
+/// mine::op in relu's place, with relu below it.
+Bench bench_with_body() {
+  Bench bench = bench_with_kernel();
+  Program& program = bench.programs.front();
+  program.schemas.emplace_back("mine::op(Tensor x) -> Tensor");
+  program.instructions.pop_back();
+  Instruction& op = program.instructions.front();
+  op.body = {op};
+  op.body.front().timing.reset();
+  op.name = "mine::op";
+  op.schema = 1;
+  return bench;
+}
+
+TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
+  for (const Language language : {Language::kCpp, Language::kPython}) {
+    const Project project = emit_project(bench_with_body(), language, "demo");
+    EXPECT_TRUE(project.missing.empty());
+    EXPECT_TRUE(project.foreign.empty());
+    EXPECT_EQ(project.boxed, 0U);
+    const bool is_cpp = language == Language::kCpp;
+    const std::string& step = project.files.at(is_cpp ? "step_rank0.cpp" : "step_rank0.py");
+    EXPECT_NE(step.find(is_cpp ? "at::relu(t.input)" : "ops.aten.relu.default(t.input)"),
+              std::string::npos)
+        << step;
+    EXPECT_EQ(step.find("mine"), std::string::npos) << step;
+  }
+}
+
+TEST(Project, OperatorsThatNeedALibraryAreNamed) {
+  Bench bench = bench_with_body();
+  Instruction& op = bench.programs.front().instructions.front();
+  op.body.front().results = {{Argument::None{}}};
+  const auto reason_of = [&] {
+    const Project project = emit_project(bench, Language::kCpp, "demo");
+    EXPECT_TRUE(project.missing.empty());
+    EXPECT_EQ(project.boxed, 1U);
+    return project.foreign.size() == 1 && project.foreign.front().name == "mine::op" &&
+                   project.foreign.front().count == 1U
+               ? project.foreign.front().reason
+               : "";
+  };
+  EXPECT_EQ(reason_of(), "not of LibTorch, and what ran below it does not make its results");
+  op.body.clear();
+  EXPECT_EQ(reason_of(), "not of LibTorch, and the trace shows no operators below it");
+}
+
+TEST(Project, StandInsOfAProjectAreNoneOfAnothersLibrary) {
+  Bench bench = bench_with_body();
+  bench.programs.front().schemas.emplace_back(
+      "fbgemm::asynchronous_complete_cumsum(Tensor t_in) -> Tensor");
+  Instruction& op = bench.programs.front().instructions.front();
+  op.name = "fbgemm::asynchronous_complete_cumsum";
+  op.schema = 2;
+  op.body.clear();
+  EXPECT_TRUE(emit_project(bench, Language::kCpp, "demo").foreign.empty());
+  EXPECT_EQ(emit_project(bench, Language::kPython, "demo").foreign.size(), 1U);
+}
+
 TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
   Bench bench = bench_with_kernel();
   bench.sources.clear();  // as in an obfuscated benchmark
