@@ -1,6 +1,7 @@
 #include "generate/emit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -68,30 +69,48 @@ std::string text_of(const Project& project, const EmitChoice& choice) {
       choice.folder, project.files.size(), with_commas(lines_of(project)),
       with_commas(project.operators), with_commas(project.functions), with_commas(project.calls),
       with_commas(project.boxed));
-  if (project.missing.empty()) {
+  if (project.missing.empty() && project.foreign.empty()) {
     return text + "Nothing is missing; README.md in it says how to build and run it\n";
   }
-  text += "\nMissing: what reads their results gets tensors made before the step\n";
-  TextTable table(
-      {{"operator"}, {"count", Alignment::kRight}, {"time", Alignment::kRight}, {"reason"}});
-  for (const Missing& missing : project.missing) {
-    table.add({missing.name, with_commas(missing.count), share_text(missing), missing.reason});
+  const auto add_table = [&](const char* title, const std::vector<Missing>& rows) {
+    if (rows.empty()) {
+      return;
+    }
+    text += title;
+    TextTable table(
+        {{"operator"}, {"count", Alignment::kRight}, {"time", Alignment::kRight}, {"reason"}});
+    for (const Missing& row : rows) {
+      table.add({row.name, with_commas(row.count), share_text(row), row.reason});
+    }
+    text += table.to_text();
+  };
+  add_table("\nMissing: what reads their results gets tensors made before the step\n",
+            project.missing);
+  add_table("\nOf other libraries: the project runs only with --op-library LIB\n", project.foreign);
+  return text;
+}
+
+nlohmann::ordered_json json_of(const std::vector<Missing>& rows) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const Missing& row : rows) {
+    array.push_back({{"name", row.name}, {"count", row.count}, {"reason", row.reason}});
+    array.back()["time_share"] =
+        row.time_share ? nlohmann::ordered_json(*row.time_share) : nlohmann::ordered_json();
   }
-  return text + table.to_text();
+  return array;
 }
 
 nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice) {
-  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
-  for (const Missing& entry : project.missing) {
-    missing.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
-    missing.back()["time_share"] =
-        entry.time_share ? nlohmann::ordered_json(*entry.time_share) : nlohmann::ordered_json();
-  }
-  return {{"project", choice.folder},       {"language", choice.language},
-          {"files", project.files.size()},  {"step_lines", lines_of(project)},
-          {"operators", project.operators}, {"functions", project.functions},
-          {"calls", project.calls},         {"by_name", project.boxed},
-          {"missing", std::move(missing)}};
+  return {{"project", choice.folder},
+          {"language", choice.language},
+          {"files", project.files.size()},
+          {"step_lines", lines_of(project)},
+          {"operators", project.operators},
+          {"functions", project.functions},
+          {"calls", project.calls},
+          {"by_name", project.boxed},
+          {"missing", json_of(project.missing)},
+          {"foreign", json_of(project.foreign)}};
 }
 
 }  // namespace
@@ -150,6 +169,19 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
                             project.missing.size(), project.missing.size() == 1 ? "" : "s",
                             first.name, share_text(first), first.reason),
          .hint = "--allow-missing takes it as it is"});
+  }
+  if (!project.foreign.empty() && !choice.allow_missing) {
+    std::vector<std::string> names;
+    for (const Missing& row : project.foreign) {
+      names.push_back(row.name);
+    }
+    throw et_schema::run_failed(
+        "the project is written, but it runs only with other libraries",
+        {.file = choice.folder,
+         .field = "--emit",
+         .expected = "operators of LibTorch, or bodies of such",
+         .got = fmt::format("{}", fmt::join(names, ", ")),
+         .hint = "run it with --op-library LIB; --allow-missing takes it as it is"});
   }
 }
 

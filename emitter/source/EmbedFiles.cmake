@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts.
-set(text "#include \"runtime_files.h\"\n\nnamespace understudy::emitter {\n\n")
-string(APPEND text "const std::map<std::string, std::string_view>& runtime_files() {\n")
+# Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts: what FUNCTION of embedded_files.h gives.
+set(text "#include \"embedded_files.h\"\n\nnamespace understudy::emitter {\n\n")
+string(APPEND text "const std::map<std::string, std::string_view>& ${FUNCTION}() {\n")
 string(APPEND text "  static const std::map<std::string, std::string_view> kFiles = {\n")
 foreach(file IN LISTS FILES)
   file(READ "${FOLDER}/${file}" content)

@@ -1,6 +1,7 @@
 #include "emitter/outline/data_flow.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -85,6 +86,25 @@ bool DataFlow::is_read_after(SlotId slot, std::size_t end) const {
   return next != events_[slot].end() && !next->makes;
 }
 
+bool DataFlow::is_unread_view(std::size_t at) const {
+  const Instruction& instruction = program_.instructions[at];
+  if (instruction.kind != InstructionKind::kOp || !instruction.schema ||
+      instruction.results.size() != 1 || is_replaced(at) ||
+      program_.schemas[*instruction.schema].find('!') != std::string::npos) {
+    return false;
+  }
+  const auto* made = std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  if (made == nullptr) {
+    return false;
+  }
+  const StorageId storage = program_.slots[made->id].storage;
+  const bool is_view = std::any_of(reads_[at].begin(), reads_[at].end(), [&](SlotId slot) {
+    return program_.slots[slot].storage == storage;
+  });
+  const bool is_new = kind_of(at, instruction.results.front()) == ResultKind::kNew;
+  return is_view && (!is_new || (!holder_[made->id] && !is_read_after(made->id, at + 1)));
+}
+
 void DataFlow::find_deaths() {
   const et_schema::Lifetimes lifetimes =
       et_schema::lifetimes_of(program_, et_schema::uses_of(program_));
@@ -126,6 +146,29 @@ void DataFlow::count_crossings() {
     open += changes[at];
     crossing_[at] = static_cast<std::size_t>(open);
   }
+}
+
+std::vector<SlotId> long_list(const et_schema::Argument& argument) {
+  std::vector<SlotId> slots;
+  const auto* list = std::get_if<et_schema::Argument::List>(&argument.value);
+  if (list != nullptr && list->size() >= kShortestVector) {
+    et_schema::for_each_slot(*list, [&](SlotId slot) { slots.push_back(slot); });
+    const std::set<SlotId> distinct(slots.begin(), slots.end());
+    if (slots.size() != list->size() || distinct.size() != slots.size()) {
+      slots.clear();
+    }
+  }
+  return slots;
+}
+
+std::map<std::vector<SlotId>, int> count_lists(const Program& program) {
+  std::map<std::vector<SlotId>, int> counts;
+  for (const Instruction& instruction : program.instructions) {
+    for (const et_schema::Argument& argument : instruction.args) {
+      ++counts[long_list(argument)];
+    }
+  }
+  return counts;
 }
 
 }  // namespace understudy::emitter

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -25,6 +26,8 @@ using et_schema::SlotId;
 constexpr std::size_t kLongestInline = 12;
 constexpr std::size_t kShortestPart = 24;
 constexpr std::size_t kLongestPart = 48;
+/// Of a function that is called once.
+constexpr std::size_t kMostParameters = 32;
 
 std::string text_of(const Argument& argument);
 
@@ -126,7 +129,22 @@ class Outliner {
     }
   }
 
+  /// Views that nothing reads, and numbers that are taken out, are no function.
+  [[nodiscard]] bool is_idle(std::size_t at) const {
+    return flow_.is_unread_view(at) ||
+           flow_.program().instructions[at].name.starts_with("aten::item") ||
+           flow_.program().instructions[at].name.starts_with("aten::_local_scalar_dense");
+  }
+
   void add_function(std::size_t begin, std::size_t end) {
+    bool does_something = false;
+    for (std::size_t at = begin; at < end; ++at) {
+      does_something = does_something || !is_idle(at);
+    }
+    if (!does_something) {
+      add_inline(begin, end);
+      return;
+    }
     candidates_.push_back(outline_.units.size());
     outline_.units.push_back({begin, end, std::nullopt});
   }
@@ -193,9 +211,20 @@ class Outliner {
   void share_functions() {
     std::map<std::string, std::size_t> known;
     std::vector<std::vector<Pattern>> patterns;
+    std::vector<Pattern> all;
+    std::map<std::string, std::size_t> times;
     for (const std::size_t index : candidates_) {
+      all.push_back(pattern_of(outline_.units[index]));
+      ++times[all.back().text];
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t index = candidates_[i];
       Unit& unit = outline_.units[index];
-      Pattern pattern = pattern_of(unit);
+      Pattern& pattern = all[i];
+      const std::set<SlotId> parameters(pattern.outer.begin(), pattern.outer.end());
+      if (times[pattern.text] == 1 && parameters.size() > kMostParameters) {
+        continue;  // it would hide less than its call takes
+      }
       const auto [found, added] = known.try_emplace(pattern.text, outline_.functions.size());
       if (added) {
         outline_.functions.emplace_back();

@@ -2,10 +2,10 @@
 
 from .comms import communicate
 from .run import run
-from .tensors import device, number, relayout, relayout_as, results
+from .tensors import device, number, relayout, relayout_as, results, unread
 from .values import (arange, bernoulli, constant, dominant, integers, lengths, mask, normal, offsets, reuse, targets,
                      uniform, zeros)
 
 __all__ = ["arange", "bernoulli", "communicate", "constant", "device", "dominant", "integers", "lengths", "mask",
            "normal", "number", "offsets", "relayout", "relayout_as", "results", "reuse", "run", "targets", "uniform",
-           "zeros"]
+           "unread", "zeros"]

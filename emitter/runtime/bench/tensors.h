@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,22 @@ inline at::Device& device() {
 template <typename... Tensors>
 void release(Tensors&... tensors) {
   (tensors.reset(), ...);
+}
+
+inline void release(std::vector<Tensor>& tensors) {
+  tensors.clear();
+}
+
+/// Views that the original made and nothing reads: each costs its call.
+inline void unread(std::initializer_list<Tensor> /*views*/) {}
+
+/// Tensors as a vector; where they came from they are no more.
+template <typename... Tensors>
+std::vector<Tensor> gather(Tensors&... tensors) {
+  std::vector<Tensor> gathered;
+  gathered.reserve(sizeof...(tensors));
+  (gathered.push_back(std::move(tensors)), ...);
+  return gathered;
 }
 
 /// A number given where a tensor is expected: as weak in type promotion as Python's.

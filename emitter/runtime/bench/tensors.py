@@ -36,6 +36,10 @@ def on_storage(base, dtype, sizes, strides, offset):
     return torch.empty(0, dtype=dtype, device=base.device).set_(base.untyped_storage(), offset, sizes, strides)
 
 
+def unread(*_views):
+    """Views that the original made and nothing reads: each costs its call."""
+
+
 def results(name, members):
     """A class whose objects hold what a function gives, by name."""
     def init(self, *values):

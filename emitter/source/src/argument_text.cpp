@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,7 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "callable.h"
 #include "et_schema/model/accelerator.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -34,20 +37,6 @@ std::optional<double> as_number(const Argument& argument) {
     return *real;
   }
   return std::nullopt;
-}
-
-/// "int[1]?" without "?" and, of an alias mark, "(a!)": what is in a list or optional.
-std::string plain_type(std::string_view type) {
-  std::string text;
-  int depth = 0;
-  for (const char c : type) {
-    depth += c == '(' ? 1 : 0;
-    if (depth == 0) {
-      text += c;
-    }
-    depth -= c == ')' ? 1 : 0;
-  }
-  return text;
 }
 
 class Writer {
@@ -102,8 +91,9 @@ class Writer {
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
-      return text == nullptr ? (refuse(type), "")
-                             : (is_boxed() ? "std::string(" + quoted(*text) + ")" : quoted(*text));
+      return text == nullptr
+                 ? (refuse(type), "")
+                 : (is_boxed() ? "std::string(" + text_literal(*text) + ")" : text_literal(*text));
     }
     if (type == "Device") {
       const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
@@ -123,15 +113,14 @@ class Writer {
     if (!is_python()) {
       return text;
     }
-    return text == "at::kCPU" ? "\"cpu\"" : "bench.device()";
+    return text == "at::kCPU" ? "\"cpu\"" : text == "at::kMeta" ? "\"meta\"" : "bench.device()";
   }
 
   [[nodiscard]] std::string write_number(const Argument& argument, double number,
                                          const std::string& type) const {
     if (type == "int" || type == "SymInt") {
-      const auto* integer = std::get_if<std::int64_t>(&argument.value);
-      const std::int64_t value = integer != nullptr ? *integer : static_cast<std::int64_t>(number);
-      return is_boxed() ? fmt::format("std::int64_t{{{}}}", value) : integer_text(value);
+      const std::string text = integer_text(integer_of(argument, number, type));
+      return is_boxed() ? fmt::format("std::int64_t{{{}}}", text) : text;
     }
     if (type == "float") {
       return real_text(number, style_.dialect);
@@ -143,15 +132,33 @@ class Writer {
       return is_boxed() ? fmt::format("at::Scalar({})", scalar(argument)) : scalar(argument);
     }
     if (type == "ScalarType") {
-      return dtype_text(static_cast<DType>(static_cast<int>(number)), style_.dialect);
+      return dtype_text(static_cast<DType>(small_integer(number, type)), style_.dialect);
     }
     if (type == "Layout") {
-      return layout(static_cast<std::size_t>(number));
+      return layout(small_integer(number, type));
     }
     if (type == "MemoryFormat") {
-      return memory_format(static_cast<std::size_t>(number));
+      return memory_format(small_integer(number, type));
     }
     refuse(type);
+  }
+
+  static std::int64_t integer_of(const Argument& argument, double number, const std::string& type) {
+    const auto* integer = std::get_if<std::int64_t>(&argument.value);
+    constexpr double kBound = 9223372036854775808.0;  // 2^63
+    if (integer == nullptr && !(number >= -kBound && number < kBound)) {
+      refuse(type);
+    }
+    return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
+  }
+
+  /// The number of one of LibTorch's enumerators.
+  static std::size_t small_integer(double number, const std::string& type) {
+    constexpr double kMost = 127;
+    if (!(number >= 0 && number <= kMost)) {
+      refuse(type);
+    }
+    return static_cast<std::size_t>(number);
   }
 
   /// The smallest 64-bit integer has no literal of its own.
@@ -214,12 +221,32 @@ class Writer {
     } else {
       refuse(element + "[]");
     }
+    std::size_t fixed = items.size();
+    std::from_chars(length.data(), length.data() + length.size(), fixed);
+    if (element == "bool" && fixed != items.size()) {
+      refuse(fmt::format("bool[{}]", fixed));  // a std::array
+    }
     std::vector<std::string> texts;
     texts.reserve(items.size());
     for (const Argument& item : items) {
       texts.push_back(write_item(item, element));
     }
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
+    if (style_.vectors != nullptr && element == "Tensor" && style_.vectors->contains(joined)) {
+      const std::string& vector = style_.vectors->at(joined);
+      return is_boxed() ? fmt::format("bench::List({})", vector) : vector;
+    }
+    // What an optimizer gives each of its tensors.
+    constexpr std::size_t kShortest = 4;
+    const bool is_real = element == "Scalar" || element == "float";
+    if (is_real && !is_boxed() && texts.size() >= kShortest &&
+        std::all_of(texts.begin(), texts.end(),
+                    [&](const auto& text) { return text == texts[0]; })) {
+      return is_python() ? fmt::format("[{}] * {}", texts[0], texts.size())
+                         : fmt::format("std::vector<{}>({}, {})",
+                                       element == "float" ? "double" : "at::Scalar", texts.size(),
+                                       texts[0]);
+    }
     if (is_python()) {
       return "[" + joined + "]";
     }
@@ -365,23 +392,6 @@ std::string real_text(double value, Dialect dialect) {
 std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect) {
   return dialect == Dialect::kPython ? fmt::format("[{}]", fmt::join(sizes, ", "))
                                      : fmt::format("{{{}}}", fmt::join(sizes, ", "));
-}
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-    }
-    if (c == '\n') {
-      result += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\{:03o}", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
 }
 
 }  // namespace understudy::emitter

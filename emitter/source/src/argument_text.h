@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,10 +31,14 @@ using NextTensor = std::function<std::string()>;
 /// Python.
 enum class Dialect : std::uint8_t { kTyped, kBoxed, kPython };
 
+/// Vectors of tensors: what all their elements are in source, with ", " between them → the vector.
+using Vectors = std::map<std::string, std::string>;
+
 struct ArgumentStyle {
   Dialect dialect = Dialect::kTyped;
   DeviceText devices;
   bool explicit_lists = false;  ///< at::TensorList({…}), where braces alone would fit several types
+  const Vectors* vectors = nullptr;  ///< lists of these tensors are written as the vector
 };
 
 /// The C++ (or Python) text of a recorded argument, by its type in the schema ("int[1]?"). Throws
@@ -50,7 +55,5 @@ struct ArgumentStyle {
 [[nodiscard]] std::string real_text(double value, Dialect dialect);
 /// {1, 2} or [1, 2].
 [[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
-/// A string literal.
-[[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace understudy::emitter

@@ -10,9 +10,11 @@
 #include <utility>
 #include <variant>
 
+#include "callable.h"
 #include "et_schema/model/epsilon.h"
 #include "et_schema/model/schema_text.h"
-#include "names.h"
+#include "foreign_text.h"
+#include "public_schemas.h"
 
 namespace understudy::emitter {
 namespace {
@@ -152,37 +154,21 @@ bool is_nothing(const Argument& argument) {
          std::holds_alternative<Argument::Undefined>(argument.value);
 }
 
-ResultShape shape_of(std::string_view returns) {
-  if (returns.empty() || returns == "()") {
-    return ResultShape::kNothing;
+bool is_list(std::string_view type) {
+  return type.ends_with(']');
+}
+
+ResultShape shape_of(const std::vector<std::string>& returns) {
+  const auto is_tensor = [](std::string_view type) { return type.starts_with("Tensor"); };
+  if (returns.size() > 1) {
+    const bool is_tuple = std::all_of(returns.begin(), returns.end(), is_tensor) &&
+                          std::none_of(returns.begin(), returns.end(), is_list);
+    return is_tuple ? ResultShape::kTuple : ResultShape::kBoxed;
   }
-  if (returns.front() == '(') {
-    const bool has_list = returns.find("[]") != std::string_view::npos;
-    const bool all_tensors = [&] {
-      std::size_t begin = 1;
-      int depth = 0;
-      for (std::size_t i = 1; i < returns.size(); ++i) {
-        depth += returns[i] == '(' ? 1 : 0;
-        const bool ends = depth == 0 && (returns[i] == ',' || returns[i] == ')');
-        depth -= returns[i] == ')' && depth > 0 ? 1 : 0;
-        if (!ends) {
-          continue;
-        }
-        std::string_view piece = returns.substr(begin, i - begin);
-        piece.remove_prefix(std::min(piece.find_first_not_of(' '), piece.size()));
-        if (!piece.starts_with("Tensor")) {
-          return false;
-        }
-        begin = i + 1;
-      }
-      return true;
-    }();
-    return has_list || !all_tensors ? ResultShape::kBoxed : ResultShape::kTuple;
-  }
-  if (!returns.starts_with("Tensor")) {
+  if (returns.empty() || !is_tensor(returns.front())) {
     return ResultShape::kNothing;  // a number: nothing reads it
   }
-  return returns.ends_with("[]") ? ResultShape::kTensors : ResultShape::kTensor;
+  return is_list(returns.front()) ? ResultShape::kTensors : ResultShape::kTensor;
 }
 
 bool writes_out(const std::vector<SchemaArgument>& arguments) {
@@ -195,64 +181,62 @@ bool writes_out(const std::vector<SchemaArgument>& arguments) {
 
 }  // namespace
 
-CallWriter::CallWriter(const et_schema::Program& program, Dialect dialect, bool typed,
-                       DeviceText devices, BoxedOperators& boxed)
-    : program_(program), dialect_(dialect), typed_(typed), devices_(devices), boxed_(boxed) {}
+CallWriter::CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices,
+                       Calls& calls)
+    : program_(program), dialect_(dialect), devices_(devices), calls_(calls) {}
 
 /// As they were, but for epsilons that the trace's six decimals lost.
-std::vector<Argument> CallWriter::arguments_of(const Instruction& instruction) const {
+std::vector<Argument> CallWriter::arguments_of(const Instruction& instruction,
+                                               const Callable& callable) {
   std::vector<Argument> arguments = instruction.args;
-  const auto schema = et_schema::arguments_of(program_.schemas[*instruction.schema]);
-  for (std::size_t i = 0; i < std::min(arguments.size(), schema.size()); ++i) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* real = std::get_if<double>(&arguments[i].value);
     if (real == nullptr) {
       continue;
     }
-    if (const auto epsilon = et_schema::lost_epsilon(instruction.name, schema[i].name,
-                                                     schema[i].default_value, *real)) {
+    const SchemaArgument& argument = callable.arguments[i];
+    if (const auto epsilon = et_schema::lost_epsilon(instruction.name, argument.name,
+                                                     argument.default_value, *real)) {
       arguments[i].value = *epsilon;
     }
   }
   return arguments;
 }
 
-CallText CallWriter::write(const Instruction& instruction, const NextTensor& next) {
-  if (!instruction.schema) {
-    throw CannotShow{"the trace holds no schema of it"};
-  }
-  const std::string& schema = program_.schemas[*instruction.schema];
+CallText CallWriter::write(const Instruction& instruction, const NextTensor& next,
+                           const Vectors& vectors) {
+  const Callable callable = read_callable(program_, instruction);
+  const std::vector<Argument> arguments = arguments_of(instruction, callable);
   CallText text;
-  text.shape = shape_of(et_schema::returns_of(schema));
+  text.shape = shape_of(callable.returns);
   if (dialect_ == Dialect::kPython) {
     text.shape = text.shape == ResultShape::kBoxed ? ResultShape::kTuple : text.shape;
-    text.expression = python_call(instruction, schema, next);
+    text.expression = python_call(callable, arguments, next, vectors);
     return text;
   }
-  std::string_view name = instruction.name;
-  const bool is_aten = name.starts_with("aten::");
-  name = is_aten ? name.substr(6) : name;
-  name = name.substr(0, name.find('.'));
-  const auto arguments = et_schema::arguments_of(schema);
-  const bool is_typed = typed_ && is_aten && text.shape != ResultShape::kBoxed &&
-                        !has_no_function(name) && !is_odd_in_place(name) &&
-                        !instruction.name.ends_with(".vec") &&  // sizes as a list fit two functions
-                        (!writes_out(arguments) || is_list_function(name)) &&
-                        instruction.args.size() == arguments.size();
+  const std::string_view name = callable.name;
+  const bool is_typed =
+      callable.space == "aten" && is_public_schema(program_.schemas[*instruction.schema]) &&
+      text.shape != ResultShape::kBoxed && !has_no_function(name) && !is_odd_in_place(name) &&
+      callable.overload != "vec" &&  // sizes as a list fit two functions
+      (!writes_out(callable.arguments) || is_list_function(name)) &&
+      arguments.size() == callable.arguments.size() &&
+      (text.shape != ResultShape::kTuple || instruction.results.size() == callable.returns.size());
   if (is_typed) {
-    text.expression = typed_call(instruction, std::string(name), next);
+    text.expression = typed_call(callable, arguments, next, vectors);
     return text;
   }
   text.is_boxed = true;
   text.shape = text.shape == ResultShape::kNothing ? text.shape : ResultShape::kBoxed;
-  text.expression = boxed_call(instruction, schema, next);
+  text.expression = boxed_call(callable, arguments, next, vectors);
   return text;
 }
 
-std::string CallWriter::typed_call(const Instruction& instruction, const std::string& name,
-                                   const NextTensor& next) const {
-  const auto schema = et_schema::arguments_of(program_.schemas[*instruction.schema]);
-  const std::vector<Argument> recorded = arguments_of(instruction);
-  const ArgumentStyle style{Dialect::kTyped, devices_, is_list_function(name)};
+std::string CallWriter::typed_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                   const NextTensor& next, const Vectors& vectors) {
+  const std::string name(callable.name);
+  const std::vector<SchemaArgument>& schema = callable.arguments;
+  const ArgumentStyle style{Dialect::kTyped, devices_, is_list_function(name), &vectors};
   // Behind the last argument that is not its default nothing is written.
   std::size_t count = schema.size();
   while (count > 0 && is_default(recorded[count - 1], schema[count - 1].default_value)) {
@@ -263,6 +247,8 @@ std::string CallWriter::typed_call(const Instruction& instruction, const std::st
     if (!is_options(schema, i)) {
       if (i < count) {
         texts.push_back(argument_text(recorded[i], schema[i].type, style, next));
+        calls_.has_optional_lists =
+            calls_.has_optional_lists || schema[i].type.starts_with("Tensor?[");
       }
       continue;
     }
@@ -284,6 +270,7 @@ std::string CallWriter::typed_call(const Instruction& instruction, const std::st
   const bool is_method =
       methods().contains(name) || (name.ends_with('_') && !is_list_function(name));
   if (!is_method) {
+    calls_.functions.insert(name);
     return fmt::format("at::{}({})", name, fmt::join(texts, ", "));
   }
   if (texts.empty()) {
@@ -294,54 +281,52 @@ std::string CallWriter::typed_call(const Instruction& instruction, const std::st
   return fmt::format("{}.{}({})", self, name, fmt::join(texts, ", "));
 }
 
-std::string CallWriter::boxed_call(const Instruction& instruction, const std::string& schema,
-                                   const NextTensor& next) {
-  const std::string base = "op_" + identifier(instruction.name);
+std::string CallWriter::boxed_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                   const NextTensor& next, const Vectors& vectors) {
+  const std::string schema = schema_of(callable);
+  const std::string base = identifier(schema.substr(0, schema.find('(')));
   std::string object = base;
-  for (int number = 2; boxed_.contains(object) && boxed_.at(object) != schema; ++number) {
+  for (int number = 2; calls_.boxed.contains(object) && calls_.boxed.at(object) != schema;
+       ++number) {
     object = fmt::format("{}_{}", base, number);
   }
-  const auto arguments = et_schema::arguments_of(schema);
-  const std::vector<Argument> recorded = arguments_of(instruction);
-  const ArgumentStyle style{Dialect::kBoxed, devices_, false};
+  const ArgumentStyle style{Dialect::kBoxed, devices_, false, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
-    const std::string_view type = i < arguments.size() ? arguments[i].type : "";
-    const bool pins = i < arguments.size() && arguments[i].name == "pin_memory";
-    texts.push_back(pins ? "false" : argument_text(recorded[i], type, style, next));
+    const SchemaArgument& argument = callable.arguments[i];
+    texts.push_back(argument.name == "pin_memory"
+                        ? "false"
+                        : argument_text(recorded[i], argument.type, style, next));
   }
-  boxed_[object] = schema;
-  return fmt::format("{}({})", object, fmt::join(texts, ", "));
+  calls_.boxed[object] = schema;
+  calls_.has_fbgemm = calls_.has_fbgemm || callable.space == "fbgemm";
+  return fmt::format("op::{}({})", object, fmt::join(texts, ", "));
 }
 
-std::string CallWriter::python_call(const Instruction& instruction, const std::string& schema,
-                                    const NextTensor& next) const {
-  const auto arguments = et_schema::arguments_of(schema);
-  const std::vector<Argument> recorded = arguments_of(instruction);
-  const ArgumentStyle style{Dialect::kPython, devices_, false};
-  // Behind "*" arguments are given by name.
-  const std::size_t star = [&] {
-    const std::size_t at = schema.find("*,");
-    if (at == std::string::npos) {
-      return arguments.size();
-    }
-    return static_cast<std::size_t>(std::count_if(
-        arguments.begin(), arguments.end(),
-        [&](const SchemaArgument& argument) { return argument.name.data() < schema.data() + at; }));
-  }();
+std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                    const NextTensor& next, const Vectors& vectors) const {
+  const ArgumentStyle style{Dialect::kPython, devices_, false, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
-    const std::string_view type = i < arguments.size() ? arguments[i].type : "";
-    std::string text = argument_text(recorded[i], type, style, next);
-    const bool is_left_out = i >= star && is_default(recorded[i], arguments[i].default_value);
-    if (!is_left_out) {
-      texts.push_back(i >= star ? fmt::format("{}={}", arguments[i].name, text) : text);
+    const SchemaArgument& argument = callable.arguments[i];
+    const std::string text = argument_text(recorded[i], argument.type, style, next);
+    // Behind "*" arguments are given by name.
+    if (i < callable.positional) {
+      texts.push_back(text);
+    } else if (!is_default(recorded[i], argument.default_value)) {
+      texts.push_back(is_python_word(argument.name)
+                          ? fmt::format("**{{\"{}\": {}}}", argument.name, text)
+                          : fmt::format("{}={}", argument.name, text));
     }
   }
-  const std::size_t space = instruction.name.find("::");
-  std::string path = instruction.name.substr(0, space) + "." + instruction.name.substr(space + 2);
-  path += path.find('.', space + 1) == std::string::npos ? ".default" : "";
-  return fmt::format("ops.{}({})", path, fmt::join(texts, ", "));
+  std::string path = "ops";
+  for (const std::string_view part :
+       {callable.space, callable.name,
+        callable.overload.empty() ? std::string_view("default") : callable.overload}) {
+    path = is_python_word(part) ? fmt::format("getattr({}, \"{}\")", path, part)
+                                : fmt::format("{}.{}", path, part);
+  }
+  return fmt::format("{}({})", path, fmt::join(texts, ", "));
 }
 
 }  // namespace understudy::emitter

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "argument_text.h"
+#include "callable.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::emitter {
@@ -24,34 +26,40 @@ struct CallText {
   bool is_boxed = false;
 };
 
-/// Operators that are called by the schema that the trace recorded: name of the object → schema.
-using BoxedOperators = std::map<std::string, std::string>;
+/// What the calls of a file use beside LibTorch's types.
+struct Calls {
+  /// Operators that are called by name: the object's → the schema.
+  std::map<std::string, std::string> boxed;
+  std::set<std::string> functions;  ///< of at::
+  bool has_optional_lists = false;
+  bool has_fbgemm = false;  ///< calls its operators
+};
 
-/// Writes calls of operators. `typed`: LibTorch's own operators are called by their C++ functions;
-/// for traces whose schemas may be older than today's it is false.
+/// Writes calls of operators: by their C++ functions if these have the recorded schema, else by
+/// name.
 class CallWriter {
  public:
-  CallWriter(const et_schema::Program& program, Dialect dialect, bool typed, DeviceText devices,
-             BoxedOperators& boxed);
+  CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls);
 
   /// Throws CannotShow.
-  [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next);
+  [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next,
+                               const Vectors& vectors = {});
 
  private:
-  [[nodiscard]] std::string typed_call(const et_schema::Instruction& instruction,
-                                       const std::string& name, const NextTensor& next) const;
-  [[nodiscard]] std::string boxed_call(const et_schema::Instruction& instruction,
-                                       const std::string& schema, const NextTensor& next);
-  [[nodiscard]] std::string python_call(const et_schema::Instruction& instruction,
-                                        const std::string& schema, const NextTensor& next) const;
-  [[nodiscard]] std::vector<et_schema::Argument> arguments_of(
-      const et_schema::Instruction& instruction) const;
+  using Arguments = std::vector<et_schema::Argument>;
+  [[nodiscard]] static Arguments arguments_of(const et_schema::Instruction& instruction,
+                                              const Callable& callable);
+  [[nodiscard]] std::string typed_call(const Callable& callable, const Arguments& recorded,
+                                       const NextTensor& next, const Vectors& vectors);
+  [[nodiscard]] std::string boxed_call(const Callable& callable, const Arguments& recorded,
+                                       const NextTensor& next, const Vectors& vectors);
+  [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
+                                        const NextTensor& next, const Vectors& vectors) const;
 
   const et_schema::Program& program_;
   Dialect dialect_;
-  bool typed_;
   DeviceText devices_;
-  BoxedOperators& boxed_;
+  Calls& calls_;
 };
 
 }  // namespace understudy::emitter

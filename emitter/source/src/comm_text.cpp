@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -100,10 +101,23 @@ std::string communicate_text(const Program& program, const Instruction& instruct
     add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), dialect));
   }
   if (info.reduce_op != "sum") {
-    add("reduce", quoted(info.reduce_op));
+    add("reduce", text_literal(info.reduce_op));
   }
   return is_python ? fmt::format("bench.communicate({})", fmt::join(parts, ", "))
                    : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));
+}
+
+std::string empty_text(const et_schema::Slot& layout, Dialect dialect) {
+  const std::string sizes = sizes_text(layout.sizes, dialect);
+  const std::string strides = sizes_text(layout.strides, dialect);
+  const std::string dtype = dtype_text(layout.dtype, dialect);
+  return dialect == Dialect::kPython
+             ? fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())", sizes,
+                           strides, dtype)
+             : fmt::format(
+                   "at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
+                   "at::TensorOptions().dtype({}).device(bench::device()))",
+                   sizes, strides, dtype);
 }
 
 bool is_joined_later(const Instruction& instruction) {

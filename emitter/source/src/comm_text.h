@@ -14,6 +14,9 @@ namespace understudy::emitter {
     const et_schema::Program& program, const et_schema::Instruction& instruction, Dialect dialect,
     const std::function<std::string(et_schema::SlotId)>& tensor);
 
+/// Memory for a tensor that a communication fills.
+[[nodiscard]] std::string empty_text(const et_schema::Slot& layout, Dialect dialect);
+
 /// Whether the next instruction may run before it is done.
 [[nodiscard]] bool is_joined_later(const et_schema::Instruction& instruction);
 

@@ -4,13 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
+#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
+#include "bodies.h"
+#include "foreign_text.h"
 #include "project_text.h"
+#include "refused.h"
 #include "step_text.h"
 
 namespace understudy::emitter {
@@ -20,11 +22,6 @@ using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-
-/// Schemas of these traces are those of today's LibTorch: PyTorch 2.5 and later.
-bool is_recent(const Bench& bench, std::size_t rank) {
-  return rank < bench.sources.size() && bench.sources[rank].schema.starts_with("1.1.1");
-}
 
 bool counts(const Instruction& instruction) {
   return instruction.kind != InstructionKind::kAlias &&
@@ -36,24 +33,12 @@ std::int64_t recorded_ns(const Instruction& instruction) {
                             : 0;
 }
 
-/// LibTorch has a header for each function, in-place ones included: all of them take long.
-std::string operator_headers(std::string_view body) {
-  constexpr std::string_view kSpace = "at::";
+/// LibTorch has a header for each function: all of them take long.
+std::string operator_headers(const std::set<std::string>& functions) {
   std::set<std::string> headers;
-  for (std::size_t at = body.find(kSpace); at != std::string_view::npos;
-       at = body.find(kSpace, at + 1)) {
-    const std::size_t begin = at + kSpace.size();
-    std::size_t end = begin;
-    while (end < body.size() &&
-           (std::isalnum(static_cast<unsigned char>(body[end])) != 0 || body[end] == '_')) {
-      ++end;
-    }
-    const bool is_function = end < body.size() && body[end] == '(' && end > begin &&
-                             std::isupper(static_cast<unsigned char>(body[begin])) == 0;
-    if (is_function) {
-      const bool in_place = body[end - 1] == '_';
-      headers.emplace(body.substr(begin, end - begin - (in_place ? 1 : 0)));
-    }
+  for (const std::string& function : functions) {
+    const std::string name = function.substr(0, function.find_last_not_of('_') + 1);
+    headers.insert(name.starts_with("__") ? name.substr(2) : name);
   }
   std::string text;
   for (const std::string& header : headers) {
@@ -78,12 +63,8 @@ class Emitter {
     }
     auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
     project_.files.merge(files);
-    for (auto& [key, missing] : missing_) {
-      if (all_ns_ > 0) {
-        missing.time_share = static_cast<double>(missing_ns_[key]) / static_cast<double>(all_ns_);
-      }
-      project_.missing.push_back(missing);
-    }
+    project_.missing = rows(missing_);
+    project_.foreign = rows(foreign_);
     return std::move(project_);
   }
 
@@ -91,14 +72,14 @@ class Emitter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   void add_rank(std::size_t rank) {
-    const Program& program = bench_.programs[rank];
-    const StepText step = write_step(program, is_python() ? Dialect::kPython : Dialect::kTyped,
-                                     is_recent(bench_, rank));
+    const Dialect dialect = is_python() ? Dialect::kPython : Dialect::kTyped;
+    const Program program = with_bodies(bench_.programs[rank], dialect);
+    const StepText step = write_step(program, dialect);
     count_missing(program, step);
     project_.boxed += step.boxed;
     project_.functions += step.functions;
     project_.calls += step.calls;
-    parts_.has_fbgemm = parts_.has_fbgemm || has_fbgemm(step);
+    parts_.has_fbgemm = parts_.has_fbgemm || step.used.has_fbgemm;
     parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
                                                             : "a benchmark");
@@ -114,37 +95,24 @@ class Emitter {
 
   [[nodiscard]] std::string file_text(const Program& program, std::size_t rank,
                                       const std::string& name, const StepText& step) const {
-    std::string body = step.body;
-    for (std::size_t at = body.find("@NAME@"); at != std::string::npos;
-         at = body.find("@NAME@", at)) {
-      body.replace(at, 6, name);
-    }
     const std::string& chosen = program.selection.step;
-    const std::string origin =
-        fmt::format("{}{}{}: {} operators", parts_.source_of[rank], chosen.empty() ? "" : ", ",
-                    chosen, program.selection.operators);
+    const std::string origin = fmt::format(
+        "{}{}{}: {} operators", commented(parts_.source_of[rank]), chosen.empty() ? "" : ", ",
+        chosen.empty() ? "" : commented(chosen), program.selection.operators);
     if (is_python()) {
-      return fmt::format(
-          "\"\"\"{}.\"\"\"\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}", origin,
-          body);
+      return fmt::format("# {}.\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}",
+                         origin, step.body);
     }
+    const Calls& used = step.used;
+    const bool needs_operators = !used.boxed.empty() || used.has_optional_lists;
     return fmt::format(
-               "// {}.\n\n#include <ATen/core/Tensor.h>\n{}\n#include <memory>\n#include "
-               "<vector>\n\n{}{}{}"
-               "#include \"bench/run.h\"\n\n",
-               origin, operator_headers(step.body),
-               step.communicates ? "#include \"bench/communicate.h\"\n" : "",
-               has_fbgemm(step) ? "#include \"bench/fbgemm.h\"\n" : "",
-               needs_operators(step) ? "#include \"bench/operators.h\"\n" : "") +
-           body;
-  }
-
-  [[nodiscard]] static bool needs_operators(const StepText& step) {
-    return step.has_boxed || step.body.find("bench::OptionalList") != std::string::npos;
-  }
-
-  [[nodiscard]] static bool has_fbgemm(const StepText& step) {
-    return step.body.find("\"fbgemm::") != std::string::npos;
+        "// {}.\n\n#include <ATen/core/Tensor.h>\n{}\n#include <memory>\n#include "
+        "<vector>\n\n{}{}{}#include \"bench/run.h\"\n\n{}"
+        "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
+        origin, operator_headers(used.functions),
+        step.communicates ? "#include \"bench/communicate.h\"\n" : "",
+        used.has_fbgemm ? "#include \"bench/fbgemm.h\"\n" : "",
+        needs_operators ? "#include \"bench/operators.h\"\n" : "", step.body, name);
   }
 
   void count_missing(const Program& program, const StepText& step) {
@@ -155,26 +123,49 @@ class Emitter {
       }
       ++project_.operators;
       all_ns_ += recorded_ns(instruction);
-      if (step.refused[at].empty()) {
-        continue;
+      if (!step.refused[at].empty()) {
+        add(missing_, instruction, step.refused[at]);
+      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
+                 !is_found(instruction.name, is_python() ? Dialect::kPython : Dialect::kTyped)) {
+        add(foreign_, instruction,
+            instruction.body.empty()
+                ? "not of LibTorch, and the trace shows no operators below it"
+                : "not of LibTorch, and what ran below it does not make its results");
       }
-      const auto key = std::make_pair(instruction.name, step.refused[at]);
-      Missing& missing = missing_[key];
-      missing.name = instruction.name;
-      missing.reason = step.refused[at];
-      ++missing.count;
-      missing_ns_[key] += recorded_ns(instruction);
     }
   }
 
   using Key = std::pair<std::string, std::string>;
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t ns = 0;
+  };
+  using Sums = std::map<Key, Sum>;
+
+  static void add(Sums& sums, const Instruction& instruction, const std::string& reason) {
+    Sum& sum = sums[{instruction.name, reason}];
+    ++sum.count;
+    sum.ns += recorded_ns(instruction);
+  }
+
+  [[nodiscard]] std::vector<Missing> rows(const Sums& sums) const {
+    std::vector<Missing> rows;
+    for (const auto& [key, sum] : sums) {
+      const auto share =
+          static_cast<double>(sum.ns) / static_cast<double>(std::max<std::int64_t>(all_ns_, 1));
+      rows.push_back({key.first, key.second, sum.count,
+                      all_ns_ > 0 ? std::optional<double>(share) : std::nullopt});
+    }
+    return rows;
+  }
+
   const Bench& bench_;
   Language language_;
   ProjectParts parts_;
   Project project_;
   std::map<std::string, std::string> known_;  ///< text → name of the step
-  std::map<Key, Missing> missing_;
-  std::map<Key, std::int64_t> missing_ns_;
+  Sums missing_;
+  Sums foreign_;
   std::int64_t all_ns_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "foreign_text.h"
 #include "source_text.h"
 
 namespace understudy::emitter {
@@ -36,6 +37,7 @@ class FunctionWriter {
       write_instruction(at);
     }
     write_results();
+    lines_ = shortened(lines_, is_python());
     describe();
     return std::move(text_);
   }
@@ -90,7 +92,8 @@ class FunctionWriter {
     const std::size_t place = at - first_.begin;
     std::size_t next = 0;
     std::size_t made = 0;
-    const Scope scope{dialect_, names_,
+    const Scope scope{dialect_,
+                      names_,
                       [&] {
                         const auto& parameter = function_.reads[place][next];
                         const SlotId slot = flow_.reads(at)[next++];
@@ -100,11 +103,12 @@ class FunctionWriter {
                         variables_[slot] = name;
                         note_made({place, made++}, name);
                       },
-                      lines_};
+                      lines_,
+                      vectors_};
     write_statement(flow_, at, words_, calls_, scope);
     const auto released = releases_.find(place);
     if (released != releases_.end() && at + 1 < first_.end) {
-      lines_.push_back(release_text(released->second, dialect_));
+      lines_.push_back(release_text(released->second, dialect_, vectors_));
     }
   }
 
@@ -206,6 +210,7 @@ class FunctionWriter {
   FunctionText text_;
   NameBook names_;
   std::vector<std::string> lines_;
+  Vectors vectors_;
   std::vector<std::string> parameter_names_;
   std::vector<std::string> result_variables_;
   std::map<SlotId, std::string> variables_;

@@ -8,8 +8,9 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/model/op_class.h"
+#include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -21,26 +22,15 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-const std::set<std::string, std::less<>>& reserved() {
-  static const std::set<std::string, std::less<>> kWords = {
-      "and",     "as",     "assert",  "async",  "auto",   "await",  "bool",     "break",
-      "case",    "catch",  "char",    "class",  "const",  "def",    "default",  "del",
-      "delete",  "do",     "double",  "elif",   "else",   "enum",   "except",   "export",
-      "extern",  "false",  "finally", "float",  "for",    "from",   "global",   "goto",
-      "if",      "import", "in",      "inline", "int",    "is",     "lambda",   "long",
-      "new",     "none",   "not",     "or",     "pass",   "public", "raise",    "register",
-      "return",  "short",  "signed",  "sizeof", "static", "struct", "switch",   "template",
-      "this",    "throw",  "true",    "try",    "type",   "union",  "unsigned", "using",
-      "virtual", "void",   "while",   "with",   "xor",    "yield",  "release",  "bench",
-      "at",      "std",    "t",       "torch",  "number", "device"};
-  return kWords;
-}
-
-/// How slots are used, from the first reader on.
+/// How a slot is used, from the first reader on.
 struct Use {
   std::string argument;            ///< of the first reader
+  std::size_t first = 0;           ///< that reader
   bool is_updated = false;         ///< written in place by the optimizer
   bool is_read_by_update = false;  ///< the optimizer reads it, and writes another tensor
+  bool is_cleared = false;         ///< set to zero before the backward pass
+  bool is_summed = false;          ///< written in place by the backward pass
+  bool is_drawn = false;           ///< filled with zeros and ones at random
 };
 
 std::string singular(std::string name) {
@@ -79,7 +69,13 @@ std::vector<Use> uses_of_slots(const DataFlow& flow, const Phases& phases) {
         Use& use = uses[slot];
         if (use.argument.empty()) {
           use.argument = argument_word(program, instruction, i, in_list);
+          use.first = at;
         }
+        const bool zeroes = instruction.name.find("zero_") != std::string::npos;
+        use.is_cleared = use.is_cleared || (is_written && zeroes && at < phases.update);
+        use.is_summed =
+            use.is_summed || (is_written && at >= phases.backward && at < phases.update);
+        use.is_drawn = use.is_drawn || instruction.name.starts_with("aten::bernoulli_");
         use.is_updated = use.is_updated || (is_written && at >= phases.update);
         use.is_read_by_update = use.is_read_by_update || (!is_written && at >= phases.update);
       });
@@ -88,31 +84,52 @@ std::vector<Use> uses_of_slots(const DataFlow& flow, const Phases& phases) {
   return uses;
 }
 
+bool is_vague(const std::string& word) {
+  return word.empty() || word == "input" || word == "operand";
+}
+
+/// A weight, or a bias, which has one dimension.
+std::string parameter_word(const Slot& slot) {
+  return slot.sizes.size() == 1 ? "bias" : "weight";
+}
+
 std::string external_word(const Program& program, const Slot& slot, const Use& use) {
   if (slot.wrapped_number) {
     return "scalar";
   }
+  if (program.storages[slot.storage].state) {
+    return !is_vague(use.argument) ? use.argument : slot.sizes.empty() ? "step_count" : "moment";
+  }
+  if (et_schema::is_floating(slot.dtype) && !slot.sizes.empty() &&
+      (use.is_cleared || (use.is_summed && is_vague(use.argument)))) {
+    return parameter_word(slot) + "_grad";
+  }
   const bool is_named = use.argument == "weight" || use.argument == "bias" ||
                         use.argument.ends_with("_mean") || use.argument.ends_with("_var");
-  if (program.storages[slot.storage].state) {
-    return use.argument == "input" || use.argument == "operand" ? "state" : use.argument;
-  }
   if (use.is_updated && !is_named) {
-    return "weight";
+    return parameter_word(slot);
   }
-  return use.argument.empty() ? "unread" : use.argument;
+  if (use.argument.empty()) {
+    return "unread";
+  }
+  if (is_vague(use.argument) && slot.dtype == et_schema::DType::kBool) {
+    return "mask";
+  }
+  return is_vague(use.argument) && slot.value && et_schema::range_of(*slot.value) ? "indices"
+                                                                                  : use.argument;
 }
 
 /// What results behind the first are, of operators whose schemas do not say it.
 std::string_view known_result(std::string_view op, std::size_t result) {
-  constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 4>>, 8> kKnown = {
-      {{"native_layer_norm", {"", "mean", "rstd", ""}},
-       {"native_batch_norm", {"", "mean", "rstd", ""}},
+  constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 4>>, 9> kKnown = {
+      {{"layer_norm", {"", "mean", "rstd", ""}},
+       {"batch_norm", {"", "mean", "rstd", ""}},
+       {"dropout", {"", "mask", "", ""}},
        {"batch_norm_impl_index", {"", "mean", "rstd", "reserve"}},
        {"embedding_bag", {"", "bag_of_index", "bag_size", "max_indices"}},
        {"max_pool2d_with_indices", {"", "indices", "", ""}},
-       {"native_layer_norm_backward", {"", "weight_grad", "bias_grad", ""}},
-       {"native_batch_norm_backward", {"", "weight_grad", "bias_grad", ""}},
+       {"layer_norm_backward", {"", "weight_grad", "bias_grad", ""}},
+       {"batch_norm_backward", {"", "weight_grad", "bias_grad", ""}},
        {"convolution_backward", {"", "weight_grad", "bias_grad", ""}}}};
   for (const auto& [name, results] : kKnown) {
     if (name == op && result < results.size()) {
@@ -152,70 +169,38 @@ std::string result_word(const Program& program, const Instruction& instruction,
                          : returned_name(program.schemas[*instruction.schema], result));
 }
 
-std::string made_word(const Slot& slot, const Use& use, const std::string& op,
-                      std::string_view phase) {
-  if (phase != "backward") {
-    return op;
+/// Whether an addition brings back what an operator before it has read: x + f(x).
+bool is_residual(const DataFlow& flow, const std::vector<Use>& uses, std::size_t at) {
+  const std::string& name = flow.program().instructions[at].name;
+  const std::vector<SlotId>& reads = flow.reads(at);
+  const auto is_made = [&](SlotId slot) { return !flow.program().slots[slot].external; };
+  return name.starts_with("aten::add") && reads.size() == 2 &&
+         std::all_of(reads.begin(), reads.end(), is_made) &&
+         std::any_of(reads.begin(), reads.end(),
+                     [&](SlotId slot) { return uses[slot].first < at; });
+}
+
+/// A result, by what it is to the step.
+std::string made_word(const DataFlow& flow, const Phases& phases, const std::vector<Use>& uses,
+                      SlotId made, std::size_t at, const std::string& op) {
+  const Slot& slot = flow.program().slots[made];
+  const Use& use = uses[made];
+  if (use.is_drawn) {
+    return "mask";
+  }
+  if (phase_name(phases, at) != "backward") {
+    const bool is_loss = slot.sizes.empty() && (op.find("loss") != std::string::npos ||
+                                                op.find("cross_entropy") != std::string::npos);
+    return is_loss ? "loss" : is_residual(flow, uses, at) ? "residual" : op;
   }
   if (use.is_read_by_update && !slot.sizes.empty()) {
-    return slot.sizes.size() == 1 ? "bias_grad" : "weight_grad";
+    return parameter_word(slot) + "_grad";
+  }
+  if (slot.sizes.empty() && op == "ones_like") {
+    return "grad_loss";  // the seed
   }
   const std::size_t mark = op.find("_backward");
   return "grad_" + (mark == std::string::npos ? op : op.substr(0, mark));
-}
-
-/// The words that tell most about a stretch, at most two, in order.
-std::string content_of(const DataFlow& flow, const Unit& unit) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTelling = {
-      {{"attention", "attention"},
-       {"convolution", "conv"},
-       {"recurrent", "recurrent"},
-       {"embedding", "embedding"},
-       {"loss", "loss"}}};
-  std::vector<std::string> words;
-  const auto add = [&words](const std::string& word) {
-    if (words.size() < 2 && std::find(words.begin(), words.end(), word) == words.end()) {
-      words.push_back(word);
-    }
-  };
-  const auto& instructions = flow.program().instructions;
-  for (const auto& [op_class, word] : kTelling) {
-    for (std::size_t at = unit.begin; at < unit.end; ++at) {
-      const std::string& name = instructions[at].name;
-      const bool is_loss = op_class == "loss" && name.find("cross_entropy") != std::string::npos;
-      if (is_loss || et_schema::op_class(name) == op_class) {
-        add(std::string(word));
-      }
-    }
-  }
-  if (unit.end - unit.begin > 6 && words.empty()) {
-    std::map<std::string, std::size_t> counts;
-    for (std::size_t at = unit.begin; at < unit.end; ++at) {
-      const std::string_view op_class = et_schema::op_class(instructions[at].name);
-      if (op_class != "view" && op_class != "allocation") {
-        ++counts[operator_word(instructions[at].name)];
-      }
-    }
-    if (!counts.empty()) {
-      add(std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-            return a.second < b.second;
-          })->first);
-    }
-  }
-  for (std::size_t at = unit.begin; at < unit.end && words.empty(); ++at) {
-    for (std::size_t i = unit.begin; i < unit.end; ++i) {
-      const std::string_view op_class = et_schema::op_class(instructions[i].name);
-      if (op_class != "view" && op_class != "allocation" && op_class != "copy") {
-        add(operator_word(instructions[i].name));
-      }
-    }
-    add(operator_word(instructions[at].name));
-  }
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : "_") + word;
-  }
-  return text;
 }
 
 }  // namespace
@@ -229,23 +214,6 @@ std::string NameBook::take(const std::string& base) {
   return name;
 }
 
-std::string identifier(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (is_letter || (!name.empty() && name.back() != '_')) {
-      name += is_letter ? c : '_';
-    }
-  }
-  while (name.ends_with('_')) {
-    name.pop_back();
-  }
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
-    name = "x" + name;
-  }
-  return reserved().contains(name) ? name + "_" : name;
-}
-
 std::string operator_word(std::string_view name) {
   const std::size_t space = name.rfind("::");
   name = space == std::string_view::npos ? name : name.substr(space + 2);
@@ -253,6 +221,9 @@ std::string operator_word(std::string_view name) {
   if (name.find("scaled_dot_product") != std::string_view::npos) {
     return name.find("backward") == std::string_view::npos ? "attention" : "attention_backward";
   }
+  constexpr std::string_view kNative = "native_";
+  name.remove_prefix(name.starts_with(kNative) && name.size() > kNative.size() ? kNative.size()
+                                                                               : 0);
   return name == "t" ? "transposed" : identifier(name);
 }
 
@@ -279,9 +250,8 @@ std::vector<std::string> slot_words(const DataFlow& flow, const Phases& phases) 
       const std::string telling = result_word(program, instruction, op, result);
       et_schema::for_each_slot({instruction.results[result]}, [&](SlotId slot) {
         if (words[slot].empty()) {
-          words[slot] = identifier(!telling.empty() ? telling
-                                                    : made_word(program.slots[slot], uses[slot], op,
-                                                                phase_name(phases, at)));
+          words[slot] =
+              identifier(!telling.empty() ? telling : made_word(flow, phases, uses, slot, at, op));
         }
       });
     }
@@ -292,23 +262,6 @@ std::vector<std::string> slot_words(const DataFlow& flow, const Phases& phases) 
     }
   }
   return words;
-}
-
-std::vector<std::string> function_names(const DataFlow& flow, const Outline& outline) {
-  NameBook book;
-  std::vector<std::string> names;
-  for (const Function& function : outline.functions) {
-    const Unit& unit = outline.units[function.units.front()];
-    const std::string_view phase = phase_name(outline.phases, unit.begin);
-    std::string name = content_of(flow, unit);
-    if (phase == "backward" && name.find("backward") == std::string::npos) {
-      name += "_backward";
-    } else if (phase == "update") {
-      name = "update_" + name;
-    }
-    names.push_back(book.take(identifier(name)));
-  }
-  return names;
 }
 
 }  // namespace understudy::emitter

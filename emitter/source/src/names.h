@@ -20,8 +20,6 @@ class NameBook {
   std::set<std::string> taken_;
 };
 
-/// Letters, digits and "_", not beginning with a digit, no word of C++ or Python.
-[[nodiscard]] std::string identifier(std::string_view text);
 /// "linear" of "aten::linear", "log_softmax" of "aten::_log_softmax.int".
 [[nodiscard]] std::string operator_word(std::string_view name);
 

@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "argument_text.h"
+#include "embedded_files.h"
 #include "et_schema/support/version.h"
-#include "runtime_files.h"
+#include "foreign_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -85,7 +85,7 @@ std::string main_text(const ProjectParts& parts) {
   }
   text += "\nint main(int argc, char** argv) {\n  const bench::Job job = {\n";
   text += fmt::format("      .name = {},\n      .ranks = {{{}}},\n      .groups = {{{}}},\n  }};\n",
-                      quoted(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+                      text_literal(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
   return text + "  return bench::run(argc, argv, job);\n}\n";
 }
 
@@ -106,14 +106,18 @@ std::string readme_text(const ProjectParts& parts, bool is_python) {
       "were\n"
       "recorded, in their order, on tensors of their shapes. Needs {}.\n\n"
       "{}    {}\n    {} --help\n\n",
-      parts.name, ranks, ranks == 1 ? "" : "s",
+      commented(parts.name), ranks, ranks == 1 ? "" : "s",
       is_python ? "PyTorch" : (parts.communicates ? "LibTorch and MPI" : "LibTorch"), build, run,
       run);
   text += fmt::format(
       "`main{0}` starts it, `step_rank*{0}` hold the step, `bench/` makes tensors and measures.\n",
       is_python ? ".py" : ".cpp");
+  std::set<std::string> sources;
+  for (const std::string& source : parts.source_of) {
+    sources.insert(commented(source));
+  }
   text += fmt::format("\nMade by understudy {} from {}.\n", et_schema::kToolVersion,
-                      fmt::join(distinct(parts.source_of), ", "));
+                      fmt::join(sources, ", "));
   return text;
 }
 
@@ -157,7 +161,7 @@ std::map<std::string, std::string> python_project(const ProjectParts& parts) {
     groups.push_back(fmt::format("[{}]", group));
   }
   text += fmt::format("\nif __name__ == \"__main__\":\n    bench.run({}, [{}], [{}])\n",
-                      quoted(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+                      text_literal(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
   files["main.py"] = text;
   return files;
 }

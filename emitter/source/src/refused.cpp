@@ -22,11 +22,13 @@ bool means_nothing(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
 }
 
-std::vector<std::string> find_refused(const Program& program, Dialect dialect, bool typed) {
-  std::vector<std::string> refused(program.instructions.size());
+Showing find_showing(const Program& program, Dialect dialect) {
+  Showing showing;
+  std::vector<std::string>& refused = showing.refused;
+  refused.resize(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
-  BoxedOperators boxed;
-  CallWriter calls(program, dialect, typed, {uses_accelerator(program)}, boxed);
+  Calls used;
+  CallWriter calls(program, dialect, {uses_accelerator(program)}, used);
   const auto any_tensor = [] { return std::string("x"); };
   for (std::size_t at = 0; at < refused.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
@@ -43,7 +45,7 @@ std::vector<std::string> find_refused(const Program& program, Dialect dialect, b
       if (!refused[at].empty()) {
         // It has its reason.
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
-        static_cast<void>(calls.write(instruction, any_tensor));
+        showing.boxed += calls.write(instruction, any_tensor).is_boxed ? 1U : 0U;
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
         static_cast<void>(communicate_text(program, instruction, dialect,
                                            [](SlotId) { return std::string("x"); }));
@@ -60,7 +62,7 @@ std::vector<std::string> find_refused(const Program& program, Dialect dialect, b
                       !can_be_made(program.slots[slot]);
     });
   }
-  return refused;
+  return showing;
 }
 
 }  // namespace understudy::emitter

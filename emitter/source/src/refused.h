@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,11 @@ namespace understudy::emitter {
 /// Operators that mean nothing in an emitted step: they hand their tensor on.
 [[nodiscard]] bool means_nothing(std::string_view name);
 
-/// By instruction: why source cannot show it; empty: it can. `typed`: see CallWriter.
-[[nodiscard]] std::vector<std::string> find_refused(const et_schema::Program& program,
-                                                    Dialect dialect, bool typed);
+/// What source makes of a program's instructions.
+struct Showing {
+  std::vector<std::string> refused;  ///< by instruction: why it cannot be shown; empty: it can
+  std::uint64_t boxed = 0;           ///< calls by name
+};
+[[nodiscard]] Showing find_showing(const et_schema::Program& program, Dialect dialect);
 
 }  // namespace understudy::emitter

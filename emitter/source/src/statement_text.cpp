@@ -7,7 +7,7 @@
 #include <optional>
 #include <variant>
 
-#include "et_schema/model/schema_text.h"
+#include "source_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -66,7 +66,11 @@ class StatementWriter {
         add(call.expression);
         break;
       case ResultShape::kTensor:
-        write_tensor(call.expression);
+        if (flow_.is_unread_view(at_)) {
+          add_unread(call.expression);
+        } else {
+          write_tensor(call.expression);
+        }
         break;
       case ResultShape::kTensors:
         write_list(call.expression, instruction_.results.empty() ? nullptr : list_of(0));
@@ -88,6 +92,9 @@ class StatementWriter {
   }
   void add(const std::string& statement) {
     scope_.lines.push_back(is_python() ? statement : statement + ";");
+  }
+  void add_unread(const std::string& expression) {
+    scope_.lines.push_back(unread_text({expression}, is_python()));
   }
   std::string take(SlotId slot) {
     std::string name = scope_.names.take(words_[slot]);
@@ -131,11 +138,14 @@ class StatementWriter {
   }
 
   void name_elements(const Argument::List& list, const std::string& name) {
+    std::vector<std::string> elements;
     for (std::size_t i = 0; i < list.size(); ++i) {
+      elements.push_back(fmt::format("{}[{}]", name, i));
       if (const auto slot = new_slot(flow_, at_, list[i])) {
-        scope_.made(*slot, fmt::format("{}[{}]", name, i));
+        scope_.made(*slot, elements.back());
       }
     }
+    scope_.vectors[fmt::format("{}", fmt::join(elements, ", "))] = name;
   }
 
   void write_tuple(const std::string& expression) {
@@ -203,15 +213,20 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
   if (instruction.kind == InstructionKind::kAlias) {
     writer.write_alias();
   } else if (instruction.kind == InstructionKind::kOp) {
-    writer.write_call(calls.write(instruction, scope.next));
+    writer.write_call(calls.write(instruction, scope.next, scope.vectors));
   }
 }
 
-std::string release_text(const std::vector<std::string>& variables, Dialect dialect) {
+std::string release_text(const std::vector<std::string>& variables, Dialect dialect,
+                         const Vectors& vectors) {
+  std::string all = fmt::format("{}", fmt::join(variables, ", "));
+  const auto vector = vectors.find(all);
   if (dialect == Dialect::kPython) {
-    return fmt::format("{} = {}", fmt::join(variables, " = "), "None");
+    return (vector != vectors.end() ? vector->second
+                                    : fmt::format("{}", fmt::join(variables, " = "))) +
+           " = None";
   }
-  return fmt::format("bench::release({});", fmt::join(variables, ", "));
+  return fmt::format("bench::release({});", vector != vectors.end() ? vector->second : all);
 }
 
 bool is_worth_freeing(const et_schema::Storage& storage) {

@@ -17,14 +17,16 @@ struct Scope {
   NextTensor next;  ///< what stands for the next slot read
   std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable
   std::vector<std::string>& lines;
+  Vectors& vectors;  ///< those of the scope
 };
 
 /// Writes the statements of one instruction that is no communication. Throws CannotShow.
 void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std::string>& words,
                      CallWriter& calls, const Scope& scope);
 
-/// "release(a, b);", "del a, b".
-[[nodiscard]] std::string release_text(const std::vector<std::string>& variables, Dialect dialect);
+/// "bench::release(a, b);", "a = b = None".
+[[nodiscard]] std::string release_text(const std::vector<std::string>& variables, Dialect dialect,
+                                       const Vectors& vectors);
 
 /// Whether it pays to free a storage before its scope ends.
 [[nodiscard]] bool is_worth_freeing(const et_schema::Storage& storage);

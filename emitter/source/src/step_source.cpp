@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "foreign_text.h"
 #include "source_text.h"
 
 namespace understudy::emitter {
@@ -9,10 +10,11 @@ namespace {
 
 std::string cpp_source(const StepParts& step) {
   std::string text = "namespace {\n\nusing at::Tensor;\n\n";
+  text += step.boxed.empty() ? "" : "/// Called by name.\nnamespace op {\n\n";
   for (const auto& [object, schema] : step.boxed) {
-    text += fmt::format("bench::Operator {}(\n    {});\n", object, quoted(schema));
+    text += fmt::format("bench::Operator {}(\n    {});\n", object, text_literal(schema));
   }
-  text += step.boxed.empty() ? "" : "\n";
+  text += step.boxed.empty() ? "" : "\n}  // namespace op\n\n";
   for (const auto& [name, rule] : step.tensors.long_rules) {
     text += fmt::format("bench::Rule {}();  // at the end\n", name);
   }
@@ -36,9 +38,7 @@ std::string cpp_source(const StepParts& step) {
   for (const auto& [name, rule] : step.tensors.long_rules) {
     text += fmt::format("bench::Rule {}() {{\n{}}}\n\n", name, wrapped("  return " + rule + ";"));
   }
-  text += "}  // namespace\n\n";
-  text += "std::unique_ptr<bench::Step> make_@NAME@() {\n  return std::make_unique<Step>();\n}\n";
-  return text;
+  return text + "}  // namespace\n\n";
 }
 
 std::string python_source(const StepParts& step) {

@@ -11,13 +11,13 @@ namespace understudy::emitter {
 
 /// A step's pieces of text.
 struct StepParts {
-  const BoxedOperators& boxed;  ///< operators that are called by name
+  const std::map<std::string, std::string>& boxed;  ///< see Calls
   const TensorsText& tensors;
   const std::vector<FunctionText>& functions;
   const std::vector<std::string>& lines;  ///< of the step itself
 };
 
-/// They put together: a file behind its includes. "@NAME@" stands for the step's name.
+/// They put together: a file behind its includes, up to make_NAME().
 [[nodiscard]] std::string step_source(const StepParts& step, Dialect dialect);
 
 }  // namespace understudy::emitter

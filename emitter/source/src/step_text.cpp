@@ -7,11 +7,13 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "call_text.h"
 #include "comm_text.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/model/open_comms.h"
+#include "foreign_text.h"
 #include "function_text.h"
 #include "refused.h"
 #include "source_text.h"
@@ -38,22 +40,23 @@ std::vector<bool> replaced_by(const Program& program, const std::vector<std::str
 
 class StepWriter {
  public:
-  StepWriter(const Program& program, Dialect dialect, bool typed)
+  StepWriter(const Program& program, Dialect dialect)
       : program_(program),
         dialect_(dialect),
-        refused_(find_refused(program, dialect, typed)),
-        flow_(program, replaced_by(program, refused_)),
+        showing_(find_showing(program, dialect)),
+        flow_(program, replaced_by(program, showing_.refused)),
         outline_(make_outline(flow_)),
         words_(slot_words(flow_, outline_.phases)),
         devices_{uses_accelerator(program)},
-        calls_(program, dialect, typed, devices_, boxed_),
+        calls_(program, dialect, devices_, used_),
         open_(program),
         homes_(program.slots.size()),
-        alive_(program.storages.size()) {}
+        alive_(program.storages.size()),
+        lists_(count_lists(program)) {}
 
   StepText write() {
     find_kept();
-    tensors_ = write_tensors(flow_, words_, kept_, devices_, dialect_);
+    tensors_ = write_tensors(flow_, outline_, words_, kept_, devices_, dialect_);
     for (const auto& [slot, member] : tensors_.members) {
       if (!kept_.contains(slot)) {
         homes_[slot] = "t." + member;
@@ -66,15 +69,17 @@ class StepWriter {
       taken.insert(type_name(names[i]));
     }
     names_ = NameBook(std::move(taken));
+    vectors_ = tensors_.vectors;
     write_units();
+    lines_ = shortened(lines_, is_python());
     StepText text;
-    text.body = step_source({boxed_, tensors_, functions_, lines_}, dialect_);
+    text.body = step_source({used_.boxed, tensors_, functions_, lines_}, dialect_);
     text.communicates = communicates_;
-    text.has_boxed = !boxed_.empty();
-    text.boxed = count_boxed();
+    text.boxed = showing_.boxed;
+    text.used = std::move(used_);
     text.functions = functions_.size();
     text.calls = calls_made_;
-    text.refused = refused_;
+    text.refused = showing_.refused;
     return text;
   }
 
@@ -82,18 +87,6 @@ class StepWriter {
   [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
   void add(const std::string& statement) {
     lines_.push_back(is_python() ? statement : statement + ";");
-  }
-
-  [[nodiscard]] std::uint64_t count_boxed() {
-    std::uint64_t count = 0;
-    for (std::size_t at = 0; at < refused_.size(); ++at) {
-      const Instruction& instruction = program_.instructions[at];
-      if (instruction.kind == InstructionKind::kOp && refused_[at].empty() &&
-          !means_nothing(instruction.name)) {
-        count += calls_.write(instruction, [] { return std::string("x"); }).is_boxed ? 1U : 0U;
-      }
-    }
-    return count;
   }
 
   /// Slots that keep their storage into the next step.
@@ -169,7 +162,7 @@ class StepWriter {
 
   void free(const std::vector<std::string>& variables) {
     if (!variables.empty()) {
-      lines_.push_back(release_text(variables, dialect_));
+      lines_.push_back(release_text(variables, dialect_, vectors_));
     }
   }
 
@@ -195,7 +188,8 @@ class StepWriter {
     for (auto entry = dying_.lower_bound(begin); entry != dying_.end() && entry->first < end;
          ++entry) {
       for (const StorageId storage : entry->second) {
-        if (!is_worth_freeing(program_.storages[storage]) || entry->first + 1 == refused_.size()) {
+        if (!is_worth_freeing(program_.storages[storage]) ||
+            entry->first + 1 == showing_.refused.size()) {
           continue;
         }
         std::erase_if(alive_[storage], [&](const std::string& name) {
@@ -272,9 +266,9 @@ class StepWriter {
     const Instruction& instruction = program_.instructions[at];
     if (instruction.comm) {
       write_communication(at);
-    } else if (!refused_[at].empty()) {
+    } else if (!showing_.refused[at].empty()) {
       lines_.push_back(fmt::format("{} {} is left out: {}", is_python() ? "#" : "//",
-                                   instruction.name, refused_[at]));
+                                   commented(instruction.name), commented(showing_.refused[at])));
     } else if (means_nothing(instruction.name)) {
       pass_on(at);
     } else {
@@ -283,12 +277,53 @@ class StepWriter {
     free(take_dead(at, at + 1, {}));
   }
 
+  /// A list that several operators take becomes a vector before the first of them.
+  void gather(const et_schema::Argument& argument) {
+    const std::vector<SlotId> slots = long_list(argument);
+    std::vector<std::string> from;
+    for (const SlotId slot : slots) {
+      from.push_back(homes_[slot]);
+      if (homes_[slot].empty() || homes_[slot].starts_with("t.")) {
+        return;  // it is no variable of this step
+      }
+    }
+    const std::string all = fmt::format("{}", fmt::join(from, ", "));
+    const std::set<std::string> distinct(from.begin(), from.end());
+    if (slots.empty() || lists_.at(slots) < 2 || vectors_.contains(all) ||
+        distinct.size() != from.size()) {
+      return;
+    }
+    const bool are_gradients = std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
+      return words_[slot] == "weight_grad" || words_[slot] == "bias_grad";
+    });
+    const std::string name = names_.take(are_gradients ? "gradients" : words_[slots.front()] + "s");
+    add(is_python() ? fmt::format("{} = [{}]", name, all)
+                    : fmt::format("std::vector<Tensor> {} = bench::gather({})", name, all));
+    if (is_python()) {
+      lines_.push_back(release_text(from, dialect_, {}));
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::string to = fmt::format("{}[{}]", name, i);
+      std::replace(homes_.begin(), homes_.end(), from[i], to);
+      std::vector<std::string>& alive = alive_[program_.slots[slots[i]].storage];
+      std::replace(alive.begin(), alive.end(), from[i], to);
+      from[i] = to;
+    }
+    vectors_[fmt::format("{}", fmt::join(from, ", "))] = name;
+  }
+
   void write_operator(std::size_t at) {
+    for (const et_schema::Argument& argument : program_.instructions[at].args) {
+      gather(argument);
+    }
     std::size_t next = 0;
     std::vector<std::pair<SlotId, std::string>> made;
-    const Scope scope{dialect_, names_, [&] { return homes_[flow_.reads(at)[next++]]; },
+    const Scope scope{dialect_,
+                      names_,
+                      [&] { return homes_[flow_.reads(at)[next++]]; },
                       [&](SlotId slot, const std::string& name) { made.emplace_back(slot, name); },
-                      lines_};
+                      lines_,
+                      vectors_};
     write_statement(flow_, at, words_, calls_, scope);
     for (const auto& [slot, name] : made) {
       set_home(slot, name);
@@ -303,8 +338,8 @@ class StepWriter {
       et_schema::for_each_slot(instruction.results,
                                [&](SlotId slot) { homes_[slot] = homes_[from.front()]; });
     }
-    lines_.push_back(
-        fmt::format("{} {} means nothing here", is_python() ? "#" : "//", instruction.name));
+    lines_.push_back(fmt::format("{} {} means nothing here", is_python() ? "#" : "//",
+                                 commented(instruction.name)));
   }
 
   void write_communication(std::size_t at) {
@@ -334,28 +369,21 @@ class StepWriter {
 
   /// An output that nothing made before.
   void make_output(SlotId slot) {
-    const et_schema::Slot& layout = program_.slots[slot];
+    used_.functions.insert("empty_strided");
     const std::string name = names_.take(words_[slot]);
-    const std::string sizes = sizes_text(layout.sizes, dialect_);
-    const std::string strides = sizes_text(layout.strides, dialect_);
-    const std::string dtype = dtype_text(layout.dtype, dialect_);
-    add(is_python()
-            ? fmt::format("{} = torch.empty_strided({}, {}, dtype={}, device=bench.device())", name,
-                          sizes, strides, dtype)
-            : fmt::format("Tensor {} = at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
-                          "at::TensorOptions().dtype({}).device(bench::device()))",
-                          name, sizes, strides, dtype));
+    add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name,
+                    empty_text(program_.slots[slot], dialect_)));
     set_home(slot, name);
   }
 
   const Program& program_;
   Dialect dialect_;
-  std::vector<std::string> refused_;
+  Showing showing_;
   DataFlow flow_;
   Outline outline_;
   std::vector<std::string> words_;
   DeviceText devices_;
-  BoxedOperators boxed_;
+  Calls used_;
   CallWriter calls_;
   et_schema::OpenComms open_;
   TensorsText tensors_;
@@ -369,14 +397,16 @@ class StepWriter {
   std::map<std::string, int> instances_;                 ///< by function: results that have a name
   std::vector<std::string> work_names_;
   std::vector<std::string> lines_;
+  Vectors vectors_;
+  std::map<std::vector<SlotId>, int> lists_;  ///< how many arguments are this list
   bool communicates_ = false;
   std::uint64_t calls_made_ = 0;
 };
 
 }  // namespace
 
-StepText write_step(const Program& program, Dialect dialect, bool typed) {
-  return StepWriter(program, dialect, typed).write();
+StepText write_step(const Program& program, Dialect dialect) {
+  return StepWriter(program, dialect).write();
 }
 
 }  // namespace understudy::emitter

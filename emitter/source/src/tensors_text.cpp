@@ -11,6 +11,8 @@
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
+#include "foreign_text.h"
+#include "names.h"
 #include "rule_text.h"
 
 namespace understudy::emitter {
@@ -64,20 +66,23 @@ class TensorsWriter {
                 const DeviceText& devices, Dialect dialect)
       : flow_(flow), words_(words), devices_(devices), dialect_(dialect) {}
 
-  TensorsText write(const std::set<SlotId>& kept) {
+  TensorsText write(const std::set<SlotId>& kept, const Outline& outline) {
     find_used();
     std::vector<SlotId> all = used_;
     all.insert(all.end(), kept.begin(), kept.end());
+    find_vectors(outline);
     name_all(all);
     for (const SlotId slot : used_) {
       declare(slot, "");
     }
+    declare_vectors();
     for (const SlotId slot : kept) {
       declare(slot, ", until the next step");
     }
     for (const SlotId slot : used_) {
       make(slot);
     }
+    fill_vectors();
     write_changes();
     return std::move(text_);
   }
@@ -115,15 +120,105 @@ class TensorsWriter {
     }
   }
 
+  /// What operators take as a list, and an optimizer's states and numbers that the calls of a
+  /// function take in turn.
+  void find_vectors(const Outline& outline) {
+    for (const Instruction& instruction : program().instructions) {
+      for (const et_schema::Argument& argument : instruction.args) {
+        const std::vector<SlotId> slots = long_list(argument);
+        add_vector(slots, all_states(slots));
+      }
+    }
+    for (const Function& function : outline.functions) {
+      for (const std::vector<SlotId>& slots : function.parameters) {
+        if (slots.size() >= kShortestVector && all_states(slots)) {
+          add_vector(slots, true);
+        }
+      }
+    }
+  }
+
+  void add_vector(const std::vector<SlotId>& slots, bool is_alone) {
+    const std::set<SlotId> distinct(slots.begin(), slots.end());
+    const bool are_free = std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
+      return std::find(used_.begin(), used_.end(), slot) != used_.end() &&
+             !in_vector_.contains(slot);
+    });
+    if (!slots.empty() && distinct.size() == slots.size() && are_free) {
+      in_vector_.insert(slots.begin(), slots.end());
+      vectors_.push_back({vector_name(slots), slots, is_alone});
+    }
+  }
+
+  [[nodiscard]] bool all_states(const std::vector<SlotId>& slots) const {
+    return std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
+      const Slot& layout = program().slots[slot];
+      return layout.wrapped_number || program().storages[layout.storage].state;
+    });
+  }
+
+  [[nodiscard]] std::string vector_name(const std::vector<SlotId>& slots) {
+    std::set<std::string> words;
+    for (const SlotId slot : slots) {
+      words.insert(words_[slot]);
+    }
+    const auto are = [&](std::string_view suffix) {
+      return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+        return word == fmt::format("weight{}", suffix) || word == fmt::format("bias{}", suffix);
+      });
+    };
+    return vector_names_.take(are("")        ? "parameters"
+                              : are("_grad") ? "gradients"
+                                             : *words.begin() + "s");
+  }
+
+  void declare_vectors() {
+    for (const Vector& vector : vectors_) {
+      const std::string what =
+          fmt::format("{}{}", vector.slots.size(), vector.is_alone ? "" : " of those above");
+      text_.declarations.push_back(
+          is_python()
+              ? fmt::format("self.{} = [None] * {}  # {}", vector.name, vector.slots.size(), what)
+              : fmt::format("std::vector<Tensor> {};  // {}", vector.name, what));
+    }
+  }
+
+  void fill_vectors() {
+    for (const Vector& vector : vectors_) {
+      std::vector<std::string> members;
+      for (const SlotId slot : vector.slots) {
+        members.push_back(member(slot));
+      }
+      const std::string all = fmt::format("{}", fmt::join(members, ", "));
+      text_.vectors[all] = "t." + vector.name;
+      if (!vector.is_alone) {
+        text_.making.push_back(is_python() ? fmt::format("t.{} = [{}]", vector.name, all)
+                                           : fmt::format("t.{} = {{{}}};", vector.name, all));
+      } else if (!is_python()) {
+        text_.making.insert(text_.making.begin(),
+                            fmt::format("t.{}.resize({});", vector.name, members.size()));
+      }
+    }
+  }
+
   /// "weight1", "weight2", where there are several.
   void name_all(const std::vector<SlotId>& slots) {
+    std::set<std::string> taken;
+    for (const Vector& vector : vectors_) {
+      taken.insert(vector.name);
+      for (std::size_t i = 0; vector.is_alone && i < vector.slots.size(); ++i) {
+        text_.members[vector.slots[i]] = fmt::format("{}[{}]", vector.name, i);
+      }
+    }
     std::map<std::string, int> totals;
     for (const SlotId slot : slots) {
-      ++totals[words_[slot]];
+      totals[words_[slot]] += text_.members.contains(slot) ? 0 : 1;
     }
     std::map<std::string, int> given;
-    std::set<std::string> taken;
     for (const SlotId slot : slots) {
+      if (text_.members.contains(slot)) {
+        continue;
+      }
       const std::string& word = words_[slot];
       std::string name = totals[word] == 1 ? word : fmt::format("{}{}", word, ++given[word]);
       while (!taken.insert(name).second) {
@@ -135,6 +230,9 @@ class TensorsWriter {
 
   void declare(SlotId slot, const std::string& more) {
     const Slot& layout = program().slots[slot];
+    if (text_.members[slot].ends_with(']')) {
+      return;  // of a vector
+    }
     const std::string what =
         fmt::format("{}[{}]{}", to_string(layout.dtype), fmt::join(layout.sizes, ", "), more);
     const std::string& name = text_.members[slot];
@@ -193,7 +291,7 @@ class TensorsWriter {
     if (text.size() <= kLongest) {
       return text;
     }
-    text_.long_rules.emplace_back("rows_of_" + text_.members.at(slot), std::move(text));
+    text_.long_rules.emplace_back("rows_of_" + identifier(text_.members.at(slot)), std::move(text));
     return text_.long_rules.back().first + "()";
   }
 
@@ -273,6 +371,14 @@ class TensorsWriter {
   Dialect dialect_;
   std::vector<SlotId> used_;
   std::map<StorageId, SlotId> first_of_;
+  struct Vector {
+    std::string name;
+    std::vector<SlotId> slots;
+    bool is_alone = false;  ///< its tensors are no members beside it
+  };
+  std::vector<Vector> vectors_;
+  std::set<SlotId> in_vector_;
+  NameBook vector_names_;
   TensorsText text_;
 };
 
@@ -289,10 +395,10 @@ bool can_be_made(const Slot& slot) {
   }
 }
 
-TensorsText write_tensors(const DataFlow& flow, const std::vector<std::string>& words,
-                          const std::set<SlotId>& kept, const DeviceText& devices,
-                          Dialect dialect) {
-  return TensorsWriter(flow, words, devices, dialect).write(kept);
+TensorsText write_tensors(const DataFlow& flow, const Outline& outline,
+                          const std::vector<std::string>& words, const std::set<SlotId>& kept,
+                          const DeviceText& devices, Dialect dialect) {
+  return TensorsWriter(flow, words, devices, dialect).write(kept, outline);
 }
 
 }  // namespace understudy::emitter

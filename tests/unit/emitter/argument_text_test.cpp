@@ -1,10 +1,12 @@
 #include "argument_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "call_text.h"
+#include "foreign_text.h"
 #include "names.h"
 #include "source_text.h"
 
@@ -57,6 +59,9 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(boxed({Argument::None{}}, "int?"), "bench::none()");
   EXPECT_EQ(python(ints({1}), "int[1]?"), "[1]");
   EXPECT_EQ(python({true}, "bool"), "True");
+  const Argument alike = {Argument::List(5, Argument{0.5})};
+  EXPECT_EQ(cpp(alike, "Scalar[]"), "std::vector<at::Scalar>(5, 0.5)");
+  EXPECT_EQ(python(alike, "Scalar[]"), "[0.5] * 5");
 }
 
 TEST(ArgumentText, RealNumbersReadBackAsTheSame) {
@@ -85,15 +90,16 @@ TEST(ArgumentText, KnowsDefaults) {
   EXPECT_FALSE(is_default({Argument::None{}}, ""));
 }
 
-std::string call(const std::string& schema, std::vector<Argument> args, bool typed = true) {
+std::string call(const std::string& schema, std::vector<Argument> args,
+                 Dialect dialect = Dialect::kTyped) {
   Program program;
   program.schemas = {schema};
   Instruction instruction;
   instruction.name = schema.substr(0, schema.find('('));
   instruction.schema = 0;
   instruction.args = std::move(args);
-  BoxedOperators operators;
-  CallWriter writer(program, Dialect::kTyped, typed, {}, operators);
+  Calls calls;
+  CallWriter writer(program, dialect, {}, calls);
   int next = 0;
   return writer.write(instruction, [&] { return std::string(1, static_cast<char>('a' + next++)); })
       .expression;
@@ -115,11 +121,50 @@ TEST(CallText, IsAFunctionAMethodOrACallByName) {
   EXPECT_EQ(call("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
                  "scale_factors) -> Tensor",
                  {kTensor, ints({8, 8}), {Argument::None{}}}),
-            "op_aten_upsample_nearest2d_vec(a, c10::List<std::int64_t>({8, 8}), bench::none())");
+            "op::aten_upsample_nearest2d_vec(a, c10::List<std::int64_t>({8, 8}), bench::none())");
   EXPECT_EQ(call("mine::op(Tensor x, int n) -> Tensor", {kTensor, {std::int64_t{4}}}),
-            "op_mine_op(a, std::int64_t{4})");
-  EXPECT_EQ(call("aten::mm(Tensor self, Tensor mat2) -> Tensor", {kTensor, kTensor}, false),
-            "op_aten_mm(a, b)");
+            "op::mine_op(a, std::int64_t{4})");
+  // Not today's: mat2's name and the default differ.
+  EXPECT_EQ(call("aten::mm(Tensor self, Tensor mat) -> Tensor", {kTensor, kTensor}),
+            "op::aten_mm(a, b)");
+  EXPECT_EQ(call("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=6) -> Tensor",
+                 {kTensor, {std::int64_t{1}}, {std::int64_t{6}}}),
+            "op::aten_softmax_int(a, std::int64_t{1}, at::kFloat)");
+}
+
+TEST(CallText, PythonNamesWhatItsWordsAre) {
+  EXPECT_EQ(
+      call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
+           "generator=None) -> Tensor(a!)",
+           {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}, Dialect::kPython),
+      "getattr(ops.aten.random_, \"from\")(a, 0, 9)");
+  EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}},
+                 Dialect::kPython),
+            "ops.mine.op.default(a, **{\"lambda\": 4})");
+}
+
+std::string refusal(const std::string& schema, std::vector<Argument> args) {
+  try {
+    return call(schema, std::move(args));
+  } catch (const CannotShow& cannot) {
+    return cannot.reason;
+  }
+}
+
+TEST(CallText, SaysWhatASchemaCannotBeCalledFor) {
+  const std::string begin = "its schema cannot be called: ";
+  EXPECT_EQ(refusal("mine::op\n(Tensor x) -> Tensor", {kTensor}),
+            begin + "\"mine::op\\n\" is no operator's name");
+  EXPECT_EQ(refusal("mine::op(Tensor x) -> Tensor", {kTensor, {true}}),
+            begin + "it takes 1 arguments, the trace has 2");
+  EXPECT_EQ(refusal("mine::op(Tensor x, int[99999999999] n) -> Tensor", {kTensor, {true}}),
+            begin + "\"int[99999999999]\" is no type of an argument");
+  EXPECT_EQ(refusal("mine::op(Tensor x, Object o) -> Tensor", {kTensor, {Argument::None{}}}),
+            begin + "\"Object\" is no type of an argument");
+  // What --obfuscate leaves of a text that was a default is no hindrance: defaults are not called.
+  EXPECT_EQ(refusal("private::op1(Tensor arg0, int arg1, str arg2=, int arg3=3) -> Tensor",
+                    {kTensor, {std::int64_t{1}}, {std::string("text1")}, {std::int64_t{3}}}),
+            "op::private_op1(a, std::int64_t{1}, std::string(\"text1\"), std::int64_t{3})");
 }
 
 TEST(CallText, FourArgumentsAreTensorOptions) {
@@ -137,16 +182,19 @@ TEST(CallText, FourArgumentsAreTensorOptions) {
 }
 
 TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
-  EXPECT_EQ(call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
-                 "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-                 {kTensor, ints({8}), kTensor, kTensor, {0.0}, {true}}),
-            "at::layer_norm(a, at::IntArrayRef({8}), b, c)");
+  EXPECT_EQ(
+      call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+           "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+           {kTensor, ints({8}), kTensor, kTensor, {0.0}, {true}}),
+      "at::layer_norm(a, at::IntArrayRef({8}), b, c)");
 }
 
 TEST(Names, AreWordsOfTheLanguage) {
   EXPECT_EQ(identifier("aten::mm.out"), "aten_mm_out");
   EXPECT_EQ(identifier("2d"), "x2d");
   EXPECT_EQ(identifier("double"), "double_");
+  EXPECT_EQ(identifier("NULL"), "null");
+  EXPECT_EQ(identifier("linux"), "linux_");
   EXPECT_EQ(identifier("…"), "x");
   EXPECT_EQ(operator_word("aten::_log_softmax.int"), "log_softmax");
   EXPECT_EQ(operator_word("aten::t"), "transposed");
@@ -161,6 +209,39 @@ TEST(SourceText, BreaksBehindCommasOutsideOfTexts) {
   EXPECT_EQ(wrapped("  f(" + text + ", \"a, b, c, d, e, f, g, h, i, j, k, l, m\", " + text + ");"),
             "  f(" + text + ",\n      \"a, b, c, d, e, f, g, h, i, j, k, l, m\",\n      " + text +
                 ");\n");
+}
+
+TEST(SourceText,
+     KnowsWhereATextEnds) {  // not at the escaped quote, but behind the escaped backslash
+  const std::string text(90, 'x');
+  EXPECT_EQ(wrapped("f(\"a\\\", b\\\\\", " + text + ")"),
+            "f(\"a\\\", b\\\\\",\n    " + text + ")\n");
+}
+
+TEST(SourceText, LinesThatCountUpAreALoop) {
+  std::vector<std::string> lines = {"t.x[0].item();"};
+  for (int i = 2; i < 7; ++i) {
+    lines.push_back(fmt::format("f(t.x[{}], parts[{}], t.y[9]);", i, i + 4));
+  }
+  lines.push_back("f(t.x[6], parts[12], t.y[9]);");
+  EXPECT_EQ(shortened(lines, false),
+            (std::vector<std::string>{"t.x[0].item();", "for (std::size_t i = 2; i < 7; ++i) {",
+                                      "  f(t.x[i], parts[i + 4], t.y[9]);", "}",
+                                      "f(t.x[6], parts[12], t.y[9]);"}));
+  EXPECT_EQ(shortened({"f(a[3])", "f(a[4])", "f(a[5])", "f(a[6])"}, true),
+            (std::vector<std::string>{"for i in range(3, 7):", "    f(a[i])"}));
+  // Numbers that stay are no loop, nor are those in texts, nor lists.
+  const std::vector<std::string> same(5, "f(a[3])");
+  EXPECT_EQ(shortened(same, true), same);
+  const std::vector<std::string> texts = {"f(\"a[1]\")", "f(\"a[2]\")", "f(\"a[3]\")",
+                                          "f(\"a[4]\")"};
+  EXPECT_EQ(shortened(texts, true), texts);
+}
+
+TEST(SourceText, UnreadViewsAreOneStatement) {
+  const auto unread = [](const char* view) { return unread_text({view}, false); };
+  EXPECT_EQ(shortened({unread("a"), unread("b"), "f();", unread("c")}, false),
+            (std::vector<std::string>{"bench::unread({a, b});", "f();", "bench::unread({c});"}));
 }
 
 TEST(SourceText, KeepsCommentsInOneLine) {

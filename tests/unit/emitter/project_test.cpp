@@ -62,13 +62,75 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
   EXPECT_NE(step.find("Tensor relu = at::relu(t.input);"), std::string::npos) << step;
 }
 
-TEST(Project, OlderTracesAreCalledByTheirSchema) {
+/// mine::op in relu's place, with relu below it.
+Bench bench_with_body() {
   Bench bench = bench_with_kernel();
-  bench.sources.front().schema = "1.0.1";
+  Program& program = bench.programs.front();
+  program.schemas.emplace_back("mine::op(Tensor x) -> Tensor");
+  program.instructions.pop_back();
+  Instruction& op = program.instructions.front();
+  op.body = {op};
+  op.body.front().timing.reset();
+  op.name = "mine::op";
+  op.schema = 1;
+  return bench;
+}
+
+TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
+  for (const Language language : {Language::kCpp, Language::kPython}) {
+    const Project project = emit_project(bench_with_body(), language, "demo");
+    EXPECT_TRUE(project.missing.empty());
+    EXPECT_TRUE(project.foreign.empty());
+    EXPECT_EQ(project.boxed, 0U);
+    const bool is_cpp = language == Language::kCpp;
+    const std::string& step = project.files.at(is_cpp ? "step_rank0.cpp" : "step_rank0.py");
+    EXPECT_NE(step.find(is_cpp ? "at::relu(t.input)" : "ops.aten.relu.default(t.input)"),
+              std::string::npos)
+        << step;
+    EXPECT_EQ(step.find("mine"), std::string::npos) << step;
+  }
+}
+
+TEST(Project, OperatorsThatNeedALibraryAreNamed) {
+  Bench bench = bench_with_body();
+  Instruction& op = bench.programs.front().instructions.front();
+  op.body.front().results = {{Argument::None{}}};
+  const auto reason_of = [&] {
+    const Project project = emit_project(bench, Language::kCpp, "demo");
+    EXPECT_TRUE(project.missing.empty());
+    EXPECT_EQ(project.boxed, 1U);
+    return project.foreign.size() == 1 && project.foreign.front().name == "mine::op" &&
+                   project.foreign.front().count == 1U
+               ? project.foreign.front().reason
+               : "";
+  };
+  EXPECT_EQ(reason_of(), "not of LibTorch, and what ran below it does not make its results");
+  op.body.clear();
+  EXPECT_EQ(reason_of(), "not of LibTorch, and the trace shows no operators below it");
+}
+
+TEST(Project, StandInsOfAProjectAreNoneOfAnothersLibrary) {
+  Bench bench = bench_with_body();
+  bench.programs.front().schemas.emplace_back(
+      "fbgemm::asynchronous_complete_cumsum(Tensor t_in) -> Tensor");
+  Instruction& op = bench.programs.front().instructions.front();
+  op.name = "fbgemm::asynchronous_complete_cumsum";
+  op.schema = 2;
+  op.body.clear();
+  EXPECT_TRUE(emit_project(bench, Language::kCpp, "demo").foreign.empty());
+  EXPECT_EQ(emit_project(bench, Language::kPython, "demo").foreign.size(), 1U);
+}
+
+TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
+  Bench bench = bench_with_kernel();
+  bench.sources.clear();  // as in an obfuscated benchmark
+  EXPECT_EQ(emit_project(bench, Language::kCpp, "demo").boxed, 0U);
+  bench.programs.front().schemas = {"aten::relu(Tensor self, bool in_place=False) -> Tensor"};
   const Project project = emit_project(bench, Language::kCpp, "demo");
   EXPECT_EQ(project.boxed, 1U);
   const std::string& step = project.files.at("step_rank0.cpp");
-  EXPECT_NE(step.find("bench::Operator op_aten_relu(\n    \"aten::relu(Tensor self) -> Tensor\");"),
+  EXPECT_NE(step.find("bench::Operator aten_relu(\n"
+                      "    \"aten::relu(Tensor self, bool in_place) -> Tensor\");"),
             std::string::npos)
       << step;
 }
@@ -89,6 +151,115 @@ TEST(Project, StatesHaveTheShareOfZerosThatTheOriginalHad) {
   EXPECT_NE(python.find("make.zeros([(t.input, 0.75)])"), std::string::npos) << python;
   program.storages.front().bytes = 32;  // more than the tensor: its zeros are not known
   EXPECT_EQ(text(Language::kCpp, "step_rank0.cpp").find("make.zeros"), std::string::npos);
+}
+
+/// Four layers y = linear(x, weight, bias), their backward pass, and an optimizer that takes lists.
+class Training {
+ public:
+  Training() {
+    bench_ = bench_with_kernel();
+    program().instructions.clear();
+    program().slots.clear();
+    program().storages.clear();
+    const Argument x = add({8, 64}, true);
+    Argument::List weights, biases, gradients, moments;
+    for (int i = 0; i < 4; ++i) {
+      weights.push_back(add({64, 64}, true));
+      gradients.push_back(add({64, 64}, true));
+      biases.push_back(add({64}, true));
+      moments.push_back(add({64, 64}, true));
+      program().storages.back().state = true;
+    }
+    call("aten::_foreach_zero_(Tensor(a!)[] self) -> ()", {{gradients}}, {});
+    Argument y = x;
+    std::vector<Argument> inputs;
+    for (std::size_t i = 0; i < 4; ++i) {
+      inputs.push_back(y);
+      const Argument z = add({8, 64}, false);
+      call("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+           {y, weights[i], biases[i]}, {z});
+      y = add({8, 64}, false);
+      call("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+           {inputs.back(), z, {std::int64_t{1}}}, {y});
+    }
+    for (std::size_t i = 4; i-- > 0;) {
+      const Argument grad = add({8, 64}, false);
+      call("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+           {y, inputs[i], {std::int64_t{0}}}, {grad});
+      call("aten::t(Tensor(a) self) -> Tensor(a)", {weights[i]}, {view_of(weights[i])});
+      call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+           {gradients[i], weights[i], {std::int64_t{1}}}, {gradients[i]});
+    }
+    call("aten::detach(Tensor(a) self) -> Tensor(a)", {y}, {view_of(y)});
+    call("aten::detach(Tensor(a) self) -> Tensor(a)", {y}, {view_of(y)});
+    call("aten::_foreach_lerp_.Scalar(Tensor(a!)[] self, Tensor[] tensors1, Scalar weight) -> ()",
+         {{moments}, {gradients}, {0.1}}, {});
+    call("aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()",
+         {{weights}, {moments}, {-0.01}}, {});
+    call("aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()", {{biases}, {0.9}},
+         {});
+  }
+  [[nodiscard]] std::string step(Language language) const {
+    return emit_project(bench_, language, "demo")
+        .files.at(language == Language::kCpp ? "step_rank0.cpp" : "step_rank0.py");
+  }
+
+ private:
+  Program& program() { return bench_.programs.front(); }
+  Argument add(std::vector<std::int64_t> sizes, bool external) {
+    et_schema::Storage& storage = program().storages.emplace_back();
+    storage.external = external;
+    storage.bytes = 64 * 64 * 4;
+    et_schema::Slot slot;
+    slot.storage = static_cast<et_schema::StorageId>(program().storages.size() - 1);
+    slot.external = external;
+    slot.dtype = et_schema::DType::kFloat32;
+    slot.strides =
+        sizes.size() == 1 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{sizes[1], 1};
+    slot.sizes = std::move(sizes);
+    program().slots.push_back(slot);
+    return {Argument::SlotRef{static_cast<et_schema::SlotId>(program().slots.size() - 1)}};
+  }
+  Argument view_of(const Argument& base) {
+    et_schema::Slot slot = program().slots[std::get<Argument::SlotRef>(base.value).id];
+    slot.external = false;
+    program().slots.push_back(slot);
+    return {Argument::SlotRef{static_cast<et_schema::SlotId>(program().slots.size() - 1)}};
+  }
+  void call(const std::string& schema, std::vector<Argument> args, std::vector<Argument> results) {
+    Instruction& instruction = program().instructions.emplace_back();
+    instruction.name = schema.substr(0, schema.find('('));
+    instruction.schema = static_cast<et_schema::SchemaId>(program().schemas.size());
+    instruction.args = std::move(args);
+    instruction.results = std::move(results);
+    program().schemas.push_back(schema);
+  }
+  Bench bench_;
+};
+
+void expect_lines(const std::string& text, const std::vector<std::string>& lines) {
+  std::size_t at = 0;
+  for (const std::string& line : lines) {
+    const std::size_t found = text.find(line, at);
+    ASSERT_NE(found, std::string::npos) << line << "\nis not (or not there) in\n" << text;
+    at = found + line.size();
+  }
+}
+
+TEST(Project, TensorsAreNamedByTheirRolesAndListsAreVectors) {
+  expect_lines(
+      Training().step(Language::kCpp),
+      {"  Tensor weight1;  // float32[64, 64]", "  Tensor bias1;  // float32[64]",
+       "  std::vector<Tensor> gradients;  // 4 of those above",
+       "  std::vector<Tensor> moments;  // 4\n",
+       "  std::vector<Tensor> parameters;  // 4 of those above", "t.moments.resize(4);",
+       "t.moments[0] = make.tensor(", "t.gradients = {t.weight_grad1, t.weight_grad2", "// forward",
+       "at::_foreach_zero_(t.gradients);", "// backward", "// update", "bench::unread({at::detach(",
+       "), at::detach(", "at::_foreach_lerp_(t.moments, t.gradients, 0.1);",
+       "at::_foreach_add_(t.parameters, t.moments, -0.01);"});
+  expect_lines(Training().step(Language::kPython),
+               {"self.moments = [None] * 4  # 4", "t.parameters = [t.weight1, t.weight2",
+                "ops.aten._foreach_add_.List(t.parameters, t.moments, alpha=-0.01)"});
 }
 
 TEST(Project, RanksOfOneTextShareAFile) {

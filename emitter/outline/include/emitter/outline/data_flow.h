@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,8 @@ class DataFlow {
   [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
   /// Whether a slot's tensor of instruction `at` is read after `end`, before another replaces it.
   [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
+  /// Whether all that it does is to make a view, or to hand on a tensor, that nothing reads.
+  [[nodiscard]] bool is_unread_view(std::size_t at) const;
   /// The instruction after which nothing needs a storage any more. None: it is from before the
   /// step, or is freed in the next one.
   [[nodiscard]] std::optional<std::size_t> death_of(et_schema::StorageId storage) const {
@@ -70,5 +73,13 @@ class DataFlow {
   std::vector<std::optional<std::size_t>> late_deaths_;  ///< by storage
   std::vector<std::size_t> crossing_;
 };
+
+/// From so many tensors on a vector of them pays.
+inline constexpr std::size_t kShortestVector = 4;
+/// The slots of an argument that is a list of so many tensors, each once; of others none.
+[[nodiscard]] std::vector<et_schema::SlotId> long_list(const et_schema::Argument& argument);
+/// Such lists of a program, by how many arguments they are.
+[[nodiscard]] std::map<std::vector<et_schema::SlotId>, int> count_lists(
+    const et_schema::Program& program);
 
 }  // namespace understudy::emitter

@@ -13,7 +13,7 @@ namespace understudy::emitter {
 /// What a project is written in.
 enum class Language : std::uint8_t { kCpp, kPython };
 
-/// Instructions of one name that the source cannot show.
+/// Instructions of one name that the source cannot show, or cannot run alone.
 struct Missing {
   std::string name;
   std::string reason;
@@ -25,8 +25,9 @@ struct Missing {
 struct Project {
   std::map<std::string, std::string> files;  ///< path in the project → content
   std::vector<Missing> missing;              ///< in order of names
-  std::uint64_t operators = 0;               ///< over all ranks, those that are missing included
-  std::uint64_t boxed = 0;                   ///< called by name, not by a typed function
+  std::vector<Missing> foreign;  ///< called, but neither LibTorch nor the project has them
+  std::uint64_t operators = 0;   ///< over all ranks, those that are missing included
+  std::uint64_t boxed = 0;       ///< called by name, not by a typed function
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;  ///< of these functions
 };
