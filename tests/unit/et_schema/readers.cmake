@@ -22,6 +22,7 @@ understudy_test(readers_test
     model/dtype_test.cpp
     model/losses_test.cpp
     model/op_class_test.cpp
+    model/public_operators_test.cpp
     reader_texts.cpp
     support/error_test.cpp
     support/input_limit_test.cpp
