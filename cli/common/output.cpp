@@ -2,13 +2,16 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
 
-void print_output(std::string_view text) {
+void print_output(std::string_view output) {
+  const std::string text = et_schema::escape_control_characters(output, "\n\t");
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return;

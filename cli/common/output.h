@@ -4,8 +4,9 @@
 
 namespace understudy::cli {
 
-/// Writes a program's result to standard output and flushes it. Throws et_schema::Error (failed)
-/// if it does not get there whole.
-void print_output(std::string_view text);
+/// Writes a program's result to standard output and flushes it. What would steer a terminal is
+/// escaped, but for line ends and tabs. Throws et_schema::Error (failed) if it does not get there
+/// whole.
+void print_output(std::string_view output);
 
 }  // namespace understudy::cli

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/table.h"
+#include "et_schema/support/control_characters.h"
 
 namespace understudy::cli {
 namespace {
@@ -128,7 +129,8 @@ double Progress::wait_s() const {
 }
 
 void Progress::write(double now_s) {
-  const std::string text = progress_text(state_, now_s - phase_begin_s_);
+  const std::string text =
+      et_schema::escape_control_characters(progress_text(state_, now_s - phase_begin_s_));
   output_.write(output_.is_terminal ? fmt::format("{}{}", kWipeLine, text) : text + "\n");
   is_shown_ = output_.is_terminal;
   written_s_ = now_s;

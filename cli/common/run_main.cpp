@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
 
@@ -35,7 +36,7 @@ bool wants_json(int argc, char** argv) {
 int report(const std::string& program, bool json, const Error& error, int status) {
   const std::string text =
       json ? et_schema::to_json(error) : fmt::format("{}: {}", program, et_schema::to_text(error));
-  fmt::print(stderr, "{}\n", text);
+  fmt::print(stderr, "{}\n", et_schema::escape_control_characters(text, "\n\t"));
   return status;
 }
 

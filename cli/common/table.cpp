@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/control_characters.h"
 
 namespace understudy::cli {
 namespace {
@@ -41,10 +42,16 @@ void TextTable::add(std::vector<std::string> cells) {
 }
 
 std::string TextTable::to_text(std::size_t indent) const {
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (std::vector<std::string>& row : rows) {
+    std::ranges::transform(row, row.begin(), [](const std::string& cell) {
+      return et_schema::escape_control_characters(cell);  // a line end would end the row
+    });
+  }
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = width_of(columns_[i].title);
-    for (const std::vector<std::string>& row : rows_) {
+    for (const std::vector<std::string>& row : rows) {
       width = std::max(width, width_of(row[i]));
     }
     widths.push_back(width);
@@ -67,7 +74,7 @@ std::string TextTable::to_text(std::size_t indent) const {
   if (has_titles) {
     add_line([this](std::size_t i) -> const std::string& { return columns_[i].title; });
   }
-  for (const std::vector<std::string>& row : rows_) {
+  for (const std::vector<std::string>& row : rows) {
     add_line([&row](std::size_t i) -> const std::string& { return row[i]; });
   }
   return text;

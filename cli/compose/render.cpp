@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "common/figures.h"
 #include "common/json_csv.h"
@@ -22,18 +24,18 @@ constexpr double kNsPerMs = 1e6;
 constexpr double kShareApart = 0.01;  // what a reader would take for another mix
 
 struct PieceSum {
-  std::uint64_t occurrences = 0;
+  std::set<std::pair<std::string, std::uint64_t>> occurrences;  ///< name in the plan, repetition
   std::uint64_t instructions = 0;
   double ms = 0;
 };
 
-/// By piece, over all ranks.
+/// By piece, over all ranks. An occurrence counts once, in however many ranks and turns it runs.
 std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
   std::map<std::string, PieceSum> sums;
   for (std::size_t rank = 0; rank < bench.origins.size(); ++rank) {
     for (const Origin& origin : bench.origins[rank]) {
       PieceSum& sum = sums[origin.piece];
-      ++sum.occurrences;
+      sum.occurrences.emplace(origin.occurrence, origin.repetition);
       sum.instructions += origin.count;
       for (std::uint64_t i = 0; i < origin.count; ++i) {
         const auto& timing = bench.programs[rank].instructions[origin.first + i].timing;
@@ -84,7 +86,7 @@ nlohmann::ordered_json document_of(const Bench& bench, const std::string& path, 
   nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
   for (const auto& [name, sum] : sum_by_piece(bench)) {
     pieces.push_back({{"piece", name},
-                      {"occurrences", sum.occurrences},
+                      {"occurrences", sum.occurrences.size()},
                       {"instructions", sum.instructions},
                       {"recorded_ms", sum.ms}});
   }
@@ -127,7 +129,7 @@ std::string composed_text(const Bench& bench, const std::string& path, std::uint
                     {"instructions", Alignment::kRight},
                     {"recorded in operators, ms", Alignment::kRight}});
   for (const auto& [name, sum] : sum_by_piece(bench)) {
-    pieces.add({name, with_commas(sum.occurrences), with_commas(sum.instructions),
+    pieces.add({name, with_commas(sum.occurrences.size()), with_commas(sum.instructions),
                 fmt::format("{:.3f}", sum.ms)});
   }
   return text + pieces.to_text() + (fit ? fit_text(*fit) : "");

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
@@ -63,6 +64,7 @@ std::string name_of(const fs::path& path) {
 }
 
 fleet::Job job_at(const fs::path& path) {
+  et_schema::check_file_name(path.string());
   fleet::Job job;
   job.name = name_of(path);
   job.path = fs::absolute(path).lexically_normal().string();
@@ -161,13 +163,17 @@ class ManifestReader {
     if (!node || !node.IsScalar() || node.Scalar().empty()) {
       fail(item.Mark(), field, "a text", node ? "something else" : "nothing");
     }
-    return node.Scalar();
+    return word(node, field);
   }
 
   /// One word of a list or a map.
   std::string word(const YAML::Node& node, const std::string& field) {
     if (!node.IsScalar()) {
       fail(node.Mark(), field, "a text", node.IsNull() ? "nothing" : "something else");
+    }
+    if (et_schema::has_control_characters(node.Scalar())) {
+      fail(node.Mark(), field, "a text without control characters",
+           et_schema::escape_control_characters(node.Scalar()));
     }
     return node.Scalar();
   }

@@ -72,8 +72,8 @@ std::string blurred_text(const generator::Blurred& blurred) {
                     with_commas(blurred.dropped_bodies));
   }
   return text + fmt::format(
-                    "\nWork an iteration: {} floating-point operations in products and "
-                    "convolutions, {} bytes of operators' tensors\n",
+                    "\nWork an iteration: {} floating-point operations in products, "
+                    "convolutions and recurrent layers, {} bytes of operators' tensors\n",
                     change_text(blurred.before.flops, blurred.after.flops),
                     change_text(blurred.before.bytes, blurred.after.bytes));
 }

@@ -152,8 +152,8 @@ void check_kineto(std::string_view input) {
         et_schema::parse_kineto(input, "fuzz.json", et_schema::KinetoDetail::kShapes);
     require(!profile.events.empty(), "a profile without events");
     for (const et_schema::KinetoEvent& event : profile.events) {
-      // A byte that is no text becomes the three of U+FFFD.
-      require(event.name.size() <= 3 * input.size(), "a name longer than the input can hold");
+      // A byte that is a control character becomes the six of \u001b.
+      require(event.name.size() <= 6 * input.size(), "a name longer than the input can hold");
       require(event.shape.size() <= 8 * input.size(), "a shape longer than the input can hold");
     }
   });

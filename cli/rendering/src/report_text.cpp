@@ -8,13 +8,6 @@
 namespace understudy::cli {
 namespace {
 
-constexpr const char* kBold = "\x1b[1m";
-constexpr const char* kPlain = "\x1b[0m";
-
-std::string heading(const std::string& text, bool colour) {
-  return colour ? kBold + text + kPlain : text;
-}
-
 std::string title(const et_schema::Report& report) {
   const et_schema::Environment& environment = report.environment;
   const std::string what = environment.benchmark.empty() ? "Replay" : environment.benchmark;
@@ -28,10 +21,10 @@ std::string title(const et_schema::Report& report) {
 }  // namespace
 
 std::string report_to_text(const et_schema::Report& report, const ReportTextOptions& options) {
-  std::string out = heading(title(report), options.colour) + "\n" + incomplete_text(report);
+  std::string out = title(report) + "\n" + incomplete_text(report);
   for (const Section& section : report_sections(report, options)) {
     if (!section.body.empty()) {
-      out += "\n" + heading(section.title, options.colour) + "\n" + section.body;
+      out += "\n" + section.title + "\n" + section.body;
     }
   }
   return out;

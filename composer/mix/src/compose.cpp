@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -89,7 +90,7 @@ class RankComposer {
     }
     for (int i = 0; i < item.repeat; ++i) {
       if (item.kind == PlanItem::Kind::kPiece) {
-        add_piece(item, i, parts);
+        add_piece(item, parts);
         continue;
       }
       std::vector<Timeline> inner;
@@ -102,7 +103,7 @@ class RankComposer {
       }
       parts.push_back(item.kind == PlanItem::Kind::kInterleave
                           ? interleaved(inner, static_cast<std::size_t>(item.stride), all_)
-                          : side_by_side(inner, all_));
+                          : side_by_side(inner, next_lane_, all_));
     }
   }
 
@@ -141,7 +142,7 @@ class RankComposer {
     return {chosen, ranks};
   }
 
-  void add_piece(const PlanItem& item, int repetition, std::vector<Timeline>& parts) {
+  void add_piece(const PlanItem& item, std::vector<Timeline>& parts) {
     const PlanPiece& asked = piece_of(plan_, item.piece);
     const Bench& bench = sources_.of(asked);
     const auto [chosen, ranks] = choose(item, asked, bench);
@@ -170,7 +171,7 @@ class RankComposer {
     Occurrence occurrence = place_piece(origin, piece, binding, program_);
     occurrence.name = item.as;
     occurrence.line = item.line;
-    note_origin(occurrence, asked, bench, chosen, repetition);
+    note_origin(occurrence, asked, bench, chosen);
     last_[item.as] = all_.size();
     newest_ = all_.size();
     all_.push_back(std::move(occurrence));
@@ -208,12 +209,13 @@ class RankComposer {
   }
 
   void note_origin(const Occurrence& occurrence, const PlanPiece& asked, const Bench& bench,
-                   std::size_t chosen, int repetition) {
+                   std::size_t chosen) {
     et_schema::Origin origin;
     origin.piece =
         asked.name == asked.source ? asked.name : fmt::format("{} of {}", asked.name, asked.source);
     origin.occurrence = occurrence.name;
-    origin.repetition = static_cast<std::uint64_t>(repetition);
+    // Of all in the mix: what repeats may stand in something that repeats.
+    origin.repetition = repetitions_[occurrence.name]++;
     origin.rank = bench.recorded_rank(chosen);
     if (chosen < bench.sources.size()) {
       origin.file = bench.sources[chosen].file;
@@ -241,9 +243,18 @@ class RankComposer {
         program_.storages[storage].held_until = static_cast<std::uint32_t>(places[i][place]);
       }
     }
+    number_threads();
     refuse_unwritten();
     make_values(program_);
     describe_program(timeline);
+  }
+
+  /// From 1, in order of their first instruction.
+  void number_threads() {
+    std::map<std::uint64_t, std::uint64_t> numbers;
+    rename_threads(program_.instructions, [&](std::uint64_t thread) {
+      return numbers.try_emplace(thread, numbers.size() + 1).first->second;
+    });
   }
 
   /// A wire into something that runs beside, or before, what makes the tensor.
@@ -298,7 +309,10 @@ class RankComposer {
   int rank_;
   Program program_;
   std::vector<Occurrence> all_;
+  /// Above all numbers of recorded threads.
+  std::uint64_t next_lane_ = std::numeric_limits<std::uint64_t>::max();
   std::vector<et_schema::Origin> by_occurrence_;
+  std::map<std::string, std::uint64_t> repetitions_;  ///< by name: how many there are so far
   std::vector<et_schema::Origin> origins_;
   std::size_t last_origin_ = 0;
   std::size_t placed_ = 0;

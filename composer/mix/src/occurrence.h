@@ -18,7 +18,6 @@ struct Occurrence {
   int line = 0;  ///< of the plan
   std::size_t source = 0;
   int source_rank = 0;
-  std::uint64_t thread = 0;  ///< threads of the origin are told apart from others' by it
   std::vector<et_schema::Instruction> instructions;
   std::vector<et_schema::SlotId> inputs;  ///< of the piece, in the new program
   std::vector<et_schema::SlotId> outputs;

@@ -107,17 +107,26 @@ Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
   return timeline;
 }
 
-Timeline side_by_side(const std::vector<Timeline>& parts, std::vector<Occurrence>& all) {
+void rename_threads(std::vector<Instruction>& instructions,
+                    const std::function<std::uint64_t(std::uint64_t)>& renamed) {
+  for (Instruction& instruction : instructions) {
+    instruction.thread = renamed(instruction.thread);
+    rename_threads(instruction.body, renamed);
+  }
+}
+
+Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_lane,
+                      std::vector<Occurrence>& all) {
   Timeline timeline;
-  std::uint64_t thread = 0;
   for (const Timeline& part : parts) {
-    constexpr std::uint64_t kApart = 1'000'000;
-    thread += kApart;
+    std::map<std::uint64_t, std::uint64_t> lanes;
     for (const std::size_t occurrence :
          std::set<std::size_t>(part.order.begin(), part.order.end())) {
-      for (Instruction& instruction : all[occurrence].instructions) {
-        instruction.thread += thread;
-      }
+      rename_threads(all[occurrence].instructions, [&](std::uint64_t thread) {
+        const auto [lane, is_new] = lanes.try_emplace(thread, next_lane);
+        next_lane -= is_new ? 1U : 0U;
+        return lane->second;
+      });
     }
     timeline.length_ns = std::max(timeline.length_ns, part.length_ns);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "occurrence.h"
@@ -20,10 +21,13 @@ struct Timeline {
 /// In turns of `stride` instructions; a part that ends leaves its turns to the others.
 [[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
                                    std::vector<Occurrence>& all);
-/// All starting together, on threads of their own; issued in order of their recorded start, or in
-/// turns where nothing was recorded.
-[[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts,
+/// All starting together, on threads of their own, whose numbers go down from `next_lane`; issued
+/// in order of their recorded start, or in turns where nothing was recorded.
+[[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_lane,
                                     std::vector<Occurrence>& all);
+/// Gives the threads of instructions, and of their bodies, other numbers.
+void rename_threads(std::vector<et_schema::Instruction>& instructions,
+                    const std::function<std::uint64_t(std::uint64_t)>& renamed);
 /// An occurrence alone, its recorded times from 0.
 [[nodiscard]] Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all);
 

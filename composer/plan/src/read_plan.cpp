@@ -8,6 +8,7 @@
 #include <set>
 
 #include "composer/plan/plan.h"
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/yaml_documents.h"
 #include "plan_check.h"
@@ -78,6 +79,10 @@ class Reader {
   [[nodiscard]] std::string text(const YAML::Node& node) const {
     if (!node.IsScalar() || node.Scalar().empty()) {
       refuse(node, "a text is missing", "a text", kind_of(node));
+    }
+    if (et_schema::has_control_characters(node.Scalar())) {
+      refuse(node, "a text with control characters", "a text that a terminal shows as it is",
+             et_schema::escape_control_characters(node.Scalar()));
     }
     return node.Scalar();
   }

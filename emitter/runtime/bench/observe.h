@@ -51,11 +51,13 @@ inline bool allocates_memory(const std::string& name) {
   return base == "empty" || base.rfind("empty_", 0) == 0;
 }
 
-/// Whether an operator leaves elements of a result as memory had them: all of fresh memory, and the
-/// paths of a CTC loss behind an example's own length.
+/// Whether an operator leaves elements of a result as memory had them: all of fresh memory, the
+/// paths of a CTC loss behind an example's own length, parts of an LSTM's workspace.
 inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
+  const std::string base = name.substr(0, name.find('.'));
   return allocates_memory(name) || name.find("resize") != std::string::npos ||
-         (result == 1 && name.substr(0, name.find('.')) == "aten::_ctc_loss");
+         (result == 1 && base == "aten::_ctc_loss") ||
+         (result == 3 && base == "aten::mkldnn_rnn_layer");
 }
 
 /// Memory of which elements have not been written yet. Views of it hold anything, too.

@@ -36,8 +36,9 @@ def allocates_memory(op):
 
 def gives_fresh_memory(op, result):
     """Whether an operator leaves elements of a result as memory had them, as observe.h has it."""
-    # Of a CTC loss the paths behind an example's own length.
-    return allocates_memory(op) or "resize" in op or (op.partition(".")[0] == "aten::_ctc_loss" and result == 1)
+    # Of a CTC loss the paths behind an example's own length, of an LSTM parts of its workspace.
+    return (allocates_memory(op) or "resize" in op or
+            (op.partition(".")[0], result) in (("aten::_ctc_loss", 1), ("aten::mkldnn_rnn_layer", 3)))
 
 
 class FreshMemory:

@@ -65,7 +65,7 @@ bool is_found(std::string_view name, Dialect dialect) {
   constexpr std::string_view kLookup =
       "fbgemm::split_embedding_codegen_lookup_";  // of any optimizer
   const std::string_view sought = base.starts_with(kLookup) ? kLookup : base;
-  return is_public_operator(base) ||
+  return is_in_libtorch(base) ||
          stand_ins.find("\"" + std::string(sought) + "\"") != std::string_view::npos;
 }
 

@@ -26,7 +26,7 @@ const std::unordered_set<std::string_view>& schemas() {
 
 }  // namespace
 
-bool is_public_operator(std::string_view name) {
+bool is_in_libtorch(std::string_view name) {
   static const std::unordered_set<std::string_view> kNames = [] {
     std::unordered_set<std::string_view> names;
     for (const std::string_view schema : schemas()) {

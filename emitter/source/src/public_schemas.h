@@ -9,6 +9,6 @@ namespace understudy::emitter {
 [[nodiscard]] bool is_public_schema(std::string_view schema);
 
 /// Whether today's LibTorch has an operator of this name, with any overload: "aten::add".
-[[nodiscard]] bool is_public_operator(std::string_view name);
+[[nodiscard]] bool is_in_libtorch(std::string_view name);
 
 }  // namespace understudy::emitter

@@ -12,6 +12,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"repaired_commas", "Commas that were missing or trailing; the reader put them right."},
     {"repaired_names",
      "Node names with unescaped quotes, newlines or backslashes; the reader escaped them."},
+    {"escaped_names",
+     "Names with control characters, written as \\u001b: of each node, and of a profile once."},
     {"truncated_files", "Files cut off before their end, read up to the last whole node."},
     {"truncated_nodes", "Nodes that the cut-off end lost in part; they are not read."},
     {"made_up_thread_roots", "Thread roots that the file lacks, made up by thread id."},

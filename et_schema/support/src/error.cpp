@@ -7,14 +7,29 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/support/control_characters.h"
+
 namespace understudy::et_schema {
 namespace {
 
+constexpr std::size_t kValueColumn = 12;
+
+/// Lines of a value stand below its first one, so that none looks like a field.
+std::string shown(std::string_view value) {
+  std::string text;
+  for (const char c : escape_control_characters(value, "\n\t")) {
+    text += c;
+    text += c == '\n' ? std::string(kValueColumn, ' ') : std::string();
+  }
+  return text;
+}
+
 std::string text_of(const std::string& summary, const ErrorContext& context) {
-  std::string text = summary;
+  std::string text = escape_control_characters(summary);
   const auto line = [&text](std::string_view label, std::string_view value) {
     if (!value.empty()) {
-      fmt::format_to(std::back_inserter(text), "\n  {:<9} {}", fmt::format("{}:", label), value);
+      fmt::format_to(std::back_inserter(text), "\n  {:<9} {}", fmt::format("{}:", label),
+                     shown(value));
     }
   };
   line("file", context.file);

@@ -10,6 +10,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_depth.h"
+#include "et_schema/support/read_file.h"
 #include "et_schema/support/trace_start.h"
 #include "et_schema/support/unpack.h"
 
@@ -55,6 +56,7 @@ std::string read_plain(const std::string& path, UnpackBudget& budget) {
 
 void read_one_file(const std::string& path, UnpackBudget& budget,
                    const std::function<void(InputFile&&)>& consume) {
+  check_file_name(path);
   const std::string start = read_start(path);
   if (find_packing(start) != Packing::kPlain) {
     unpack({.name = path, .path = path, .memory = {}}, budget, consume);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 
@@ -103,6 +104,9 @@ std::vector<std::pair<std::string, JsonField>> JsonField::members() const {
   expect_object();
   std::vector<std::pair<std::string, JsonField>> members;
   for (const auto& [key, value] : value_->items()) {
+    if (has_control_characters(key)) {
+      fail("keys without control characters", quote(escape_control_characters(key)));
+    }
     members.emplace_back(key, JsonField(value, *source_, path_ + "." + quote(key)));
   }
   return members;
@@ -158,6 +162,14 @@ std::optional<double> JsonField::as_double_or_null() const {
 }
 
 const std::string& JsonField::as_text() const {
+  const std::string& text = as_free_text();
+  if (has_control_characters(text)) {
+    fail("a text without control characters", quote(escape_control_characters(text)));
+  }
+  return text;
+}
+
+const std::string& JsonField::as_free_text() const {
   if (!value_->is_string()) {
     fail("a text");
   }
@@ -188,6 +200,14 @@ std::vector<std::string> JsonField::as_texts() const {
   std::vector<std::string> texts;
   for (const JsonField& item : items()) {
     texts.push_back(item.as_text());
+  }
+  return texts;
+}
+
+std::vector<std::string> JsonField::as_free_texts() const {
+  std::vector<std::string> texts;
+  for (const JsonField& item : items()) {
+    texts.push_back(item.as_free_text());
   }
   return texts;
 }

@@ -1,6 +1,6 @@
 #include "et_schema/support/quote.h"
 
-#include <simdjson.h>
+#include "et_schema/support/control_characters.h"
 
 namespace understudy::et_schema {
 
@@ -11,13 +11,12 @@ std::string quote(std::string_view text) {
   while (cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {
     --end;
   }
-  std::string result(text.substr(0, end));
-  const bool valid = simdjson::validate_utf8(result);
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !valid)) {
-      c = '?';
-    }
+  std::string result;
+  for (std::string_view rest = text.substr(0, end); !rest.empty();) {
+    const std::size_t length = utf8_length(rest);
+    const bool is_shown = length > 0 && !is_control_character(rest.substr(0, length));
+    result += is_shown ? rest.substr(0, length) : "?";
+    rest.remove_prefix(length == 0 ? 1 : length);
   }
   return cut ? result + "…" : result;
 }

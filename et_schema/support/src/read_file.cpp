@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "descriptor.h"
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 
@@ -29,7 +30,18 @@ void check_size(const std::string& path, std::uint64_t bytes, const ReadLimits& 
 
 }  // namespace
 
+void check_file_name(const std::string& path) {
+  if (has_control_characters(path)) {
+    throw bad_input("a file name with control characters",
+                    {.file = path,
+                     .expected = "a name that a terminal shows as it is",
+                     .got = escape_control_characters(path),
+                     .hint = "rename the file, or the folder that it is in"});
+  }
+}
+
 std::string read_file(const std::string& path, const ReadLimits& limits) {
+  check_file_name(path);
   constexpr const char* kReadable = "a file that can be read";
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};

@@ -11,6 +11,7 @@
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/json_depth.h"
 #include "et_schema/support/quote.h"
+#include "et_schema/support/read_file.h"
 #include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
@@ -74,6 +75,7 @@ void check_member_name(const std::string& archive_name, std::string_view member)
                      .got = quote(member),
                      .hint = "do not use this archive unless you know where it comes from"});
   }
+  check_file_name(archive_name + "/" + std::string(member));
 }
 
 /// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the

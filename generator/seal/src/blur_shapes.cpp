@@ -67,6 +67,71 @@ void add_indexed(const Program& program, const std::set<std::int64_t>& sizes,
   }
 }
 
+/// Each whole percent below `within`, then `within`.
+std::vector<double> bounds_up_to(double within) {
+  constexpr double kPercent = 0.01;
+  std::vector<double> bounds;
+  for (int percent = 1; percent * kPercent < within; ++percent) {
+    bounds.push_back(percent * kPercent);
+  }
+  bounds.push_back(within);
+  return bounds;
+}
+
+/// Chooses what a size becomes within each bound. `others`: what it may become within the last one.
+void draw(std::int64_t size, const std::vector<std::int64_t>& others,
+          const std::vector<double>& bounds, const std::string& salt, std::vector<SizeMap>& drawn) {
+  const std::uint64_t number = et_schema::content_hash(fmt::format("{} {}", salt, size));
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const auto most = static_cast<std::int64_t>(std::floor(bounds[i] * static_cast<double>(size)));
+    const auto first = std::ranges::lower_bound(others, size - most);
+    const auto end = std::ranges::upper_bound(others, size + most);
+    if (first != end) {
+      drawn[i][size] =
+          first[static_cast<std::ptrdiff_t>(number % static_cast<std::uint64_t>(end - first))];
+    }
+  }
+}
+
+using Shape = std::vector<std::int64_t>;
+
+std::set<Shape> shapes_in(const Bench& bench) {
+  std::set<Shape> shapes;
+  for (const Program& program : bench.programs) {
+    for (const et_schema::Slot& slot : program.slots) {
+      shapes.insert(slot.sizes);
+    }
+  }
+  return shapes;
+}
+
+/// Sizes of tensors that would cross a size at which other kernels are taken become what they were,
+/// with which none does.
+void take_back_crossings(const std::set<Shape>& shapes, const SizeMap& before, SizeMap& sizes) {
+  bool any = true;
+  while (any) {
+    any = false;
+    for (const Shape& shape : shapes) {
+      if (same_side(elements_of(shape, {}), elements_of(shape, sizes))) {
+        continue;
+      }
+      for (const std::int64_t size : shape) {
+        const auto old = before.find(size);
+        const auto now = sizes.find(size);
+        if (now == sizes.end() || (old != before.end() && old->second == now->second)) {
+          continue;
+        }
+        any = true;
+        if (old == before.end()) {
+          sizes.erase(now);
+        } else {
+          now->second = old->second;
+        }
+      }
+    }
+  }
+}
+
 /// What is recorded below operators goes where it does not fit the new sizes: how many lost it.
 std::uint64_t drop_bodies(Program& program, const SizeMap& sizes) {
   std::uint64_t dropped = 0;
@@ -92,26 +157,29 @@ Blurred blur_shapes(Bench bench, double within) {
     add_indexed(program, present, rows);
   }
   const std::string salt = et_schema::benchmark_hash(bench);
+  const std::set<Shape> shapes = shapes_in(bench);
+  // What changes within a bound also changes within a larger one: at worst as it did there.
+  const std::vector<double> bounds = bounds_up_to(within);
+  std::vector<SizeMap> drawn(bounds.size());
+  for (const std::int64_t size : present) {
+    if (keeper.all().contains(size)) {
+      continue;
+    }
+    draw(size, candidates(size, within, rows.contains(size)), bounds, salt, drawn);
+    if (!drawn.back().contains(size)) {
+      keeper.keep(size, "no other size within the bound has its alignment and side");
+    }
+  }
   SizeMap sizes;
-  do {
-    sizes.clear();
-    for (const std::int64_t size : present) {
-      if (keeper.all().contains(size)) {
-        continue;
-      }
-      const std::vector<std::int64_t> others = candidates(size, within, rows.contains(size));
-      if (others.empty()) {
-        keeper.keep(size, "no other size within the bound has its alignment and side");
-        continue;
-      }
-      const std::uint64_t drawn = et_schema::content_hash(fmt::format("{} {}", salt, size));
-      sizes[size] = others[drawn % others.size()];
+  for (SizeMap& wider : drawn) {
+    take_back_crossings(shapes, sizes, wider);
+    sizes = std::move(wider);
+  }
+  for (const std::int64_t size : present) {
+    if (!sizes.contains(size)) {
+      keeper.keep(size, "a tensor would cross a size at which other kernels are taken");
     }
-    static_cast<void>(keeper.take_changed());
-    for (ProgramSizes& program : programs) {
-      program.check(sizes);
-    }
-  } while (keeper.take_changed());
+  }
   Blurred blurred;
   blurred.before = work_of(bench);
   for (const auto& [size, why] : keeper.all()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <variant>
 
@@ -45,7 +46,7 @@ bool same_side(std::int64_t a, std::int64_t b) {
 
 void Keeper::keep(std::int64_t size, const std::string& why) {
   if (size >= kLeastBlurred) {
-    changed_ = kept_.try_emplace(size, why).second || changed_;
+    kept_.try_emplace(size, why);
   }
 }
 
@@ -84,18 +85,6 @@ void ProgramSizes::find() {
   }
 }
 
-void ProgramSizes::check(const SizeMap& sizes) {
-  for (const Instruction& instruction : program_.instructions) {
-    check(instruction, sizes);
-  }
-  for (const Slot& slot : program_.slots) {
-    const std::int64_t before = elements_of(slot);
-    if (before > 0 && !same_side(before, elements_of(slot, sizes))) {
-      keeper_.keep(slot, "a tensor would cross a size at which other kernels are taken");
-    }
-  }
-}
-
 void ProgramSizes::look_at(const Instruction& instruction) {
   if (instruction.pinned) {
     const auto keep = [&](SlotId slot) {
@@ -104,6 +93,8 @@ void ProgramSizes::look_at(const Instruction& instruction) {
     et_schema::for_each_slot(instruction.results, keep);
   }
   switch (instruction.kind) {
+    case InstructionKind::kAlias:
+      return look_at_reshape(instruction);
     case InstructionKind::kOp:
       return look_at_operator(instruction);
     case InstructionKind::kCollective:
@@ -117,23 +108,25 @@ void ProgramSizes::look_at(const Instruction& instruction) {
   }
 }
 
-void ProgramSizes::check(const Instruction& instruction, const SizeMap& sizes) {
-  const bool is_reshape = instruction.kind == InstructionKind::kAlias ||
-                          (instruction.kind == InstructionKind::kOp &&
-                           size_rule(instruction.name) == SizeRule::kReshaped);
-  if (!is_reshape) {
-    return;
-  }
-  std::optional<std::int64_t> elements;
-  bool fits = true;
+/// Sizes whose product others are cannot change alone. Those that a reshape takes over do.
+void ProgramSizes::look_at_reshape(const Instruction& instruction) {
+  const std::string why = instruction.name + ": a product of other sizes";
+  const Slot* first = nullptr;
   each_slot(instruction, [&](const Slot& slot) {
-    const std::int64_t now = elements_of(slot, sizes);
-    fits = fits && (!elements || *elements == now);
-    elements = now;
+    if (first == nullptr) {
+      first = &slot;
+    } else if (elements_of(*first) != elements_of(slot)) {
+      keep_all(instruction, why);
+    } else {
+      std::vector<std::int64_t> a = first->sizes;
+      std::vector<std::int64_t> b = slot.sizes;
+      std::ranges::sort(a);
+      std::ranges::sort(b);
+      std::vector<std::int64_t> apart;
+      std::ranges::set_symmetric_difference(a, b, std::back_inserter(apart));
+      std::ranges::for_each(apart, [&](std::int64_t size) { keeper_.keep(size, why); });
+    }
   });
-  if (!fits) {
-    keep_all(instruction, instruction.name + ": a product of other sizes");
-  }
 }
 
 /// Parts of a larger memory have places and strides that its inner sizes tell; as many rows as
@@ -256,6 +249,9 @@ void ProgramSizes::look_at_sizes(const Instruction& instruction, SizeRule rule,
       }
     });
   }
+  if (rule == SizeRule::kReshaped) {
+    look_at_reshape(instruction);
+  }
   if (rule == SizeRule::kOneDim) {
     keep_dim(instruction, arguments);
   }
@@ -332,7 +328,6 @@ bool fits(const Program& program, const std::vector<Instruction>& instructions,
   ProgramSizes asked(program, keeper, rows);
   for (const Instruction& instruction : instructions) {
     asked.look_at(instruction);
-    asked.check(instruction, sizes);
     bool all_whole = true;
     const auto look = [&](SlotId slot) {
       const Slot& layout = program.slots[slot];

@@ -26,13 +26,10 @@ class Keeper {
   void keep(const et_schema::Slot& slot, const std::string& why);
   /// Integers among an argument's.
   void keep_argument(const et_schema::Argument& argument, const std::string& why);
-  /// Whether something was added since.
-  [[nodiscard]] bool take_changed() { return std::exchange(changed_, false); }
   [[nodiscard]] const std::map<std::int64_t, std::string>& all() const { return kept_; }
 
  private:
   std::map<std::int64_t, std::string> kept_;
-  bool changed_ = false;
 };
 
 /// What a program asks of its sizes.
@@ -44,16 +41,14 @@ class ProgramSizes {
 
   /// Keeps what cannot change, whatever it becomes.
   void find();
-  /// Whether all still fits with other sizes; what does not is kept.
-  void check(const SizeMap& sizes);
   /// What one of its instructions asks, without what is recorded below it.
   void look_at(const et_schema::Instruction& instruction);
-  void check(const et_schema::Instruction& instruction, const SizeMap& sizes);
 
  private:
   void find_parts();
   void keep_inner(const et_schema::Slot& slot);
   void look_at_rule(const et_schema::ValueRule& rule);
+  void look_at_reshape(const et_schema::Instruction& instruction);
   void look_at_communication(const et_schema::Instruction& instruction);
   void look_at_operator(const et_schema::Instruction& instruction);
   void look_at_sizes(const et_schema::Instruction& instruction, SizeRule rule,

@@ -224,11 +224,42 @@ double elements(const Program& program, const Argument& argument) {
   return slot == nullptr ? 0 : static_cast<double>(elements_of(program.slots[slot->id]));
 }
 
+/// Each row of the input meets each weight of each layer and direction.
+double recurrent_flops(const Program& program, const Instruction& instruction) {
+  const auto* input = instruction.args.empty()
+                          ? nullptr
+                          : std::get_if<Argument::SlotRef>(&instruction.args.front().value);
+  if (input == nullptr || !instruction.schema) {
+    return 0;
+  }
+  const Slot& rows = program.slots[input->id];
+  const auto arguments = et_schema::arguments_of(program.schemas[*instruction.schema]);
+  std::vector<Argument> weights;
+  for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
+    const std::string_view name = arguments[i].name;
+    if (name == "params" || name.starts_with("weight") || name.starts_with("w_")) {
+      weights.push_back(instruction.args[i]);
+    }
+  }
+  double products = 0;
+  et_schema::for_each_slot(weights, [&](SlotId slot) {
+    const Slot& weight = program.slots[slot];
+    products += weight.sizes.size() == 2 ? static_cast<double>(elements_of(weight)) : 0;
+  });
+  const bool has_rows = !rows.sizes.empty() && rows.sizes.back() > 0;
+  const std::int64_t count = has_rows ? elements_of(rows) / rows.sizes.back() : 0;
+  const bool is_backward = instruction.name.find("backward") != std::string::npos;
+  return (is_backward ? 4 : 2) * products * static_cast<double>(count);
+}
+
 /// Twice the multiplications: of a product, the result's elements times the inner size; of a
-/// convolution, times a filter's elements.
+/// convolution, times a filter's elements; of a recurrent layer, an input's rows times the weights.
 double flops_of(const Program& program, const Instruction& instruction) {
   const std::string_view op_class = et_schema::op_class(instruction.name);
   const bool is_conv = op_class == "convolution";
+  if (op_class == "recurrent") {
+    return recurrent_flops(program, instruction);
+  }
   if ((op_class != "matmul" && !is_conv) || instruction.results.empty()) {
     return 0;
   }
@@ -256,9 +287,9 @@ double flops_of(const Program& program, const Instruction& instruction) {
 
 }  // namespace
 
-std::int64_t elements_of(const Slot& slot, const SizeMap& sizes) {
+std::int64_t elements_of(const std::vector<std::int64_t>& shape, const SizeMap& sizes) {
   std::int64_t count = 1;
-  for (const std::int64_t size : slot.sizes) {
+  for (const std::int64_t size : shape) {
     count *= mapped(size, sizes);
   }
   return count;

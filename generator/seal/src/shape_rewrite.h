@@ -14,7 +14,12 @@ namespace understudy::generator {
 /// Size → what it becomes. Others stay.
 using SizeMap = std::map<std::int64_t, std::int64_t>;
 
-[[nodiscard]] std::int64_t elements_of(const et_schema::Slot& slot, const SizeMap& sizes = {});
+[[nodiscard]] std::int64_t elements_of(const std::vector<std::int64_t>& shape,
+                                       const SizeMap& sizes = {});
+[[nodiscard]] inline std::int64_t elements_of(const et_schema::Slot& slot,
+                                              const SizeMap& sizes = {}) {
+  return elements_of(slot.sizes, sizes);
+}
 
 /// The dimensions from the innermost outwards if the slot's elements lie without holes and none
 /// twice, but for dimensions that are repeated (stride 0); else nothing.

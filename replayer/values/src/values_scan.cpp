@@ -117,8 +117,10 @@ bool leaves_elements_unwritten(std::string_view op, std::size_t result) {
   if (et_schema::allocates_memory(op) || op.find("resize") != std::string_view::npos) {
     return true;
   }
-  // Paths behind an example's own length.
-  return result == 1 && op.substr(0, op.find('.')) == "aten::_ctc_loss";
+  // Paths behind an example's own length; parts of an LSTM's workspace, which oneDNN alone reads.
+  const std::string_view name = op.substr(0, op.find('.'));
+  return (result == 1 && name == "aten::_ctc_loss") ||
+         (result == 3 && name == "aten::mkldnn_rnn_layer");
 }
 
 ValueHealth scan(const at::Tensor& tensor) {

@@ -1,5 +1,5 @@
 understudy_golden(replay
-  bad_comms bad_device bad_pace bad_page_faults bad_slow bad_timeout batch checksums_are_input checksums_elsewhere checksums_fresh comms_without_gpu compiled compiled_optimizer coverage_by_time dropped help
+  bad_comms bad_device bad_pace bad_page_faults bad_slow bad_timeout batch checksums_are_input checksums_elsewhere checksums_fresh checksums_recurrent comms_without_gpu compiled compiled_optimizer coverage_by_time dropped help
   interrupted interrupted_term max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library no_such_rank one_of_eight one_output operator_throws operator_throws_continued
   refused_operator
@@ -10,7 +10,7 @@ understudy_golden(replay
   world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay
-    eight_ranks rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
+    eight_ranks mpirun_on_path rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
     ranks_fewer ranks_interrupted ranks_interrupted_term ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws
     ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_out_of_memory ranks_report_elsewhere

@@ -111,15 +111,6 @@ Checks
 )");
 }
 
-TEST(ReportText, HasColourOnlyIfAskedFor) {
-  const et_schema::Report report = et_schema::sample_report(1);
-  ReportTextOptions options;
-  EXPECT_EQ(report_to_text(report, options).find('\x1b'), std::string::npos);
-  options.colour = true;
-  const std::string text = report_to_text(report, options);
-  EXPECT_NE(text.find("\x1b[1mMemory\x1b[0m\n"), std::string::npos);
-}
-
 TEST(ReportCsv, OfTwoRanks) {
   EXPECT_EQ(report_to_csv(et_schema::sample_report(2)), golden("report_2_ranks.csv"));
 }

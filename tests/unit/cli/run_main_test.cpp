@@ -50,6 +50,17 @@ TEST(RunMain, ErrorsHaveTheirStatusAndText) {
   EXPECT_EQ(run([]() -> int { throw et_schema::run_failed("f", {}); }).status, 1);
 }
 
+TEST(RunMain, ErrorsCannotSteerATerminal) {
+  const auto fail = []() -> int { throw et_schema::usage_error("no\x1b[2J", {.got = "a\x9b"}); };
+  EXPECT_EQ(run(fail).error, "tool: no\\u001b[2J\n  got:      a\\x9b\n");
+  EXPECT_EQ(
+      run([]() -> int { throw et_schema::usage_error("a\u009b\u202e", {}); }, {"--format", "json"})
+          .error,
+      R"({"error":{"summary":"a\u009b\u202e","file":"","rank":null,"node":null,"field":"",)"
+      R"("expected":"","got":"","hint":""}})"
+      "\n");
+}
+
 TEST(RunMain, ErrorsAreJsonWhereTheResultWouldBe) {
   const std::string json =
       R"({"error":{"summary":"a sentence","file":"x.json","rank":null,"node":null,"field":"",)"

@@ -19,6 +19,16 @@ TEST(TextTable, AlignsByWhatATerminalShows) {
             "  größer      2\n");
 }
 
+TEST(TextTable, ACellCannotLeaveItsPlace) {
+  TextTable table({{"name"}, {"count"}});
+  table.add({"a\n\x1b[1A\u202eb", "1"});
+  table.add({"\xff", "2"});
+  EXPECT_EQ(table.to_text(),
+            "  name                    count\n"
+            "  a\\u000a\\u001b[1A\\u202eb  1\n"
+            "  \\xff                    2\n");
+}
+
 TEST(TextTable, CsvQuotesWhatItMust) {
   EXPECT_EQ(example().to_csv(), "name,count,note\na,\"1,000\",\"x, \"\"y\"\"\"\ngrößer,2,\n");
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "composer/mix/fit.h"
 #include "composer/reduce/reduce.h"
 #include "et_schema/support/error.h"
@@ -224,6 +227,45 @@ TEST(Compose, InterleavesAndRunsSideBySide) {
   const Bench beside = compose(plan_of(pieces + "run:\n  - side_by_side: [p, q]\n"), load);
   EXPECT_EQ(beside.programs[0].profile->step_ns, 5000);
   EXPECT_NE(beside.programs[0].instructions[0].thread, beside.programs[0].instructions[1].thread);
+}
+
+TEST(Compose, ThreadsAreNumberedFromOneAlsoOfNestedLanes) {
+  const Bench bench =
+      compose(plan_of("pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\nrun:\n  - p\n"
+                      "  - side_by_side:\n      - side_by_side: [{piece: p, as: r}, q]\n"
+                      "      - {piece: p, as: s}\n"),
+              [](const PlanSource& source, const std::string& annotation) {
+                Bench origin = load(source, annotation);
+                origin.programs[0].instructions[2].thread = 7;
+                origin.programs[0].instructions[2].body.resize(1);
+                origin.programs[0].instructions[2].body[0].thread = 7;
+                return origin;
+              });
+  std::map<std::string, std::set<std::uint64_t>> threads;
+  for (const et_schema::Origin& origin : bench.origins[0]) {
+    for (std::uint64_t i = origin.first; i < origin.first + origin.count; ++i) {
+      const Instruction& instruction = bench.programs[0].instructions[i];
+      threads[origin.occurrence].insert(instruction.thread);
+      if (!instruction.body.empty()) {
+        EXPECT_EQ(instruction.body[0].thread, instruction.thread);
+      }
+    }
+  }
+  EXPECT_EQ(threads, (std::map<std::string, std::set<std::uint64_t>>{
+                         {"p", {1, 2}}, {"r", {3, 6}}, {"q", {4, 7}}, {"s", {5, 8}}}));
+}
+
+TEST(Compose, RepetitionsAreCountedAcrossWhatRepeatsAroundThem) {
+  const Bench bench =
+      compose(plan_of("pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\n"
+                      "run:\n  - {interleave: [{piece: p, repeat: 2}, q], repeat: 2}\n"),
+              load);
+  std::map<std::string, std::set<std::uint64_t>> repetitions;
+  for (const et_schema::Origin& origin : bench.origins[0]) {
+    repetitions[origin.occurrence].insert(origin.repetition);
+  }
+  EXPECT_EQ(repetitions,
+            (std::map<std::string, std::set<std::uint64_t>>{{"p", {0, 1, 2, 3}}, {"q", {0, 1}}}));
 }
 
 TEST(Compose, CollectivesGetGroupsOfTheNewJob) {

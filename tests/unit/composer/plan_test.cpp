@@ -19,6 +19,13 @@ std::string plan_refusal(const std::string& text) {
   return "none";
 }
 
+TEST(Plan, NamesWithControlCharactersAreRefused) {
+  EXPECT_EQ(
+      plan_refusal("sources:\n  \"a\\e[2J\": {path: a.et}\npieces:\n  p: {of: a}\nrun: [p]\n"),
+      "a text with control characters\n  file:     plan.yaml\n  field:    line 2\n"
+      "  expected: a text that a terminal shows as it is\n  got:      a\\u001b[2J\n");
+}
+
 TEST(Plan, IsReadWhole) {
   const Plan plan = parse_plan(
       "version: 1\nname: demo\nranks: 2\n"

@@ -8,7 +8,6 @@
 namespace understudy::cli {
 
 struct ReportTextOptions {
-  bool colour = false;             ///< headings in bold; for terminals only
   std::size_t top_operators = 15;  ///< rows of the table of operators
 };
 

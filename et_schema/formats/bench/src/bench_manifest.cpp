@@ -195,7 +195,7 @@ ProcessGroup read_group(const JsonField& field) {
 Selection read_selection(const JsonField& field) {
   Selection selection;
   selection.step = field.at("step").as_text();
-  selection.filters = field.at("filters").as_texts();
+  selection.filters = field.at("filters").as_free_texts();
   selection.operators = field.at("operators").as_uint();
   selection.labels = field.at("labels").as_uint();
   selection.rounds = field.at("rounds").as_uint();

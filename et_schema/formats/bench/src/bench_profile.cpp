@@ -84,7 +84,7 @@ std::map<std::string, std::string> read_texts(const JsonField& profile, const ch
   std::map<std::string, std::string> texts;
   if (const auto field = profile.find(key)) {
     for (const auto& [name, text] : field->members()) {
-      texts[name] = text.as_text();
+      texts[name] = text.as_free_text();
     }
   }
   return texts;

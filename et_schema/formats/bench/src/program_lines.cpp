@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 
@@ -104,6 +105,14 @@ std::string_view ProgramLines::to_text(std::string_view field, element value) co
   std::string_view result;
   if (value.get(result) != simdjson::SUCCESS) {
     fail(field, "a text", value);
+  }
+  return result;
+}
+
+std::string_view ProgramLines::to_name(std::string_view field, element value) const {
+  const std::string_view result = to_text(field, value);
+  if (has_control_characters(result)) {
+    fail(field, "a name without control characters", quote(escape_control_characters(result)));
   }
   return result;
 }

@@ -32,6 +32,9 @@ class ProgramLines {
   /// Below 2^32.
   [[nodiscard]] std::uint32_t to_index(std::string_view field, simdjson::dom::element value) const;
   [[nodiscard]] bool to_bool(std::string_view field, simdjson::dom::element value) const;
+  /// As to_text(), without control characters.
+  [[nodiscard]] std::string_view to_name(std::string_view field,
+                                         simdjson::dom::element value) const;
   [[nodiscard]] std::string_view to_text(std::string_view field,
                                          simdjson::dom::element value) const;
   [[nodiscard]] simdjson::dom::array to_array(std::string_view field,

@@ -64,7 +64,7 @@ class ProgramReader {
   // ---- lines
 
   std::string read_schema(object line) {
-    return std::string(lines_.to_text("text", lines_.required(line, "text")));
+    return std::string(lines_.to_name("text", lines_.required(line, "text")));
   }
 
   Storage read_storage(object line) {
@@ -156,7 +156,7 @@ class ProgramReader {
     }
     for (const auto [key, value] : fields) {
       if (key == "why") {
-        rule->why = lines_.to_text("value.why", value);
+        rule->why = lines_.to_name("value.why", value);
         continue;
       }
       const auto read_if_named = [&, key = key, value = value](std::string_view parameter,
@@ -260,7 +260,7 @@ class ProgramReader {
         instruction.comm = read_comm(lines_.to_object(key, value));
       } else if (const auto kind = instruction_kind_from_string(key); kind && !named) {
         instruction.kind = *kind;
-        instruction.name = lines_.to_text(key, value);
+        instruction.name = lines_.to_name(key, value);
         named = true;
       }
     }

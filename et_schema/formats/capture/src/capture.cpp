@@ -28,7 +28,7 @@ std::map<std::string, std::string> read_texts(const JsonField& rank, const char*
   std::map<std::string, std::string> texts;
   if (const auto field = rank.find(key); field && !field->is_null()) {
     for (const auto& [name, text] : field->members()) {
-      texts[name] = text.as_text();
+      texts[name] = text.as_free_text();
     }
   }
   return texts;

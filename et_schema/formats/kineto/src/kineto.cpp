@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/json_trace/json_cursor.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/support/arena.h"
@@ -134,8 +135,9 @@ std::string_view KinetoParser::intern(std::string_view text) {
     return found->second;
   }
   const std::string_view copy = arena_.copy(text);
-  texts_.emplace(copy, copy);
-  return copy;
+  const std::string_view name = escaped_name(copy, arena_, profile_.losses);
+  texts_.emplace(copy, name);
+  return name;
 }
 
 simdjson::error_code KinetoParser::parse_slice(std::size_t begin, std::size_t end, element& value) {
@@ -197,9 +199,9 @@ void KinetoParser::read_header(std::string_view key, element value) {
            describe(value));
     }
   } else if (key == "deviceProperties") {
-    profile_.devices = read_devices(value);
+    profile_.devices = read_devices(value, profile_.losses);
   } else {
-    profile_.distributed = read_distributed(value);
+    profile_.distributed = read_distributed(value, profile_.losses);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_element.h"
 
@@ -14,9 +15,9 @@ namespace {
 using simdjson::SUCCESS;
 using simdjson::dom::element;
 
-std::string text_of(element value) {
+std::string text_of(element value, Losses& losses) {
   std::string_view text;
-  return value.get_string().get(text) == SUCCESS ? std::string(text) : std::string();
+  return value.get_string().get(text) == SUCCESS ? escaped_name(text, losses) : std::string();
 }
 
 std::int64_t number_of(element value, std::int64_t otherwise) {
@@ -63,15 +64,15 @@ void read_ranks(ProcessGroup& group, element value) {
   read_rank_list(group, list);
 }
 
-ProcessGroup read_group(simdjson::dom::object object) {
+ProcessGroup read_group(simdjson::dom::object object, Losses& losses) {
   ProcessGroup group;
   for (const auto [key, value] : object) {
     if (key == "pg_name") {
-      group.name = text_of(value);
+      group.name = text_of(value, losses);
     } else if (key == "pg_desc") {
-      group.description = text_of(value);
+      group.description = text_of(value, losses);
     } else if (key == "backend_config") {
-      group.backend = text_of(value);
+      group.backend = text_of(value, losses);
     } else if (key == "pg_size") {
       group.size = number_of(value, 0);
     } else if (key == "ranks") {
@@ -83,7 +84,7 @@ ProcessGroup read_group(simdjson::dom::object object) {
 
 }  // namespace
 
-std::vector<KinetoDevice> read_devices(element list) {
+std::vector<KinetoDevice> read_devices(element list, Losses& losses) {
   std::vector<KinetoDevice> devices;
   simdjson::dom::array array;
   if (list.get_array().get(array) != SUCCESS) {
@@ -99,7 +100,7 @@ std::vector<KinetoDevice> read_devices(element list) {
       if (key == "id") {
         device.id = number_of(value, 0);
       } else if (key == "name") {
-        device.name = text_of(value);
+        device.name = text_of(value, losses);
       } else if (key == "totalGlobalMem") {
         device.memory_bytes = number_of(value, 0);
       } else if (key == "numSms") {
@@ -110,7 +111,7 @@ std::vector<KinetoDevice> read_devices(element list) {
   return devices;
 }
 
-DistributedInfo read_distributed(element value) {
+DistributedInfo read_distributed(element value, Losses& losses) {
   DistributedInfo info;
   simdjson::dom::object object;
   if (value.get_object().get(object) != SUCCESS) {
@@ -118,13 +119,13 @@ DistributedInfo read_distributed(element value) {
   }
   for (const auto [key, field] : object) {
     if (key == "backend") {
-      info.backend = text_of(field);
+      info.backend = text_of(field, losses);
     } else if (key == "rank") {
       info.rank = number_of(field, 0);
     } else if (key == "world_size") {
       info.world_size = number_of(field, 1);
     } else if (key == "nccl_version") {
-      info.nccl_version = text_of(field);
+      info.nccl_version = text_of(field, losses);
     } else if (key == "pg_config") {
       simdjson::dom::array groups;
       if (field.get_array().get(groups) != SUCCESS) {
@@ -133,7 +134,7 @@ DistributedInfo read_distributed(element value) {
       for (const element entry : groups) {
         simdjson::dom::object group;
         if (entry.get_object().get(group) == SUCCESS) {
-          info.groups.push_back(read_group(group));
+          info.groups.push_back(read_group(group, losses));
         }
       }
     }

@@ -36,7 +36,7 @@ PredictedOperator read_operator(const JsonField& field) {
 }
 
 PredictedChange read_change(const JsonField& field) {
-  PredictedChange change{field.at("what_if").as_text(), {}};
+  PredictedChange change{field.at("what_if").as_free_text(), {}};
   for (const JsonField& row : field.at("changes").items()) {
     change.rows.push_back({row.at("name").as_text(), row.at("count").as_uint(),
                            row.at("before_ms").as_double(), row.at("after_ms").as_double()});
@@ -96,7 +96,7 @@ Prediction parse_prediction(std::string_view text, const std::string& file) {
                                     row.at("source").as_text()});
     }
   }
-  prediction.assumptions = root.at("assumptions").as_texts();
+  prediction.assumptions = root.at("assumptions").as_free_texts();
   for (const auto& [key, value] : root.at("platform").members()) {
     prediction.platform[key] = value.as_text();
   }

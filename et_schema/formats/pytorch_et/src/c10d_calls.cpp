@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 
@@ -169,7 +170,7 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
   // Functional operators name their group in the last text; the others hold it as an object.
   for (const Value& value : node.inputs) {
     if (value.is(ValueKind::kString)) {
-      call.pg_name = value.text();
+      call.pg_name = escape_control_characters(value.text());
     }
   }
   if (call.kind != CommKind::kWait) {

@@ -10,6 +10,7 @@
 
 #include "chakra_buffers.h"
 #include "chakra_nodes.h"
+#include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/pytorch_et/process_groups.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
@@ -81,7 +82,9 @@ class TraceMaker {
       }
     }
     link_nodes(trace_, arena_);
-    trace_.process_groups = read_process_groups(trace_).groups;
+    RecordedGroups recorded = read_process_groups(trace_);
+    trace_.process_groups = std::move(recorded.groups);
+    trace_.losses += recorded.losses;
     set_times();
   }
 
@@ -100,11 +103,15 @@ class TraceMaker {
     shift_ = lowest < 2 ? 2 - lowest : 0;
   }
 
-  Node plain_node(const ChakraNode& from) const {
+  std::string_view name_of(std::string_view text) {
+    return escaped_name(text, arena_, trace_.losses);
+  }
+
+  Node plain_node(const ChakraNode& from) {
     Node node;
     node.id = from.id + shift_;
     node.parent_id = 1;
-    node.name = from.name;
+    node.name = name_of(from.name);
     node.rf_id = unsigned_of(from, "rf_id");
     node.fw_parent = unsigned_of(from, "fw_parent");
     node.seq_id = from.integer("seq_id").value_or(-1);
@@ -119,15 +126,15 @@ class TraceMaker {
     const ChakraNode& from = file_.nodes[i];
     Node node = plain_node(from);
     if (roles_.is_cut[i]) {
-      node.name = without_part(from.name);
+      node.name = without_part(node.name);
     }
     if (roles_.parent[i] != kNoPosition) {
       node.parent_id = file_.nodes[roles_.whole[roles_.parent[i]]].id + shift_;
     }
-    node.op_schema = from.text("op_schema");
-    node.kernel_backend = from.text("kernel_backend");
-    node.kernel_file = from.text("kernel_file");
-    node.tensor_range = from.text("tensor_range");
+    node.op_schema = name_of(from.text("op_schema"));
+    node.kernel_backend = name_of(from.text("kernel_backend"));
+    node.kernel_file = name_of(from.text("kernel_file"));
+    node.tensor_range = name_of(from.text("tensor_range"));
     node.inputs = read_values(from, from.inputs, "inputs");
     node.outputs = read_values(from, from.outputs, "outputs");
     return node;

@@ -8,6 +8,7 @@
 #include "c10d_calls.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 
@@ -58,10 +59,10 @@ void read_group(CommCall& call, const Value& value, const RecordedGroups& groups
   }
   const std::span<const Value> items = value.items();
   if (!items.empty() && items[0].is(ValueKind::kString)) {
-    call.pg_name = items[0].text();
+    call.pg_name = escape_control_characters(items[0].text());  // as groups are
   }
   if (items.size() > 1 && items[1].is(ValueKind::kString)) {
-    call.pg_desc = items[1].text();
+    call.pg_desc = escape_control_characters(items[1].text());
   }
 }
 

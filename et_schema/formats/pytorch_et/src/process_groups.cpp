@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_element.h"
 #include "et_schema/support/json_scan.h"
@@ -31,10 +32,10 @@ constexpr const char* kRanks = "ranks from 0 to 1048575, each once";
 }
 
 /// A text, or a number (an address, in torch 2.0 and 2.1) as text.
-std::string text_or_number(element value) {
+std::string text_or_number(element value, Losses& losses) {
   std::string_view text;
   if (value.get_string().get(text) == SUCCESS) {
-    return std::string(text);
+    return escaped_name(text, losses);
   }
   std::int64_t number = 0;
   if (value.get_int64().get(number) == SUCCESS) {
@@ -95,13 +96,13 @@ ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t n
   std::vector<std::string> addresses;
   for (const auto [key, value] : object) {
     if (key == "pg_name") {
-      group.name = text_or_number(value);
+      group.name = text_or_number(value, recorded.losses);
     } else if (key == "pg_id" || key == "backend_id") {
-      addresses.push_back(text_or_number(value));
+      addresses.push_back(text_or_number(value, recorded.losses));
     } else if (key == "pg_desc") {
-      group.description = text_or_number(value);
+      group.description = text_or_number(value, recorded.losses);
     } else if (key == "backend_config") {
-      group.backend = text_or_number(value);
+      group.backend = text_or_number(value, recorded.losses);
     } else if (key == "ranks") {
       group.ranks = read_ranks(value, node);
       check_once(group.ranks, value, node);
@@ -154,7 +155,7 @@ void read_list(RecordedGroups& recorded, std::string_view text, std::uint64_t no
   std::string whole(text);
   if (status == ScanStatus::kCutOff) {
     whole = whole_entries(text);
-    ++recorded.cut_lists;
+    recorded.losses.add(Loss::kCutProcessGroups);
   }
   simdjson::dom::array list;
   if (status == ScanStatus::kTooDeep || parser.parse(whole).get(document) != SUCCESS ||

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_element.h"
 
@@ -156,7 +157,7 @@ std::string_view NodeReader::text(element value, std::string_view field) {
   if (value.get_string().get(result) != SUCCESS) {
     refuse_field(field, "a text", describe(value));
   }
-  return arena_.copy(result);
+  return escaped_name(arena_.copy(result), arena_, losses_);
 }
 
 bool NodeReader::read_common_field(Node& node, std::string_view key, element value) {

@@ -15,7 +15,8 @@ namespace understudy::et_schema {
 /// Node whose links are not made yet. Throws Error (bad input) with node and field set.
 class NodeReader {
  public:
-  NodeReader(Arena& arena, Losses& losses) : arena_(arena), values_(arena, losses) {}
+  NodeReader(Arena& arena, Losses& losses)
+      : arena_(arena), losses_(losses), values_(arena, losses) {}
 
   [[nodiscard]] Node read(simdjson::dom::object object);
 
@@ -31,6 +32,7 @@ class NodeReader {
   [[nodiscard]] std::string_view text(simdjson::dom::element value, std::string_view field);
 
   Arena& arena_;
+  Losses& losses_;
   ValueReader values_;
 };
 

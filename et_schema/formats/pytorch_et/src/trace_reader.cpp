@@ -248,7 +248,7 @@ Trace parse_trace(std::string_view json, const std::string& file) {
     link_nodes(trace, arena);
     RecordedGroups recorded = read_process_groups(trace);
     trace.process_groups = std::move(recorded.groups);
-    trace.losses.add(Loss::kCutProcessGroups, recorded.cut_lists);
+    trace.losses += recorded.losses;
   } catch (const Error& error) {
     throw error.with_file(file);
   }

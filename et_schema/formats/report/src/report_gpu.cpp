@@ -83,7 +83,7 @@ GpuHealth read_health(const JsonField& field) {
   }
   health.before = read_state(field.at("before"));
   health.after = read_state(field.at("after"));
-  health.warnings = field.at("warnings").as_texts();
+  health.warnings = field.at("warnings").as_free_texts();
   return health;
 }
 
@@ -111,7 +111,7 @@ GpuUse read_gpu(const JsonField& field) {
   if (!health.is_null()) {
     gpu.health = read_health(health);
   }
-  gpu.no_health = field.at("no_health").as_text();
+  gpu.no_health = field.at("no_health").as_free_text();
   return gpu;
 }
 

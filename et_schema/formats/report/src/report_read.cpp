@@ -88,7 +88,7 @@ Coverage read_coverage(const JsonField& field) {
       const bool is_noted = list.always_noted || row.find(list.note_key);
       (coverage.*list.rows)
           .push_back({row.at("name").as_text(), row.at("count").as_uint(),
-                      is_noted ? row.at(list.note_key).as_text() : ""});
+                      is_noted ? row.at(list.note_key).as_free_text() : ""});
     }
   }
   return coverage;
@@ -98,8 +98,8 @@ std::vector<OutputMismatch> read_mismatches(const JsonField& field) {
   std::vector<OutputMismatch> mismatches;
   for (const JsonField& item : field.items()) {
     mismatches.push_back({item.at("node").as_uint(), item.at("name").as_text(),
-                          item.at("field").as_text(), item.at("expected").as_text(),
-                          item.at("got").as_text()});
+                          item.at("field").as_text(), item.at("expected").as_free_text(),
+                          item.at("got").as_free_text()});
   }
   return mismatches;
 }
@@ -157,7 +157,7 @@ PaceUse read_pace(const JsonField& field) {
 SystemCounters read_counters(const JsonField& field) {
   SystemCounters counters;
   read_rows(field, counters, kCounterFigures);
-  counters.hardware = field.at("hardware").as_text();
+  counters.hardware = field.at("hardware").as_free_text();
   return counters;
 }
 
@@ -166,7 +166,7 @@ MeasurementUse read_measurement(const JsonField& field) {
   measurement.ended_by = field.at("ended_by").as_text();
   measurement.until_percent = field.at("until_percent").as_double_or_null();
   read_rows(field, measurement, kMeasurementCounts);
-  measurement.restore_reason = field.at("restore_reason").as_text();
+  measurement.restore_reason = field.at("restore_reason").as_free_text();
   measurement.foreign_cpus = field.at("foreign_cpus").as_double_or_null();
   return measurement;
 }
@@ -228,7 +228,7 @@ RankReport read_rank(const JsonField& field) {
 std::map<std::string, std::string> read_texts(const JsonField& field) {
   std::map<std::string, std::string> texts;
   for (const auto& [key, value] : field.members()) {
-    texts[key] = value.as_text();
+    texts[key] = value.as_free_text();
   }
   return texts;
 }
@@ -269,10 +269,11 @@ Report parse_report(const std::string& json, const std::string& file) {
   Report report;
   report.world_size = root.at("world_size").as_int32();
   read_figures(root, report.total);
-  report.filters = root.at("filters").as_texts();
+  report.filters = root.at("filters").as_free_texts();
   if (const auto warnings = root.find("warnings")) {
     for (const JsonField& warning : warnings->items()) {
-      report.warnings.push_back({warning.at("figure").as_text(), warning.at("text").as_text()});
+      report.warnings.push_back(
+          {warning.at("figure").as_text(), warning.at("text").as_free_text()});
     }
   }
   for (const JsonField& rank : root.at("ranks").items()) {

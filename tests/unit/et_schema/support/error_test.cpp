@@ -28,6 +28,14 @@ TEST(Error, TextHasALineForEachField) {
   EXPECT_EQ(std::string(full_error().what()), to_text(full_error()));
 }
 
+TEST(Error, TextCannotSteerATerminalNorLookLikeAnotherField) {
+  EXPECT_EQ(to_text(bad_input("a\x1b[2J", {.file = "b\u202e", .got = "x\n  hint:     y\xff"})),
+            "a\\u001b[2J\n"
+            "  file:     b\\u202e\n"
+            "  got:      x\n"
+            "              hint:     y\\xff");
+}
+
 TEST(Error, TextLeavesOutWhatIsNotKnown) {
   EXPECT_EQ(to_text(run_failed("a sentence", {})), "a sentence");
 }

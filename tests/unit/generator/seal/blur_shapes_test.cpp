@@ -127,6 +127,66 @@ TEST(BlurShapes, AViewThatAddsADimensionOfOneGoesAlong) {
   EXPECT_EQ(std::get<Argument::List>(view.args[1].value)[1], (Argument{now}));
 }
 
+TEST(BlurShapes, OnlyTheSizesOfAProductStay) {
+  Steps steps;
+  const SlotId x = steps.tensor({20, 100, 5000});
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({2000, 5000})},
+             {2000, 5000});
+  const Blurred blurred = steps.blurred(0.5);
+  EXPECT_EQ(blurred.changed.size(), 1U);
+  EXPECT_TRUE(blurred.changed.contains(5000));
+  EXPECT_EQ(blurred.kept.at(100), "aten::view: a product of other sizes");
+  EXPECT_EQ(blurred.kept.at(2000), "aten::view: a product of other sizes");
+}
+
+TEST(BlurShapes, WhatChangesWithinABoundChangesWithinALargerOne) {
+  for (std::int64_t rows = 100; rows < 400; rows += 77) {
+    Steps steps;
+    const SlotId x = steps.tensor({rows, 700});
+    const SlotId weight = steps.tensor({8000, 700});
+    const SlotId y = steps.call(kLinear, {ref(x), ref(weight), {}}, {rows, 8000});
+    steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+               {ref(y), ints({2 * rows, 50, 80})}, {2 * rows, 50, 80});
+    steps.call("aten::relu(Tensor self) -> Tensor", {ref(steps.tensor({81, 404}))}, {81, 404});
+    std::map<std::int64_t, std::int64_t> before;
+    for (int percent = 1; percent <= 50; ++percent) {
+      const Blurred blurred = steps.blurred(percent / 100.0);
+      for (const auto& [size, now] : before) {
+        EXPECT_TRUE(blurred.changed.contains(size)) << size << " within " << percent << " %";
+      }
+      before = blurred.changed;
+      const auto now = [&](std::int64_t size) {
+        const auto found = before.find(size);
+        return found == before.end() ? size : found->second;
+      };
+      EXPECT_LE(now(81) * now(404), 32768);
+      EXPECT_LE(std::abs(now(404) - 404), 404 * percent / 100);
+    }
+    EXPECT_TRUE(before.contains(404));
+  }
+}
+
+TEST(BlurShapes, RecurrentLayersMultiplyRowsByWeights) {
+  Steps steps;
+  const SlotId x = steps.tensor({7, 3, 20});
+  const std::vector<Argument> states = {ref(steps.tensor({1, 3, 30})),
+                                        ref(steps.tensor({1, 3, 30}))};
+  const std::vector<Argument> weights = {ref(steps.tensor({120, 20})), ref(steps.tensor({120, 30})),
+                                         ref(steps.tensor({120})), ref(steps.tensor({120}))};
+  steps.call(
+      "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases) -> "
+      "(Tensor, Tensor, Tensor)",
+      {ref(x), {Argument::List(states)}, {Argument::List(weights)}, {true}}, {7, 3, 30});
+  constexpr double kForward = 2.0 * 7 * 3 * 120 * (20 + 30);
+  EXPECT_EQ(steps.blurred().before.flops, kForward);
+  steps.call(
+      "aten::mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor "
+      "weight3, Tensor weight4, Tensor hx_) -> Tensor",
+      {ref(x), weights[0], weights[1], weights[2], weights[3], ref(steps.tensor({3, 30}))},
+      {7, 3, 20});
+  EXPECT_EQ(steps.blurred().before.flops, kForward + 2 * kForward);
+}
+
 /// Reads a tensor.
 SlotId relu(Steps& steps, SlotId x) {
   steps.call("aten::relu(Tensor self) -> Tensor", {ref(x)}, steps.program().slots[x].sizes);

@@ -3,37 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "et_schema/support/control_characters.h"
 #include "unescaped.h"
 
 namespace understudy::pages {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-/// Bytes of the UTF-8 character at the start of `text`; 0 where there is none (RFC 3629).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) {
-    return 1;
-  }
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) {
-    return 0;
-  }
-  // The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
-  const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < least || byte(1) > most) {
-    return 0;
-  }
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) {
-      return 0;
-    }
-  }
-  return length;
-}
 
 /// What stands for a character of one byte.
 std::string_view escaped(char character) {
@@ -53,17 +29,13 @@ std::string_view escaped(char character) {
   }
 }
 
-bool is_control(char character) {
-  return (character >= 0 && character < ' ' && character != '\n' && character != '\t') ||
-         character == '\x7F';
-}
-
 void append_escaped(std::string& html, std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || is_control(text[0])) {
+    const std::size_t length = et_schema::utf8_length(text);
+    const bool is_kept = text[0] == '\n' || text[0] == '\t';
+    if (length == 0 || (et_schema::is_control_character(text.substr(0, length)) && !is_kept)) {
       html += kReplacement;
-      text.remove_prefix(1);
+      text.remove_prefix(length == 0 ? 1 : length);
       continue;
     }
     const std::string_view escape = escaped(text[0]);

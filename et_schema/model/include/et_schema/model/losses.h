@@ -16,6 +16,7 @@ enum class Loss : std::size_t {
   // reading a trace
   kRepairedCommas,     ///< commas that were missing or trailing
   kRepairedNames,      ///< node names with unescaped quotes, newlines or backslashes
+  kEscapedNames,       ///< names with control characters: written as \u001b
   kTruncatedFiles,     ///< files cut off before their end
   kTruncatedNodes,     ///< nodes that the cut lost in part: not read
   kMadeUpThreadRoots,  ///< thread roots the file lacks, made up by thread id

@@ -41,11 +41,15 @@ class JsonField {
   [[nodiscard]] int as_int32() const;
   [[nodiscard]] double as_double() const;
   [[nodiscard]] std::optional<double> as_double_or_null() const;
+  /// A name, or another text in which nothing steers a terminal (control_characters.h).
   [[nodiscard]] const std::string& as_text() const;
+  /// A text that the user, or a library's message, had the say in.
+  [[nodiscard]] const std::string& as_free_text() const;
   /// 16 hexadecimal digits.
   [[nodiscard]] std::uint64_t as_hash() const;
   [[nodiscard]] std::vector<std::int64_t> as_ints() const;
   [[nodiscard]] std::vector<std::string> as_texts() const;
+  [[nodiscard]] std::vector<std::string> as_free_texts() const;
 
   /// Throws the error that this field is not what was expected.
   [[noreturn]] void fail(std::string expected) const;

@@ -11,7 +11,7 @@ namespace understudy::generator {
 
 /// What a benchmark computes and moves in an iteration, all ranks.
 struct Work {
-  double flops = 0;  ///< of matrix products and convolutions
+  double flops = 0;  ///< of matrix products, convolutions and recurrent layers
   double bytes = 0;  ///< of all operators' tensors, read or made
 };
 

@@ -172,6 +172,12 @@ TEST(BenchRefusal, ManyRanksOfOneLargeProgram) {
 
 // ---- the manifest
 
+TEST(BenchRefusal, NamesWithControlCharacters) {
+  EXPECT_EQ(
+      refused_manifest("\"file\":\"", "\"file\":\"\\u001b[2J"),
+      unreadable("sources[0].file", "a text without control characters", "\\u001b[2Jrank-0.json"));
+}
+
 TEST(BenchRefusal, AManifestThatIsNotJson) {
   const auto refused_partial = [](const std::string& partial) {
     return refused_manifest("\"sources\":", "\"partial\":" + partial + ",\"sources\":");

@@ -21,6 +21,11 @@ TEST(ProgramRefusal, ALineThatIsNotJson) {
               "no JSON: [\"slot\",1,\"storage\":1,\"dtype\":\"float32\",\"sizes\":[2,32],\"stri…"));
 }
 
+TEST(ProgramRefusal, NamesWithControlCharacters) {
+  EXPECT_EQ(refused_program("aten::add.Tensor\",\"node", "aten::\\u001b[2Jadd\",\"node"),
+            damaged("line 7, op", "a name without control characters", "aten::\\u001b[2Jadd"));
+}
+
 TEST(ProgramRefusal, AProgramCutOff) {
   const auto cut_at = [](const std::string& mark) {
     return refusal(packed_with(tiny_bench(), kProgram, [&mark](const std::string& text) {

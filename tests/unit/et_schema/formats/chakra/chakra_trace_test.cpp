@@ -39,6 +39,12 @@ NodeText device(std::uint64_t id, std::uint64_t launcher, std::uint64_t duration
   return text;
 }
 
+TEST(ChakraTrace, ControlCharactersOfNamesAreEscapedAndCounted) {
+  const Trace trace = trace_of({host(5, "a\x1b[31m\nb", kMm, 1)});
+  EXPECT_EQ(names_of(trace), std::vector<std::string>{R"(a\u001b[31m\u000ab)"});
+  EXPECT_EQ(trace.losses[Loss::kEscapedNames], 1U);
+}
+
 TEST(ChakraTrace, ArgumentsOfAnOperator) {
   NodeText mm = host(5, "aten::mm", kMm, 1);
   mm.inputs = {"[[1, 2, 0, 8, 4, 'cuda:0'], [3, 4, 0, 4, 4, 'cuda:0'], '<None>', 1.5, 'a']",

@@ -49,6 +49,20 @@ TEST(Kineto, MemoryEventsAreKept) {
   EXPECT_EQ(profile.other_events.at("i"), 4U);
 }
 
+TEST(Kineto, ControlCharactersOfNamesAreEscapedAndCountedOnce) {
+  const std::string event =
+      R"({"ph": "X", "cat": "kernel", "name": "k\u001b[2J", "ts": 1, "dur": 1})";
+  const Profile profile = profile_of(
+      file_of(event + "," + event,
+              R"(, "deviceProperties": [{"id": 0, "name": "card\n"}])"
+              R"(, "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1})"));
+  ASSERT_EQ(profile.events.size(), 2U);
+  EXPECT_EQ(profile.events[0].name, R"(k\u001b[2J)");
+  EXPECT_EQ(profile.events[1].name, R"(k\u001b[2J)");
+  EXPECT_EQ(profile.devices.at(0).name, R"(card\u000a)");
+  EXPECT_EQ(profile.losses[Loss::kEscapedNames], 2U);
+}
+
 TEST(Kineto, ShapesAreReadWhereTheyAreAskedFor) {
   const std::string json =
       file_of(R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 1, )"

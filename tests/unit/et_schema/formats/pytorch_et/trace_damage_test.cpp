@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "et_schema/support/control_characters.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {
@@ -35,7 +36,7 @@ class RawName : public testing::TestWithParam<NameCase> {};
 TEST_P(RawName, IsReadAsTheProgramSpelledIt) {
   const Trace trace = parse(two_nodes(GetParam().raw, "after"));
   ASSERT_EQ(trace.nodes.size(), 4U);
-  EXPECT_EQ(trace.nodes[2].name, GetParam().raw);
+  EXPECT_EQ(trace.nodes[2].name, escape_control_characters(GetParam().raw));
   EXPECT_EQ(trace.nodes[3].name, "after");
   EXPECT_EQ(trace.losses[Loss::kRepairedNames], 1U);
   EXPECT_EQ(trace.losses[Loss::kRepairedCommas], 0U);
@@ -54,9 +55,26 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Damage, NameThatIsEscapedRightIsLeftAlone) {
   const Trace trace = parse(two_nodes(R"(a \"b\" \\ \n \u00e9)", "x\"y"));
-  EXPECT_EQ(trace.nodes[2].name, "a \"b\" \\ \n \u00e9");
+  EXPECT_EQ(trace.nodes[2].name, "a \"b\" \\ \\u000a \u00e9");
   EXPECT_EQ(trace.nodes[3].name, "x\"y");
   EXPECT_EQ(trace.losses[Loss::kRepairedNames], 1U);
+}
+
+TEST(Damage, ControlCharactersOfNamesAreEscapedAndCounted) {
+  const Trace trace = parse(trace_of({.id = 3, .parent = 2, .name = R"(a\u001b[31mb\u202ec)"}));
+  EXPECT_EQ(trace.nodes[2].name, R"(a\u001b[31mb\u202ec)");
+  EXPECT_EQ(trace.losses[Loss::kEscapedNames], 1U);
+  EXPECT_EQ(trace.losses[Loss::kRepairedNames], 0U);
+  const Trace groups = parse(trace_of(
+      {.id = 3,
+       .parent = 2,
+       .name = "## process_group:init ##",
+       .inputs = {R"(["[{\"pg_name\": \"a\\u009bb\", \"pg_desc\": \"d\\n\", \"ranks\": [0]}]"])",
+                  "[[]]", R"(["String"])"}}));
+  ASSERT_EQ(groups.process_groups.size(), 1U);
+  EXPECT_EQ(groups.process_groups[0].name, R"(a\u009bb)");
+  EXPECT_EQ(groups.process_groups[0].description, R"(d\u000a)");
+  EXPECT_EQ(groups.losses[Loss::kEscapedNames], 2U);
 }
 
 TEST(Damage, BytesThatAreNoTextAreReplaced) {

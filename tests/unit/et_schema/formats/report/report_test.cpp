@@ -278,6 +278,29 @@ TEST(ReportRefusal, NotJson) {
   hint:     make the report again with `replay --report`)");
 }
 
+TEST(ReportRefusal, NamesWithControlCharacters) {
+  EXPECT_EQ(refused_report([](auto& json) { json["operators"][0]["name"] = "a\x1b[2J\n"; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    operators[0].name
+  expected: a text without control characters
+  got:      a\u001b[2J\u000a
+  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json["environment"]["settings"]["a\u009b"] = "b"; }),
+            R"(the report cannot be read
+  file:     report.json
+  field:    environment.settings
+  expected: keys without control characters
+  got:      a\u009b
+  hint:     make the report again with `replay --report`)");
+}
+
+TEST(ReportRefusal, TextsOfLibrariesAreReadAsTheyAre) {
+  auto json = nlohmann::json::parse(to_json(sample_report(1)));
+  json["warnings"] = {{{"figure", "values.nan"}, {"text", "a\x1b\nb"}}};
+  EXPECT_EQ(parse_report(json.dump(), "report.json").warnings[0].text, "a\x1b\nb");
+}
+
 TEST(ReportRefusal, NestedTooDeep) {
   EXPECT_EQ(refusal_by([] { (void)parse_report(std::string(100000, '['), "report.json"); }),
             R"(the report cannot be read

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
 
 namespace understudy::et_schema {
@@ -18,7 +19,7 @@ struct RecordedGroups {
   std::vector<ProcessGroup> groups;
   /// Name by the number that record_param_comms gives in torch 2.0 to 2.3: an address.
   std::map<std::string, std::string, std::less<>> name_by_address;
-  std::uint64_t cut_lists = 0;  ///< that the observer cut off in the middle
+  Losses losses;  ///< lists that the observer cut off in the middle, names
 };
 
 /// Reads the process groups from the "## process_group:init ##" nodes of all eras. Throws Error

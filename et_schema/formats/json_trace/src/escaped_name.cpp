@@ -1,0 +1,16 @@
+#include "et_schema/json_trace/escaped_name.h"
+
+#include "et_schema/support/control_characters.h"
+
+namespace understudy::et_schema {
+
+std::string_view escaped_name(std::string_view name, Arena& arena, Losses& losses) {
+  return has_control_characters(name) ? arena.copy(escaped_name(name, losses)) : name;
+}
+
+std::string escaped_name(std::string_view name, Losses& losses) {
+  losses.add(Loss::kEscapedNames, has_control_characters(name) ? 1 : 0);
+  return escape_control_characters(name);
+}
+
+}  // namespace understudy::et_schema
