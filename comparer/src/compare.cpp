@@ -192,7 +192,12 @@ class Comparer {
         each.row.kind == RowKind::kIteration || step_a_ms_ == 0 ? 1 : estimate.a_ms / step_a_ms_;
     evidence.clock = by_the_clock(estimate, has_rest ? rest->inflation : 1, setting_);
     evidence.machine = with_machine(estimate, has_rest ? rest->spread_variance : 0, setting_);
-    if (has_rest && each.row.kind != RowKind::kIteration) {
+    if (each.row.kind == RowKind::kIteration) {
+      if (is_alike_ && !estimate.has_few_samples) {
+        evidence.rest = beside_clock(each, setting_);
+        evidence.rest_is_machine = true;
+      }
+    } else if (has_rest) {
       evidence.rest = beside_rest(each, *rest, setting_);
       evidence.rest_is_machine = rest->is_machine_state;
     }

@@ -45,6 +45,24 @@ bool is_complete(const std::vector<const Series*>& side) {
   });
 }
 
+/// Of the difference of the sides, the machine's state apart.
+double expected_variance(const Estimate& row, double inflation, const Setting& setting) {
+  double expected = row.sampling_variance() +
+                    inflation * process_variance(row, setting) * setting.of_difference();
+  if (row.has_few_samples) {
+    expected += square(kUntoldScatterOfStep / row.share) * setting.of_difference();
+  }
+  return expected;
+}
+
+/// Each is a bound by itself, so the one that says more holds.
+Uncertain surer(const Uncertain& a, const Uncertain& b) {
+  const double p_a = a.p();
+  const double p_b = b.p();
+  const bool is_a = p_a == p_b ? a.half_interval() < b.half_interval() : p_a < p_b;
+  return is_a ? a : b;
+}
+
 }  // namespace
 
 std::vector<double> logs_of(const std::vector<double>& samples_ms) {
@@ -124,15 +142,31 @@ std::optional<Estimate> Sampler::estimate(const PairedRow& row) {
   return estimate;
 }
 
-Uncertain moderated(double value, double expected_variance, const std::vector<double>& a,
-                    const std::vector<double>& b, const Setting& setting) {
+Uncertain widened(double value, double expected_variance, const std::vector<double>& a,
+                  const std::vector<double>& b, const Setting& setting) {
   if (setting.degrees() == 0) {
     return {value, expected_variance, kSingleRunDegrees};
   }
   const auto degrees = static_cast<double>(setting.degrees());
-  const double seen = seen_variance(a, b, setting);
-  return {value, (kPriorDegrees * expected_variance + degrees * seen) / (kPriorDegrees + degrees),
-          kPriorDegrees + degrees};
+  const double beyond = std::max(seen_variance(a, b, setting) - expected_variance, 0.0);
+  const double excess = beyond * degrees / (kPriorDegrees + degrees);
+  const double both = expected_variance + excess;
+  return {value, both,
+          square(both) / (square(expected_variance) / kSingleRunDegrees +
+                          square(excess) / (kPriorDegrees + degrees))};
+}
+
+Uncertain moderated(double value, double expected_variance, const std::vector<double>& a,
+                    const std::vector<double>& b, const Setting& setting) {
+  const Uncertain bound = widened(value, expected_variance, a, b, setting);
+  if (setting.degrees() == 0) {
+    return bound;
+  }
+  const auto degrees = static_cast<double>(setting.degrees());
+  const double shrunk =
+      (kPriorDegrees * expected_variance + degrees * seen_variance(a, b, setting)) /
+      (kPriorDegrees + degrees);
+  return surer(bound, {value, shrunk, kPriorDegrees + degrees});
 }
 
 double process_variance(const Estimate& row, const Setting& setting) {
@@ -141,25 +175,26 @@ double process_variance(const Estimate& row, const Setting& setting) {
 }
 
 Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting) {
-  double expected = row.sampling_variance() +
-                    inflation * process_variance(row, setting) * setting.of_difference();
-  if (row.has_few_samples) {
-    expected += square(kUntoldScatterOfStep / row.share) * setting.of_difference();
-  }
-  return moderated(row.log_ratio, expected, row.logs_a, row.logs_b, setting);
+  return moderated(row.log_ratio, expected_variance(row, inflation, setting), row.logs_a,
+                   row.logs_b, setting);
 }
 
 Uncertain with_machine(const Estimate& row, double spread_variance, const Setting& setting) {
-  constexpr std::size_t kManyRuns = 3;
-  if (setting.a >= kManyRuns && setting.b >= kManyRuns) {
-    // Enough runs tell the machine's noise themselves.
-    return {row.log_ratio, seen_variance(row.logs_a, row.logs_b, setting),
-            static_cast<double>(setting.degrees())};
+  const double expected = expected_variance(row, 1, setting);
+  const Uncertain bound =
+      widened(row.log_ratio,
+              expected + 4 * spread_variance +
+                  setting.disturbance * square(kMachineSpread) * setting.of_difference(),
+              row.logs_a, row.logs_b, setting);
+  if (setting.degrees() == 0) {
+    return bound;
   }
-  Uncertain result = by_the_clock(row, 1, setting);
-  result.variance +=
-      setting.disturbance * square(kMachineSpread) * setting.of_difference() + 4 * spread_variance;
-  return result;
+  // Several runs tell the machine's noise themselves; few may be alike by luck.
+  constexpr std::size_t kManyDegrees = 4;
+  const double least = setting.degrees() < kManyDegrees ? expected : row.sampling_variance();
+  const double seen = seen_variance(row.logs_a, row.logs_b, setting);
+  return surer(bound,
+               {row.log_ratio, std::max(seen, least), static_cast<double>(setting.degrees())});
 }
 
 }  // namespace understudy::comparer

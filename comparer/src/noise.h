@@ -24,8 +24,8 @@ inline constexpr double kProcessSpread = 0.0015;
 inline constexpr double kProcessSpreadOfStep = 0.0003;
 /// Of a whole run, from one process to the next: clocks, neighbours on the machine.
 inline constexpr double kMachineSpread = 0.035;
-/// Degrees of freedom of the spreads above: of one run a side, where nothing else is known, and
-/// beside what several runs show.
+/// Degrees of freedom of the spreads above: where they are taken for bounds, and in the mean with
+/// what several runs show.
 inline constexpr double kSingleRunDegrees = 30;
 inline constexpr double kPriorDegrees = 4;
 
@@ -109,11 +109,19 @@ class Sampler {
 
 /// A row by the clock, the machine's state apart.
 [[nodiscard]] Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting);
-/// A row by the clock, when the machine's state may be another in each run. `spread_variance`: of
-/// rows that should be alike.
+/// A row by the clock, when the machine's state may be another in each run: the surer of the bound
+/// on that and of what the runs themselves vary by. `spread_variance`: of rows that should be
+/// alike.
 [[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
                                      const Setting& setting);
-/// Expectation and several runs together, weighted by their degrees of freedom (Smyth 2004).
+/// Expectation, and what several runs vary by beyond it: the sum of two variances of their own
+/// degrees of freedom (Satterthwaite 1946). A run that is as the others are never makes it less
+/// sure.
+[[nodiscard]] Uncertain widened(double value, double expected_variance,
+                                const std::vector<double>& a, const std::vector<double>& b,
+                                const Setting& setting);
+/// The same of an expectation that is a bound: the surer of that and of the mean of expectation and
+/// runs, weighted by their degrees of freedom (Smyth 2004).
 [[nodiscard]] Uncertain moderated(double value, double expected_variance,
                                   const std::vector<double>& a, const std::vector<double>& b,
                                   const Setting& setting);

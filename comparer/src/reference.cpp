@@ -16,6 +16,9 @@ constexpr double kLeastShare = 0.002;
 /// Of z² of a standard normal distribution.
 constexpr double kMedianOfSquare = kMedianOfNormal * kMedianOfNormal;
 constexpr double kUpperQuartileOfSquare = 1.3233;
+/// What the clock leaves of a whole step has no bound, and nothing beside it: so many times the
+/// variance that its wandering within the runs lets expect.
+constexpr double kUnboundedByClock = 1.5;
 /// So many rows the assumption setting as that the constants of noise.h fit.
 constexpr double kPriorRows = 5;
 
@@ -105,6 +108,30 @@ double inflation_of(const Reference& reference, const std::set<std::string>& lef
   return std::max(1.0, (count * seen + kPriorRows) / (count + kPriorRows));
 }
 
+/// The row beside covariates, one set a run; `moderated` or `widened` takes the runs together.
+template <typename Together>
+std::optional<Uncertain> beside(const EstimatedRow& row, const std::vector<Covariates>& covariates,
+                                const Setting& setting, Together together) {
+  std::vector<CovariateRun> a;
+  std::vector<CovariateRun> b;
+  for (std::size_t run = 0; run < covariates.size(); ++run) {
+    const std::vector<double>& samples_ms = series_of(row.row, run).samples_ms;
+    const bool is_aligned = std::ranges::all_of(covariates[run], [&](const auto& covariate) {
+      return covariate.empty() || covariate.size() == samples_ms.size();
+    });
+    if (!is_aligned || has_zeros(samples_ms)) {
+      return std::nullopt;
+    }
+    (run < row.row.a.size() ? a : b).push_back({logs_of(samples_ms), covariates[run]});
+  }
+  const AdjustedLevels levels = adjusted_levels(a, b);
+  const double expected =
+      levels.variance + process_variance(*row.estimate, setting) * setting.of_difference();
+  Uncertain result = together(levels.difference, expected, levels.a, levels.b, setting);
+  result.degrees = std::min(result.degrees, levels.degrees);
+  return result;
+}
+
 }  // namespace
 
 std::optional<Reference> reference_without(const std::set<std::string>& left_out,
@@ -152,26 +179,25 @@ std::optional<Reference> reference_without(const std::set<std::string>& left_out
   return reference;
 }
 
-std::optional<Uncertain> beside_rest(const EstimatedRow& row, const Reference& rest,
-                                     const Setting& setting) {
-  std::vector<CovariateRun> a;
-  std::vector<CovariateRun> b;
-  for (std::size_t run = 0; run < rest.covariates.size(); ++run) {
-    const std::vector<double>& samples_ms = series_of(row.row, run).samples_ms;
-    const bool is_aligned = std::ranges::all_of(rest.covariates[run], [&](const auto& covariate) {
-      return covariate.empty() || covariate.size() == samples_ms.size();
-    });
-    if (!is_aligned || has_zeros(samples_ms)) {
+std::optional<Uncertain> beside_clock(const EstimatedRow& iteration, const Setting& setting) {
+  std::vector<Covariates> covariates;
+  for (std::size_t run = 0; run < setting.a + setting.b; ++run) {
+    const std::vector<double>& speed_probe_ms = series_of(iteration.row, run).speed_probe_ms;
+    if (speed_probe_ms.empty()) {
       return std::nullopt;
     }
-    (run < row.row.a.size() ? a : b).push_back({logs_of(samples_ms), rest.covariates[run]});
+    // In the classes' place: only then it is as unsure as what answers to neighbours.
+    covariates.emplace_back()[kOfClasses] = logs_of(around(speed_probe_ms));
   }
-  const AdjustedLevels levels = adjusted_levels(a, b);
-  const double expected =
-      levels.variance + process_variance(*row.estimate, setting) * setting.of_difference();
-  Uncertain result = moderated(levels.difference, expected, levels.a, levels.b, setting);
-  result.degrees = std::min(result.degrees, levels.degrees);
-  return result;
+  return beside(
+      iteration, covariates, setting,
+      [](double value, double expected, const std::vector<double>& a, const std::vector<double>& b,
+         const Setting& runs) { return widened(value, kUnboundedByClock * expected, a, b, runs); });
+}
+
+std::optional<Uncertain> beside_rest(const EstimatedRow& row, const Reference& rest,
+                                     const Setting& setting) {
+  return beside(row, rest.covariates, setting, moderated);
 }
 
 }  // namespace understudy::comparer

@@ -22,6 +22,11 @@ struct EstimatedRow {
                                                          const std::vector<EstimatedRow>& rows,
                                                          const Setting& setting);
 
+/// The iteration beside the cores' clock alone, in the same way: what the clock does not explain is
+/// taken to wander as much as what memory does. Absent where a run has not measured the clock.
+[[nodiscard]] std::optional<Uncertain> beside_clock(const EstimatedRow& iteration,
+                                                    const Setting& setting);
+
 /// The row beside the rest, by analysis of covariance: what it did that neither the cores' clock
 /// nor the other classes explain. Absent where it has other samples than they, or some that took no
 /// time, as an operator of every second step.

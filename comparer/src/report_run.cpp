@@ -79,8 +79,9 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   const et_schema::RunFigures& total = report.total;
   run.switches_per_s = et_schema::interruptions_per_s(report);
   run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
-  run.rows.push_back(
-      {RowKind::kIteration, "", "", 0, finite(total.iteration_ms.samples, run.samples_left_out)});
+  run.rows.push_back({RowKind::kIteration, "", "", 0,
+                      finite(total.iteration_ms.samples, run.samples_left_out),
+                      finite(total.iteration_speed_probe_samples_ms, run.samples_left_out)});
   std::map<std::string, Series> classes;
   std::vector<Series> operators;
   std::size_t iterations = 0;

@@ -30,6 +30,8 @@ struct Series {
   std::string detail;       ///< class of an operator; group and size of a collective
   std::uint64_t count = 0;  ///< calls an iteration; 0 where it means nothing
   std::vector<double> samples_ms;  ///< one an iteration, in order; finite and not negative
+  /// Of the iteration: the speed probe before each sample. Empty where it was not measured.
+  std::vector<double> speed_probe_ms = {};
 };
 
 /// One run: a replay's report, the profile of a program, or a prediction.

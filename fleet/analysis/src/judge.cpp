@@ -50,9 +50,53 @@ std::vector<const Row*> parts_of(const Comparison& comparison, Verdict verdict) 
   return parts;
 }
 
+constexpr std::string_view kBesideRest = "beside the rest";
+
 std::string text_of(const Row& row) {
   const std::string_view name = row.kind == RowKind::kGap ? "gaps" : std::string_view(row.name);
+  if (row.why == kBesideRest && row.beside_rest) {
+    return fmt::format("{} {:.2f} times {}", name, row.beside_rest->value, kBesideRest);
+  }
   return row.ratio ? fmt::format("{} {:.2f} times", name, row.ratio->value) : std::string(name);
+}
+
+/// A change's 95 % interval: beside the rest, what the machine does to all classes is no class's.
+const comparer::Ratio& interval_of(const Row& row) {
+  return row.beside_rest ? *row.beside_rest : *row.ratio;
+}
+
+/// What the classes and the gap that `is_counted` may cost, as shares of the step before: those
+/// that take longer, and those that take less.
+struct Cost {
+  double longer = 0;
+  double shorter = 0;
+};
+template <typename IsCounted>
+Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
+  Cost cost;
+  double step_ms = 0;
+  for (const Row& row : comparison.rows) {
+    const bool is_of_step = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
+    if (!is_of_step || !row.a_ms) {
+      continue;
+    }
+    step_ms += *row.a_ms;
+    if (row.ratio && is_counted(row)) {
+      const comparer::Ratio& change = interval_of(row);
+      (change.value > 1 ? cost.longer : cost.shorter) +=
+          *row.a_ms * (change.value > 1 ? change.high - 1 : 1 - change.low);
+    }
+  }
+  return step_ms > 0 ? Cost{cost.longer / step_ms, cost.shorter / step_ms} : Cost{};
+}
+
+/// Whether the iteration may have changed by `least`: one that is shown and may be as large is
+/// told, or half of all that are just as large would not be.
+bool may_be_large(const Row& iteration, double least) {
+  const comparer::Ratio& by_clock = *iteration.ratio;
+  const comparer::Ratio& beside_clock = interval_of(iteration);
+  return by_clock.value > 1 ? std::max(by_clock.high, beside_clock.high) > 1 + least
+                            : std::min(by_clock.low, beside_clock.low) < 1 / (1 + least);
 }
 
 /// "matmul 1.92 times (aten::mm 1.95 times)".
@@ -114,8 +158,8 @@ std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& bef
   return runs;
 }
 
-/// Whether the machine's own speed, by its probe, changed so much in the same direction that no
-/// more than `least` of a change is left.
+/// Whether the machine's own speed, by its probe, changed so much in the same direction that it
+/// explains the most, and no more than `least` is left.
 bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_probe,
                      double least) {
   if (!speed_probe) {
@@ -123,7 +167,7 @@ bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_p
   }
   const double change = std::log(ratio);
   const double left = change - std::log(speed_probe->value);
-  return std::abs(left) <= std::log1p(least) || left * change < 0;
+  return left * change < 0 || std::abs(left) <= std::min(std::log1p(least), std::abs(change) / 2);
 }
 
 /// "; the machine itself 1.20 times", where that matters.
@@ -133,6 +177,42 @@ std::string machine_text(const std::optional<comparer::Ratio>& speed_probe) {
   return has_moved
              ? fmt::format("; the machine itself {:.2f} times (speed probe)", speed_probe->value)
              : "";
+}
+
+bool is_shown(const Row& row) {
+  return row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
+}
+
+/// Whether classes that are slower, or faster, cost so much of the step; kUnsure: neither do. They
+/// show what the whole step may hide, whose machine may have been another.
+Verdict change_of_classes(const Comparison& comparison, double least) {
+  const Cost cost = cost_of(comparison, is_shown);
+  return cost.longer > least    ? Verdict::kSlower
+         : cost.shorter > least ? Verdict::kFaster
+                                : Verdict::kUnsure;
+}
+
+/// Whether as large a change is there that the work of others alone kept from being shown.
+bool is_hidden_by_others(const Comparison& comparison, const Row& iteration, double least) {
+  const bool is_large = std::abs(std::log(iteration.ratio->value)) > std::log1p(least);
+  const Cost vetoed = cost_of(comparison, [](const Row& row) { return row.why == "busy"; });
+  return comparison.was_busy && ((is_large && iteration.verdict != Verdict::kSame) ||
+                                 std::max(vetoed.longer, vetoed.shorter) > least);
+}
+
+/// "1.31 times as long as before, but others …": of tonight, or of the nights before.
+std::string text_of_others(const et_schema::Report& tonight, const Comparison& comparison,
+                           double ratio) {
+  if (!was_quiet(tonight)) {
+    return fmt::format(
+        "{:.2f} times as long as before, but others interrupted each of our threads {:.0f} times a "
+        "second; replay on an idle machine",
+        ratio, et_schema::interruptions_per_s(tonight).value_or(0));
+  }
+  return fmt::format(
+      "{:.2f} times as long as before, but in each night before others interrupted our threads, up "
+      "to {:.0f} times a second; tonight they did not, and the next night is held against it",
+      ratio, comparison.switches_per_s.value_or(0));
 }
 
 }  // namespace
@@ -147,20 +227,13 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
     return judgement;
   }
   judgement.ratio = iteration->ratio->value;
-  const bool is_large = std::abs(std::log(judgement.ratio)) > std::log1p(least);
-  const bool is_slower = iteration->verdict == Verdict::kSlower;
-  if (is_large && comparison.was_busy && iteration->verdict != Verdict::kSame) {
+  if (is_hidden_by_others(comparison, *iteration, least)) {
     judgement.change = Change::kUnjudged;
-    judgement.text = fmt::format(
-        "{:.2f} times as long as before, but others interrupted each of our threads {:.0f} times a "
-        "second; replay on an idle machine",
-        judgement.ratio, comparison.switches_per_s.value_or(0));
+    judgement.text = text_of_others(tonight, comparison, judgement.ratio);
     return judgement;
   }
-  if (!is_large || (!is_slower && iteration->verdict != Verdict::kFaster)) {
-    return judgement;
-  }
-  if (is_the_machines(judgement.ratio, comparison.speed_probe, least)) {
+  const bool is_of_step = is_shown(*iteration) && may_be_large(*iteration, least);
+  if (is_of_step && is_the_machines(judgement.ratio, comparison.speed_probe, least)) {
     judgement.change = Change::kUnjudged;
     judgement.text = fmt::format(
         "{:.2f} times as long as before, but the machine itself took {:.2f} times as long for its "
@@ -168,8 +241,16 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
         judgement.ratio, comparison.speed_probe->value);
     return judgement;
   }
+  Verdict verdict = change_of_classes(comparison, least);
+  if (verdict == Verdict::kUnsure && is_of_step) {
+    verdict = iteration->verdict;
+  }
+  if (verdict == Verdict::kUnsure) {
+    return judgement;
+  }
+  const bool is_slower = verdict == Verdict::kSlower;
   judgement.change = is_slower ? Change::kSlower : Change::kFaster;
-  const std::vector<const Row*> parts = parts_of(comparison, iteration->verdict);
+  const std::vector<const Row*> parts = parts_of(comparison, verdict);
   const Json detail = detail_of(comparison, parts);
   judgement.text = fmt::format("{:.2f} times as long as before: {}{}", judgement.ratio,
                                parts_text(parts), machine_text(comparison.speed_probe));
@@ -184,6 +265,14 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   }
   judgement.detail = detail.dump(-1, ' ', false, Json::error_handler_t::replace);
   return judgement;
+}
+
+Judgement confirmed(const Judgement& first, const Judgement& again) {
+  if (again.change == first.change || again.change == Change::kUnjudged) {
+    return again;
+  }
+  const bool is_still_unjudged = first.change == Change::kUnjudged && again.change != Change::kNone;
+  return is_still_unjudged ? first : Judgement{};
 }
 
 }  // namespace understudy::fleet

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/model/op_class.h"
+
 namespace understudy::fleet {
 namespace {
 
@@ -130,6 +132,23 @@ Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
                          static_cast<double>(value_in(b.collectives, farthest.name).bytes))};
 }
 
+/// The same, as if no times were recorded.
+Fingerprint by_calls(Fingerprint print) {
+  double calls = 0;
+  for (const auto& [name, row] : print.operators) {
+    calls += static_cast<double>(row.calls);
+  }
+  print.is_timed = false;
+  print.class_share.clear();
+  for (auto& [name, row] : print.operators) {
+    row.share = static_cast<double>(row.calls) / calls;
+    const std::string_view op_class =
+        print.collectives.contains(name) ? "communication" : et_schema::op_class(name);
+    print.class_share[std::string(op_class)] += row.share;
+  }
+  return print;
+}
+
 double one_minus_ratio(double a, double b) {
   const double larger = std::max(a, b);
   return larger > 0 ? 1 - std::min(a, b) / larger : 0;
@@ -151,6 +170,9 @@ Move ranks_move(const Fingerprint& a, const Fingerprint& b) {
 }  // namespace
 
 Drift drift_between(const Fingerprint& a, const Fingerprint& b) {
+  if (a.is_timed != b.is_timed) {  // shares of times and of calls have nothing in common
+    return drift_between(by_calls(a), by_calls(b));
+  }
   Drift drift;
   drift.moves = {classes_move(a, b),     operators_move(a, b), shapes_move(a, b),
                  collectives_move(a, b), memory_move(a, b),    ranks_move(a, b)};

@@ -134,7 +134,7 @@ TEST(Compare, SaysWhereTheClockDoesNotShowAChange) {
   EXPECT_NEAR(slow.beside_rest->value, 1.06, 0.02);
   // What changed by itself says nothing about the others' rest.
   EXPECT_NEAR(row_of(comparison, RowKind::kClass, "matmul").beside_rest->value, 1, 0.02);
-  EXPECT_EQ(verdicts(comparison), 2);  // the class and its operator
+  EXPECT_EQ(verdicts(comparison), 3);  // the class, its operator, and the iteration
   ASSERT_TRUE(comparison.speed_probe);
   EXPECT_NEAR(comparison.speed_probe->value, 1 / 1.06, 1e-9);
 }
@@ -184,6 +184,78 @@ TEST(Compare, SeveralRunsCan) {
   const Comparison comparison = compare(a, b);
   EXPECT_EQ(row_of(comparison, RowKind::kIteration, "").verdict, Verdict::kSlower);
   EXPECT_EQ(row_of(comparison, RowKind::kCommon, "").verdict, Verdict::kSlower);
+}
+
+// σ 0.4 % in every sample, and from run to run.
+constexpr SyntheticNoise kSteady = {.machine_spread = 0.004,
+                                    .process_spread = 0.001,
+                                    .sample_spread = 0.004,
+                                    .drift_spread = 0,
+                                    .drift_memory = 0,
+                                    .interruptions = 0.01};
+constexpr std::size_t kMostRuns = 5;
+
+/// Of the first row of that kind and name by number of runs A.
+std::vector<Row> by_runs(RowKind kind, const std::string& name, std::vector<comparer::Run> a,
+                         const comparer::Run& b) {
+  std::vector<Row> rows;
+  while (!a.empty()) {
+    rows.push_back(row_of(compare(a, {b}), kind, name));
+    a.pop_back();
+  }
+  return {rows.rbegin(), rows.rend()};
+}
+
+TEST(Compare, MoreRunsThatAreAlikeAreNeverLessSure) {
+  for (const bool has_speed_probe : {false, true}) {
+    SyntheticNoise noise = kSteady;
+    noise.has_speed_probe = has_speed_probe;
+    for (const double factor : {1.05, 1.3}) {
+      const auto at = [&](std::uint64_t seed, double slowdown) {
+        return make_run({.seed = seed,
+                         .iterations = 40,
+                         .noise = noise,
+                         .slow_class = kWholeStep,
+                         .slowdown = slowdown});
+      };
+      const std::vector<comparer::Run> alike(kMostRuns, at(1, 1));
+      const std::vector<Row> rows = by_runs(RowKind::kIteration, "", alike, at(2, factor));
+      for (std::size_t i = 1; i < rows.size(); ++i) {
+        // Their resamples differ: the noise of a run's own is as sure as 500 of these.
+        EXPECT_LE(*rows[i].p, *rows[i - 1].p * 1.05) << factor << " with " << i + 1 << " runs";
+      }
+    }
+  }
+}
+
+TEST(Compare, WhatOneRunShowsMoreRunsShow) {
+  struct Planted {
+    const char* op_class;
+    RowKind kind;
+    const char* name;
+    double factor;
+  };
+  const std::vector<Planted> all = {{kWholeStep, RowKind::kIteration, "", 1.258},
+                                    {kWholeStep, RowKind::kIteration, "", 1.20},
+                                    {kWholeStep, RowKind::kIteration, "", 1.15},
+                                    {"matmul", RowKind::kClass, "matmul", 1.25},
+                                    {"optimizer", RowKind::kClass, "optimizer", 1.05}};
+  for (const Planted& planted : all) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      std::vector<comparer::Run> a;
+      for (std::size_t i = 0; i < kMostRuns; ++i) {
+        a.push_back(run(100 * seed + i, kSteady));
+      }
+      const comparer::Run b = run(100 * seed + 50, kSteady, planted.op_class, planted.factor);
+      bool is_shown = false;
+      for (const Row& row : by_runs(planted.kind, planted.name, a, b)) {
+        EXPECT_TRUE(!is_shown || row.verdict == Verdict::kSlower)
+            << planted.name << " " << planted.factor << ", seed " << seed;
+        is_shown = row.verdict == Verdict::kSlower;
+      }
+      EXPECT_TRUE(is_shown) << planted.name << " " << planted.factor << ", seed " << seed;
+    }
+  }
 }
 
 TEST(Compare, MoreThanAMachinesStateIsSeenInOneRun) {

@@ -7,6 +7,9 @@
 #include <random>
 #include <stdexcept>
 
+#include "comparer/statistics.h"
+#include "et_schema/model/measurement.h"
+
 namespace understudy::comparer {
 namespace {
 
@@ -49,8 +52,12 @@ class Random {
 Run make_run(const SyntheticRun& synthetic) {
   const SyntheticNoise& noise = synthetic.noise;
   Random random(synthetic.seed);
-  const double machine = noise.machine_spread * random.normal();
+  Random of_night(synthetic.night);
+  Random& state = synthetic.night == 0 ? random : of_night;
+  const double machine = noise.machine_spread * state.normal();
   std::vector<double> drift(synthetic.iterations);
+  const double unseen =
+      noise.unseen_spread > 0 ? noise.unseen_spread * state.normal() : 0;  // else the same numbers
   double at = random.normal();
   for (double& value : drift) {
     at = noise.drift_memory * at +
@@ -70,7 +77,7 @@ Run make_run(const SyntheticRun& synthetic) {
     // A small operator's memory matters more: a microsecond is a larger part of it.
     const double small = 0.02 / op.ms * random.normal() * noise.process_spread * 10;
     const double effect =
-        class_effects[op.op_class] + noise.process_spread * random.normal() + small;
+        unseen + class_effects[op.op_class] + noise.process_spread * random.normal() + small;
     Series& sum = classes[op.op_class];
     sum.kind = RowKind::kClass;
     sum.name = op.op_class;
@@ -81,7 +88,9 @@ Run make_run(const SyntheticRun& synthetic) {
       if (random.uniform() < noise.interruptions) {
         ms *= 1 + random.uniform();
       }
-      ms *= op.op_class == synthetic.slow_class ? synthetic.slowdown : 1;
+      const bool is_slow =
+          synthetic.slow_class == kWholeStep || op.op_class == synthetic.slow_class;
+      ms *= is_slow ? synthetic.slowdown : 1;
       row.samples_ms.push_back(ms);
       sum.samples_ms[i] += ms;
       iteration.samples_ms[i] += ms;
@@ -91,7 +100,6 @@ Run make_run(const SyntheticRun& synthetic) {
   for (auto& [name, row] : classes) {
     run.rows.push_back(std::move(row));
   }
-  run.rows.push_back(std::move(iteration));
   if (noise.has_speed_probe) {
     Series speed_probe{RowKind::kSpeedProbe, "", "", 0, {}};
     for (const double level : drift) {
@@ -99,9 +107,31 @@ Run make_run(const SyntheticRun& synthetic) {
       speed_probe.samples_ms.push_back(kSpeedProbeMs *
                                        std::exp(level + noise.sample_spread * random.normal()));
     }
+    iteration.speed_probe_ms = speed_probe.samples_ms;
     run.rows.push_back(std::move(speed_probe));
   }
+  run.rows.push_back(std::move(iteration));
   return run;
+}
+
+et_schema::Report make_report(const SyntheticRun& synthetic) {
+  et_schema::Report report;
+  report.world_size = 1;
+  et_schema::RunFigures& total = report.total;
+  for (const Series& row : make_run(synthetic).rows) {
+    if (row.kind == RowKind::kOperator) {
+      total.operators.push_back({.name = row.name,
+                                 .op_class = row.detail,
+                                 .count = row.count,
+                                 .ms = median(row.samples_ms),
+                                 .samples_ms = row.samples_ms});
+    } else if (row.kind == RowKind::kIteration) {
+      total.iteration_ms = et_schema::iteration_stats(row.samples_ms);
+      total.iteration_speed_probe_samples_ms = row.speed_probe_ms;
+      total.speed_probe_samples_ms = row.speed_probe_ms;
+    }
+  }
+  return report;
 }
 
 const Row& row_of(const Comparison& comparison, RowKind kind, const std::string& name) {

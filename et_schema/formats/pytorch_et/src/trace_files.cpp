@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "et_schema/capture/capture_origin.h"
@@ -60,9 +61,13 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
   if (is_bench) {
     return bench_among(path, paths);
   }
-  std::string got = set.kineto.empty() ? "none" : fmt::format("Kineto files: {}", set.kineto[0]);
-  if (set.kineto.size() > 1) {
-    got += fmt::format(" and {} more", set.kineto.size() - 1);
+  const std::vector<std::string>& files = set.kineto.empty() ? set.others : set.kineto;
+  std::string got =
+      files.empty()
+          ? "none"
+          : fmt::format("{}: {}", set.kineto.empty() ? "other files" : "Kineto files", files[0]);
+  if (files.size() > 1) {
+    got += fmt::format(" and {} more", files.size() - 1);
   }
   return bad_input(
       "no trace found",
@@ -70,6 +75,23 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
        .got = got,
        .hint = job_hint(path)});
+}
+
+/// The file that was meant for a trace, of those that are none: the only one with such a name.
+std::optional<std::string> meant_for_trace(const std::vector<std::string>& others) {
+  std::optional<std::string> meant;
+  for (const std::string& name : others) {
+    std::error_code error;
+    const bool has_name = name.ends_with(".json") || name.ends_with(".gz") || name.ends_with(".et");
+    const bool is_capture = fs::path(name).filename() == kCaptureName;
+    if (has_name && !is_capture && fs::is_regular_file(name, error)) {
+      if (meant) {
+        return std::nullopt;
+      }
+      meant = name;
+    }
+  }
+  return meant;
 }
 
 /// A file of a trace, not yet of a rank.
@@ -208,6 +230,9 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
       }
     });
     if (files.size() == before) {
+      if (const auto meant = meant_for_trace(set.others); meant && *meant != path) {
+        static_cast<void>(read_trace_set({*meant}, limits, gaps));  // says what is wrong with it
+      }
       throw no_traces(path, paths, set);
     }
   }

@@ -122,6 +122,13 @@ TEST(Drifts, ASmallStepIsASmallDistance) {
   EXPECT_LT(drift_between(print_of(1000, 300, 100), print_of(1010, 300, 101)).distance, 0.02);
 }
 
+TEST(Drifts, AProfileThatIsMissingIsNoDrift) {
+  const Drift drift = drift_between(print_of(16, 900, 100), print_of(16, 0, 0));
+  EXPECT_EQ(drift.distance, 0) << sentence_of(drift);
+  const Drift shape = drift_between(print_of(16, 0, 0), print_of(64, 900, 100));
+  EXPECT_EQ(sentence_of(shape), "aten::mm 16×8 → 64×8, memory 1.0 → 4.0 KiB");
+}
+
 TEST(Drifts, NothingInCommonIsOne) {
   BenchMaker other;
   const SlotId in = other.slot({4}, true);

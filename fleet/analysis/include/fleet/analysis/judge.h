@@ -30,8 +30,13 @@ struct Judgement {
 };
 
 /// `before`: reports of one benchmark, with the content of their files' names. At least one.
-/// A change has to be shown by `compare` and be larger than `least`. Time as compare() takes.
+/// A change has to be shown by `compare`, of the iteration or of classes, and be larger than
+/// `least` of the step. Time as compare() takes.
 [[nodiscard]] Judgement judge(const std::vector<et_schema::Report>& before,
                               const et_schema::Report& tonight, double least = kLeastChange);
+
+/// Of a night whose first replay was judged to have changed: what is told, as the replay made again
+/// at once was judged. What passes is no change.
+[[nodiscard]] Judgement confirmed(const Judgement& first, const Judgement& again);
 
 }  // namespace understudy::fleet

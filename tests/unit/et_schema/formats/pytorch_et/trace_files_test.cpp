@@ -122,6 +122,32 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
           kineto + " and 1 more");
 }
 
+TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
+  const TemporaryFolder folder;
+  folder.write("capture.json", "{}");
+  folder.write("notes.txt", "of no trace");
+  const std::string empty = folder.write("et.json", "");
+  EXPECT_EQ(read_error({folder.path()}),
+            "an empty file\n"
+            "  file:     " +
+                empty +
+                "\n"
+                "  field:    the start of the file\n"
+                "  expected: a JSON object with \"schema\" and \"nodes\"\n"
+                "  got:      nothing\n"
+                "  hint:     capture again, or look whether the copy was complete");
+  const std::string other = folder.write("other.json", "[1]");
+  EXPECT_EQ(
+      read_error({folder.path()}),
+      "no trace found\n"
+      "  file:     " +
+          folder.path() +
+          "\n"
+          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+          "  got:      other files: " +
+          folder.path() + "/capture.json and 3 more");
+}
+
 TEST(TraceFilesRefusal, FolderOfJobs) {
   const TemporaryFolder folder;
   fs::create_directories(fs::path(folder.path()) / "mlp" / "traces");
