@@ -92,6 +92,9 @@ class FunctionWriter {
     const std::size_t place = at - first_.begin;
     std::size_t next = 0;
     std::size_t made = 0;
+    const bool is_needed =
+        std::any_of(function_.results.begin(), function_.results.end(),
+                    [&](const Function::Result& result) { return result.instruction == place; });
     const Scope scope{dialect_,
                       names_,
                       [&] {
@@ -104,7 +107,8 @@ class FunctionWriter {
                         note_made({place, made++}, name);
                       },
                       lines_,
-                      vectors_};
+                      vectors_,
+                      is_needed};
     write_statement(flow_, at, words_, calls_, scope);
     const auto released = releases_.find(place);
     if (released != releases_.end() && at + 1 < first_.end) {

@@ -85,7 +85,7 @@ std::vector<Use> uses_of_slots(const DataFlow& flow, const Phases& phases) {
 }
 
 bool is_vague(const std::string& word) {
-  return word.empty() || word == "input" || word == "operand";
+  return word.empty() || word == "input" || word == "operand" || word == "out";
 }
 
 /// A weight, or a bias, which has one dimension.

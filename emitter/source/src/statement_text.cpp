@@ -66,7 +66,7 @@ class StatementWriter {
         add(call.expression);
         break;
       case ResultShape::kTensor:
-        if (flow_.is_unread_view(at_)) {
+        if (!scope_.is_needed && flow_.is_unread_view(at_)) {
           add_unread(call.expression);
         } else {
           write_tensor(call.expression);

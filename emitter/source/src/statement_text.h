@@ -17,7 +17,8 @@ struct Scope {
   NextTensor next;  ///< what stands for the next slot read
   std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable
   std::vector<std::string>& lines;
-  Vectors& vectors;  ///< those of the scope
+  Vectors& vectors;        ///< those of the scope
+  bool is_needed = false;  ///< another call of this function needs what the instruction makes
 };
 
 /// Writes the statements of one instruction that is no communication. Throws CannotShow.

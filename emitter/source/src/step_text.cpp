@@ -360,7 +360,8 @@ class StepWriter {
       add(call + ".wait()");
       return;
     }
-    const std::string name = names_.take(identifier(instruction.name) + "1");
+    const std::string name =
+        names_.take(fmt::format("{}{}", identifier(instruction.name), work_names_.size() + 1));
     add(fmt::format("{}{} = {}", is_python() ? "" : "bench::Work ", name, call));
     const auto number = static_cast<std::uint32_t>(work_names_.size());
     work_names_.push_back(name);

@@ -10,6 +10,7 @@ using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
+using et_schema::SlotId;
 
 /// relu of a tensor, and a kernel of a compiled graph that reads it.
 Bench bench_with_kernel() {
@@ -236,6 +237,42 @@ class Training {
   }
   Bench bench_;
 };
+
+/// y = t(relu(x)) four times, of which the last is read.
+Bench bench_with_unread_views() {
+  Bench bench = bench_with_kernel();
+  Program& program = bench.programs.front();
+  program.instructions.pop_back();
+  program.schemas.emplace_back("aten::t(Tensor(a) self) -> Tensor(a)");
+  const Instruction relu = program.instructions.front();
+  const et_schema::Slot made = program.slots.back();
+  program.instructions.clear();
+  for (int i = 0; i < 4; ++i) {
+    program.storages.push_back(program.storages.back());
+    for (const et_schema::SchemaId schema : {et_schema::SchemaId{0}, et_schema::SchemaId{1}}) {
+      Instruction& call = program.instructions.emplace_back(relu);
+      call.name = schema == 0 ? "aten::relu" : "aten::t";
+      call.schema = schema;
+      call.args =
+          schema == 0 ? relu.args : std::vector<Argument>{program.instructions.end()[-2].results};
+      program.slots.push_back(made);
+      program.slots.back().storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
+      call.results = {{Argument::SlotRef{static_cast<SlotId>(program.slots.size() - 1)}}};
+    }
+  }
+  Instruction& reader = program.instructions.emplace_back(relu);
+  reader.args = program.instructions.end()[-2].results;
+  return bench;
+}
+
+TEST(Project, ViewsThatOneCallOfAFunctionNeedsAreGivenBack) {
+  const std::string step =
+      emit_project(bench_with_unread_views(), Language::kCpp, "demo").files.at("step_rank0.cpp");
+  EXPECT_NE(step.find("  Tensor transposed = at::t(relu);\n  return transposed;\n"),
+            std::string::npos)
+      << step;
+  EXPECT_EQ(step.find("unread"), std::string::npos) << step;
+}
 
 void expect_lines(const std::string& text, const std::vector<std::string>& lines) {
   std::size_t at = 0;
