@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/command_line.h"
@@ -20,11 +22,11 @@
 #include "generate/blur.h"
 #include "generate/chakra.h"
 #include "generate/emit.h"
+#include "generate/obfuscate.h"
 #include "generate/reduce.h"
 #include "generate/render.h"
 #include "generate/sign.h"
 #include "generator/job/generate.h"
-#include "generator/seal/obfuscate.h"
 
 namespace understudy::cli {
 namespace {
@@ -44,6 +46,7 @@ constexpr const char* kExamples =
     "  generate traces/ --obfuscate -o vendor.et         without names and texts of the original; "
     "what\n"
     "                                                    they were stays in vendor.et.names.json\n"
+    "  generate mix.et --obfuscate -o vendor.et          the same of a benchmark\n"
     "  generate chakra/ -o bench.et                      from Chakra traces, PREFIX.R.et of each "
     "rank\n"
     "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n"
@@ -99,7 +102,7 @@ Arguments read_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   app->add_option("TRACE", arguments.paths,
                   "Traces of all ranks: files, archives or folders; with --chakra, --emit, "
-                  "--reduce, --shapes-within, --batch or --sign also one bench.et");
+                  "--obfuscate, --reduce, --shapes-within, --batch or --sign also one bench.et");
   app->add_option("-o,--output", arguments.output, "The benchmark to write");
   app->add_option("--chakra", arguments.chakra_folder,
                   "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
@@ -200,25 +203,47 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
+/// What is made of a benchmark that is there.
+constexpr const char* kOfBench =
+    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --reduce, --shapes-within, --batch or "
+    "--sign";
+
+/// Whether there is something to make of a benchmark that is another one.
+bool changes_bench(const Arguments& arguments) {
+  return arguments.obfuscate || arguments.reduce || arguments.shapes_within || arguments.batch ||
+         !arguments.sign.key_path.empty();
+}
+
+/// The first option that says how traces become a benchmark; empty if there is none.
+std::string option_of_traces(const Arguments& arguments) {
+  const generator::GenerateOptions& options = arguments.options;
+  const std::initializer_list<std::pair<const char*, bool>> kGiven = {
+      {"--step", options.step.has_value()},
+      {"--subgraph", !options.subgraphs.empty()},
+      {"--only", options.only != generator::Only::kAll},
+      {"--include", options.include.has_value()},
+      {"--exclude", options.exclude.has_value()},
+      {"--indices", options.indices.kind != generator::IndexSpread::Kind::kUniform},
+      {"--allow-partial", options.partial != generator::PartialRanks::kRefused},
+      {"--profile", !arguments.profiles.files.empty()},
+      {"--no-profile", arguments.profiles.none},
+      {"--output", !arguments.output.empty() && !changes_bench(arguments)}};
+  const auto* const given = std::ranges::find_if(kGiven, [](auto& one) { return one.second; });
+  return given == kGiven.end() ? "" : given->first;
+}
+
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const Arguments& arguments) {
-  const generator::GenerateOptions& options = arguments.options;
-  const bool is_new = !arguments.output.empty() && !arguments.reduce && !arguments.shapes_within &&
-                      !arguments.batch && arguments.sign.key_path.empty();
-  const bool chooses = is_new || arguments.obfuscate || options.step ||
-                       !options.subgraphs.empty() || options.only != generator::Only::kAll ||
-                       options.include || options.exclude || !arguments.profiles.files.empty() ||
-                       arguments.profiles.none;
-  if (chooses) {
+  const std::string option = option_of_traces(arguments);
+  if (!option.empty()) {
     throw et_schema::usage_error(
         "a benchmark cannot be narrowed or rebuilt",
         {.file = arguments.paths[0],
-         .field = arguments.chakra_folder.empty() ? "--emit" : "--chakra",
-         .expected =
-             "--chakra DIR, --emit LANGUAGE FOLDER, --reduce, --shapes-within, --batch or --sign "
-             "alone",
-         .got = "options of how to make a benchmark",
-         .hint = "give the traces that it was made of, or leave those options out"});
+         .field = option,
+         .expected = std::string(kOfBench) + " alone",
+         .got = option == "--output" ? "a new benchmark without anything that makes it another one"
+                                     : "an option of how traces become a benchmark",
+         .hint = "give the traces that it was made of, or leave " + option + " out"});
   }
 }
 
@@ -235,9 +260,7 @@ void refuse_bench_as_trace(const std::vector<std::string>& paths) {
     throw et_schema::bad_input(
         "no trace found",
         {.file = paths[0],
-         .expected =
-             "traces; or a benchmark with --chakra, --emit, --reduce, --shapes-within, --batch or "
-             "--sign",
+         .expected = std::string("traces; or a benchmark with ") + kOfBench,
          .got = "a benchmark (bench.et)",
          .hint = "replay runs it; another benchmark is made of the traces that it was made from"});
   }
@@ -245,8 +268,7 @@ void refuse_bench_as_trace(const std::vector<std::string>& paths) {
 
 Taken read_or_compile(const Arguments& arguments, Progress& progress) {
   const bool takes_bench = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
-                           arguments.reduce || arguments.shapes_within || arguments.batch ||
-                           !arguments.sign.key_path.empty();
+                           changes_bench(arguments);
   const bool is_bench = takes_bench && arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0]) &&
                         et_schema::is_bench_file(arguments.paths[0]);
@@ -260,34 +282,6 @@ Taken read_or_compile(const Arguments& arguments, Progress& progress) {
   et_schema::Bench bench = et_schema::read_bench_bytes(bytes, arguments.paths[0]);
   refuse_operators(bench, arguments.paths[0], arguments.options.allowed_operators);
   return {{std::move(bench), {}}, std::move(bytes)};
-}
-
-/// Names are found beside a benchmark that was written; Chakra traces would hold the original's.
-void refuse_obfuscation(const Arguments& arguments) {
-  if (arguments.output.empty() || !arguments.chakra_folder.empty()) {
-    throw et_schema::usage_error(
-        "only a benchmark can be obfuscated",
-        {.field = "--obfuscate",
-         .expected = "-o BENCH, without --chakra",
-         .got = arguments.output.empty() ? "no --output" : "--chakra",
-         .hint = "make the benchmark first; generate BENCH --chakra DIR takes it"});
-  }
-}
-
-/// Hides what the original was called; what stood for what is written for its owner.
-et_schema::Bench hide_names(et_schema::Bench bench, const std::string& names_path,
-                            HiddenNames& hidden) {
-  generator::Obfuscated obfuscated = generator::obfuscate(std::move(bench));
-  et_schema::write_file_atomically(names_path, generator::to_json(obfuscated.map));
-  hidden.names_path = names_path;
-  for (const auto& [kind, names] : obfuscated.map) {
-    hidden.counts[kind] = names.size();
-  }
-  hidden.hidden_operators = obfuscated.hidden_operators;
-  hidden.without_body = obfuscated.without_body;
-  hidden.rounded_numbers = obfuscated.rounded_numbers;
-  obfuscated.bench.origins.clear();
-  return std::move(obfuscated.bench);
 }
 
 /// What a project is called: as its folder, file or archive is.
@@ -365,7 +359,7 @@ int generate(const Arguments& arguments) {
   const std::string names_path =
       arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
   if (arguments.obfuscate) {
-    refuse_obfuscation(arguments);
+    refuse_obfuscation(arguments.output, arguments.chakra_folder);
     refuse_output(names_path, inputs, "--names");
   }
   refuse_shared_outputs({{arguments.output, "--output"},
@@ -397,9 +391,10 @@ int generate(const Arguments& arguments) {
     bytes.clear();
   }
   progress.show("writing");
-  std::optional<HiddenNames> hidden;
+  std::optional<Hidden> hidden;
   if (arguments.obfuscate) {
-    bench = hide_names(std::move(bench), names_path, hidden.emplace());
+    hidden = hide(bench, names_path);
+    bytes.clear();
   }
   Generated made{.bench = bench, .unlinked = unlinked};
   made.hidden = std::move(hidden);
@@ -418,8 +413,8 @@ int generate(const Arguments& arguments) {
     print_made(arguments, made);
   }
   if (!arguments.emit.folder.empty()) {
-    emit(bench, arguments.emit, name_of(arguments.paths.front()), arguments.format,
-         arguments.quiet);
+    const std::string& named = arguments.obfuscate ? arguments.output : arguments.paths.front();
+    emit(bench, arguments.emit, name_of(named), arguments.format, arguments.quiet);
   }
   return kStatusOk;
 }

@@ -200,27 +200,6 @@ nlohmann::ordered_json bench_json(const Generated& made) {
           {"ranks", std::move(ranks)}};
 }
 
-std::string hidden_text(const HiddenNames& hidden) {
-  std::string text = fmt::format("\nObfuscated: what was replaced is in {}, for the owner alone\n",
-                                 hidden.names_path);
-  TextTable table({{"replaced"}, {"names", Alignment::kRight}});
-  for (const auto& [kind, count] : hidden.counts) {
-    table.add({kind, with_commas(count)});
-  }
-  table.add({"numbers, to one digit", with_commas(hidden.rounded_numbers)});
-  text += table.to_text();
-  if (hidden.hidden_operators > 0) {
-    text += fmt::format(
-        "{} operators are found by name on no target now: {} replay through what was recorded "
-        "below "
-        "them, {} are dropped\n",
-        with_commas(hidden.hidden_operators),
-        with_commas(hidden.hidden_operators - hidden.without_body),
-        with_commas(hidden.without_body));
-  }
-  return text;
-}
-
 nlohmann::ordered_json document_of(const Generated& made) {
   nlohmann::ordered_json document = bench_json(made);
   if (made.blurred) {
@@ -233,11 +212,7 @@ nlohmann::ordered_json document_of(const Generated& made) {
     document["signed_by"] = made.signed_by;
   }
   if (made.hidden) {
-    document["obfuscated"] = {{"names_file", made.hidden->names_path},
-                              {"names", made.hidden->counts},
-                              {"hidden_operators", made.hidden->hidden_operators},
-                              {"hidden_without_body", made.hidden->without_body},
-                              {"rounded_numbers", made.hidden->rounded_numbers}};
+    document["obfuscated"] = hidden_json(*made.hidden);
   }
   if (made.chakra) {
     document["chakra"] = chakra_json(*made.chakra);

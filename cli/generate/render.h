@@ -1,26 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "et_schema/bench/bench.h"
 #include "generate/chakra.h"
+#include "generate/obfuscate.h"
 #include "generator/seal/blur_shapes.h"
 #include "predictor/what_if/batch_bench.h"
 
 namespace understudy::cli {
-
-/// What --obfuscate replaced.
-struct HiddenNames {
-  std::string names_path;                       ///< who was who
-  std::map<std::string, std::uint64_t> counts;  ///< names by kind
-  std::uint64_t hidden_operators = 0;
-  std::uint64_t without_body = 0;
-  std::uint64_t rounded_numbers = 0;
-};
 
 /// What generate made of its input.
 struct Generated {
@@ -29,7 +20,7 @@ struct Generated {
   std::string path = {};                     ///< of the benchmark; empty: none was written
   std::uint64_t bytes = 0;                   ///< of that file
   std::optional<WrittenChakra> chakra = {};
-  std::optional<HiddenNames> hidden = {};
+  std::optional<Hidden> hidden = {};
   /// With another batch size.
   struct Batched {
     predictor::BatchSize size;

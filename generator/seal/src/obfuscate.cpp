@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,9 +12,12 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
+#include "hidden_schema.h"
 #include "public_words.h"
+#include "rounded_numbers.h"
 
 namespace understudy::generator {
 namespace {
@@ -24,34 +26,24 @@ using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
+using et_schema::is_public_operator;
 using et_schema::Program;
 
-/// One significant digit: 0.00035 → 0.0003 or 0.0004. Near 1 that of the distance to it, 0.9987 →
-/// 0.999: what decays goes on to do so, and a bound below 1 stays below.
-double rounded(double value) {
-  if (!std::isfinite(value) || value == 0 || value == std::trunc(value)) {
-    return value;
-  }
-  const double from_one = std::abs(value) - 1;
-  if (std::abs(from_one) < 0.1) {
-    return std::copysign(
-        std::strtod(fmt::format("{:.15g}", 1 + rounded(from_one)).c_str(), nullptr), value);
-  }
-  return std::strtod(fmt::format("{:.0e}", value).c_str(), nullptr);
-}
-
-/// Numbers in ascending order get 1, 2, …
+/// Numbers in ascending order get 1, 2, …; 0 is none, and stays.
 class Renumbering {
  public:
-  void see(std::uint64_t number) { numbers_.push_back(number); }
+  void see(std::uint64_t number) {
+    if (number != 0) {
+      numbers_.push_back(number);
+    }
+  }
   void close() {
     std::ranges::sort(numbers_);
     numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
   }
   [[nodiscard]] std::uint64_t of(std::uint64_t number) const {
-    return static_cast<std::uint64_t>(std::ranges::lower_bound(numbers_, number) -
-                                      numbers_.begin()) +
-           1;
+    const auto place = std::ranges::lower_bound(numbers_, number) - numbers_.begin();
+    return number == 0 ? 0 : static_cast<std::uint64_t>(place) + 1;
   }
 
  private:
@@ -72,6 +64,7 @@ class Obfuscator {
 
   Obfuscated run() {
     result_.bench.sources.clear();
+    result_.bench.origins.clear();
     hide_groups();
     find_first_sequence();
     for (Program& program : result_.bench.programs) {
@@ -124,12 +117,15 @@ class Obfuscator {
   void hide_program(Program& program) {
     Renumbering nodes;
     Renumbering threads;
+    Renumbering streams;
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       nodes.see(instruction.node_id);
       threads.see(instruction.thread);
+      streams.see(stream_of(instruction));
     });
     nodes.close();
     threads.close();
+    streams.close();
     for (const Instruction& instruction : program.instructions) {
       const bool is_hidden =
           instruction.kind == InstructionKind::kOp && !is_public_operator(instruction.name);
@@ -139,7 +135,10 @@ class Obfuscator {
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       instruction.node_id = nodes.of(instruction.node_id);
       instruction.thread = threads.of(instruction.thread);
-      hide_instruction(instruction);
+      if (instruction.timing && instruction.timing->stream) {
+        instruction.timing->stream = static_cast<std::int64_t>(streams.of(stream_of(instruction)));
+      }
+      hide_instruction(program, instruction);
     });
     for (std::string& schema : program.schemas) {
       schema = hide_schema(schema);
@@ -151,7 +150,21 @@ class Obfuscator {
     }
   }
 
-  void hide_instruction(Instruction& instruction) {
+  /// No device's stream has a number below 0.
+  static std::uint64_t stream_of(const Instruction& instruction) {
+    const bool has_stream = instruction.timing && instruction.timing->stream;
+    return has_stream ? static_cast<std::uint64_t>(*instruction.timing->stream) : 0;
+  }
+
+  void hide_instruction(const Program& program, Instruction& instruction) {
+    const bool is_operator = instruction.kind == InstructionKind::kOp;
+    const bool is_kernel = instruction.kind == InstructionKind::kKernel;
+    if (is_operator && is_public_operator(instruction.name)) {
+      hide_numbers(program, instruction);
+    } else if (is_operator || is_kernel) {
+      clear_numbers(instruction.args);  // nothing calls it
+    }
+    clear_numbers(instruction.results);  // whoever runs it computes them
     switch (instruction.kind) {
       case InstructionKind::kOp:
         instruction.name = hide_operator(instruction.name);
@@ -173,7 +186,6 @@ class Obfuscator {
       case InstructionKind::kWait:
         break;  // of a fixed vocabulary
     }
-    const bool is_kernel = instruction.kind == InstructionKind::kKernel;
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       // The roles of a C++ kernel's arguments stand before the name of its file.
       hide_argument(instruction.args[i], is_kernel && i + 2 == instruction.args.size());
@@ -190,55 +202,54 @@ class Obfuscator {
     return is_public_operator(name) ? name : hide("operator", name, "private::op");
   }
 
-  /// Names of arguments tell as much as those of operators: types stay.
   std::string hide_schema(const std::string& schema) {
     const std::string name(et_schema::operator_name(schema));
-    if (is_public_operator(name)) {
-      return schema;
-    }
-    std::string hidden = schema;
-    const std::vector<std::string_view> arguments = et_schema::argument_names(schema);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      replace_word(hidden, std::string(arguments[i]), fmt::format("arg{}", i));
-    }
-    const std::size_t open = hidden.find('(');
-    return hide_operator(name) +
-           (open == std::string::npos ? "" : without_texts(hidden.substr(open)));
+    return is_public_operator(name) ? schema : hidden_schema(schema, hide_operator(name));
   }
 
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
-
-  /// The name of an argument follows its type, and nothing of a type follows it.
-  static void replace_word(std::string& text, const std::string& word, const std::string& by) {
-    const std::size_t open = text.find('(');
-    for (std::size_t at = text.find(word, open); !word.empty() && at != std::string::npos;
-         at = text.find(word, at + 1)) {
-      const char next = at + word.size() < text.size() ? text[at + word.size()] : ',';
-      if (text[at - 1] == ' ' && (next == ',' || next == ')' || next == '=')) {
-        text.replace(at, word.size(), by);
-        return;
+  void clear_numbers(std::vector<Argument>& arguments) {
+    for (Argument& argument : arguments) {
+      if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+        clear_numbers(*list);
+      } else if (auto* number = std::get_if<double>(&argument.value)) {
+        clear(*number, 0.0);
+      } else if (auto* integer = std::get_if<std::int64_t>(&argument.value)) {
+        clear(*integer, std::int64_t{0});
       }
     }
   }
 
-  /// Defaults that are texts, and the paths of classes.
-  static std::string without_texts(std::string text) {
-    for (std::size_t quote = text.find_first_of("\"'"); quote != std::string::npos;
-         quote = text.find_first_of("\"'", quote)) {
-      const std::size_t end = text.find(text[quote], quote + 1);
-      text.erase(quote, end == std::string::npos ? std::string::npos : end + 1 - quote);
-    }
-    constexpr std::string_view kClass = "__torch__.";
-    for (std::size_t at = text.find(kClass); at != std::string::npos; at = text.find(kClass, at)) {
-      std::size_t end = at;
-      while (end < text.size() && (is_word(text[end]) || text[end] == '.')) {
-        ++end;
+  template <typename Number>
+  void clear(Number& number, Number by) {
+    result_.cleared_numbers += number == by ? 0U : 1U;
+    number = by;
+  }
+
+  void hide_numbers(const Program& program, Instruction& instruction) {
+    const std::vector<std::string_view> names =
+        instruction.schema ? et_schema::argument_names(program.schemas[*instruction.schema])
+                           : std::vector<std::string_view>();
+    for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+      const std::string_view name = i < names.size() ? names[i] : std::string_view();
+      auto* integer = std::get_if<std::int64_t>(&instruction.args[i].value);
+      if (integer != nullptr && (is_seed(name) || counts_steps(name))) {
+        // A first step has divisors that are not zero.
+        clear(*integer, is_seed(name) ? std::int64_t{0} : std::int64_t{1});
       }
-      text.replace(at, end - at, "Object");
+      if (!tells_size(instruction.name, name)) {
+        round_numbers(instruction.args[i]);
+      }
     }
-    return text;
+  }
+
+  void round_numbers(Argument& argument) {
+    if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for (Argument& item : *list) {
+        round_numbers(item);
+      }
+    } else if (auto* number = std::get_if<double>(&argument.value)) {
+      *number = round_number(*number);
+    }
   }
 
   void hide_argument(Argument& argument, bool is_roles) {
@@ -250,8 +261,6 @@ class Obfuscator {
       const bool is_open =
           is_roles ? text->find_first_not_of("rw- ") == std::string::npos : is_public_text(*text);
       *text = is_open ? *text : hide("text", *text);
-    } else if (auto* number = std::get_if<double>(&argument.value)) {
-      *number = round_number(*number);
     } else if (auto* opaque = std::get_if<Argument::Opaque>(&argument.value)) {
       opaque->tag = is_public_tag(opaque->tag) ? opaque->tag : "Object";
     }
@@ -291,15 +300,30 @@ class Obfuscator {
   }
 
   void hide_values(Program& program) {
+    for (et_schema::Storage& storage : program.storages) {
+      storage.zeros = round_number(storage.zeros);
+    }
     for (et_schema::Slot& slot : program.slots) {
-      if (!slot.value) {
-        continue;
+      if (slot.value) {
+        hide_rule(*slot.value, et_schema::is_integral(slot.dtype));
       }
-      round_numbers(*slot.value);
-      // "aten::embedding.indices", or a sentence.
-      if (slot.value->why.find("::") != std::string::npos && !is_public_operator(slot.value->why)) {
-        slot.value->why = "an operator";
+      if (slot.content) {
+        for (et_schema::ValueRule& rule : slot.content->indices) {
+          hide_rule(rule, true);
+        }
       }
+    }
+  }
+
+  /// Integers decide what they index; `why` is "aten::embedding.indices", or a sentence.
+  void hide_rule(et_schema::ValueRule& rule, bool is_integral) {
+    const auto* constant = rule.as<et_schema::ValueRule::Constant>();
+    if (!is_integral || constant == nullptr) {
+      round_numbers(rule);
+    }
+    const bool names_operator = rule.why.find("::") != std::string::npos;
+    if (names_operator && !is_public_operator(rule.why.substr(0, rule.why.find('.')))) {
+      rule.why = "an operator";
     }
   }
 

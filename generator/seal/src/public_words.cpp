@@ -1,9 +1,11 @@
 #include "public_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/model/public_operators.h"
 
 namespace understudy::generator {
 namespace {
@@ -32,16 +34,16 @@ constexpr auto kTags = std::to_array<std::string_view>(
 
 }  // namespace
 
-bool is_public_operator(std::string_view name) {
-  et_schema::Selection probe;
-  probe.opened.push_back({std::string(name), 1, "", 0});
-  return et_schema::hashed_names(std::move(probe)).opened.front().name == name;
-}
-
 bool is_public_label(std::string_view name) {
-  constexpr std::string_view kFbgemm = "torch::autograd::CppNode<SplitLookupFunction";
-  return name.starts_with(kFbgemm) || name == "CompiledFunction" ||
-         name == "CompiledFunctionBackward";
+  constexpr std::string_view kBefore = "torch::autograd::CppNode<SplitLookupFunction_";
+  constexpr std::string_view kAfter = "_Op>";
+  if (!name.starts_with(kBefore) || !name.ends_with(kAfter)) {
+    return name == "CompiledFunction" || name == "CompiledFunctionBackward";
+  }
+  name.remove_prefix(kBefore.size());
+  name.remove_suffix(kAfter.size());
+  return name == "Dense" || et_schema::is_public_operator(fmt::format(
+                                "fbgemm::split_embedding_codegen_lookup_{}_function", name));
 }
 
 bool is_public_text(std::string_view text) {

@@ -4,9 +4,6 @@
 
 namespace understudy::generator {
 
-/// Whether an operator is of a library that everybody has.
-[[nodiscard]] bool is_public_operator(std::string_view name);
-
 /// Whether a label is PyTorch's own or fbgemm's: its substitute is found by its name.
 [[nodiscard]] bool is_public_label(std::string_view name);
 

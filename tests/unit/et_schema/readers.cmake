@@ -23,6 +23,7 @@ understudy_test(readers_test
     model/losses_test.cpp
     model/op_class_test.cpp
     model/operator_trust_test.cpp
+    model/public_operators_test.cpp
     reader_texts.cpp
     support/error_test.cpp
     support/input_limit_test.cpp

@@ -1,26 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "et_schema/bench/bench.h"
+#include "et_schema/model/public_operators.h"
 #include "et_schema/support/content_hash.h"
 
 namespace understudy::et_schema {
 namespace {
-
-/// Libraries whose operators everybody has.
-constexpr auto kPublic = std::to_array<std::string_view>(
-    {"aten::", "prim::", "prims::", "c10d::", "_c10d_functional::", "c10d_functional::",
-     "_dtensor::", "fsdp::", "quantized::", "quantized_decomposed::", "mkldnn::", "inductor::",
-     "torchvision::", "torchaudio::", "fbgemm::", "symm_mem::", "higher_order::", "profiler::"});
-
-bool is_public(std::string_view op) {
-  return std::ranges::any_of(kPublic,
-                             [op](std::string_view library) { return op.starts_with(library); });
-}
 
 std::string hashed(std::string_view text) {
   return fmt::format("#{:016x}", content_hash(text));
@@ -45,7 +33,7 @@ Selection hashed_names(Selection selection) {
     filter = hashed_filter(filter);
   }
   for (Opened& opened : selection.opened) {
-    opened.name = is_public(opened.name) ? std::move(opened.name) : hashed(opened.name);
+    opened.name = is_public_operator(opened.name) ? std::move(opened.name) : hashed(opened.name);
   }
   return selection;
 }

@@ -77,7 +77,7 @@ enum class ManifestNames : std::uint8_t {
 
 /// The selection without what tells of the program that was traced: the text of a filter becomes
 /// "#" and its hash (XXH3, 16 hexadecimal digits), and so does the name of an opened operator that
-/// is of none of PyTorch's own libraries. Equal texts keep equal hashes: whoever has the filter can
+/// is not public (public_operators.h). Equal texts keep equal hashes: whoever has the filter can
 /// check it.
 [[nodiscard]] Selection hashed_names(Selection selection);
 
