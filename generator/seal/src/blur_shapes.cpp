@@ -55,6 +55,18 @@ std::set<std::int64_t> sizes_in(const Bench& bench) {
   return sizes;
 }
 
+/// The sizes to whose end indices reach, or nearly.
+void add_indexed(const Program& program, const std::set<std::int64_t>& sizes,
+                 std::set<std::int64_t>& rows) {
+  for (const et_schema::Slot& slot : program.slots) {
+    const auto range = slot.value ? et_schema::range_of(*slot.value) : std::nullopt;
+    const auto size = range ? sizes.lower_bound(range->high) : sizes.end();
+    if (size != sizes.end()) {
+      rows.insert(*size);
+    }
+  }
+}
+
 /// What is recorded below operators goes where it does not fit the new sizes: how many lost it.
 std::uint64_t drop_bodies(Program& program, const SizeMap& sizes) {
   std::uint64_t dropped = 0;
@@ -71,17 +83,19 @@ std::uint64_t drop_bodies(Program& program, const SizeMap& sizes) {
 
 Blurred blur_shapes(Bench bench, double within) {
   Keeper keeper;
-  std::set<std::int64_t> rows;  // of tables: indices reach to their end
+  std::set<std::int64_t> rows;  // of tables: indices reach to their end, so they only grow
+  const std::set<std::int64_t> present = sizes_in(bench);
   std::vector<ProgramSizes> programs;
   for (const Program& program : bench.programs) {
     programs.emplace_back(program, keeper, rows);
     programs.back().find();
+    add_indexed(program, present, rows);
   }
   const std::string salt = et_schema::benchmark_hash(bench);
   SizeMap sizes;
   do {
     sizes.clear();
-    for (const std::int64_t size : sizes_in(bench)) {
+    for (const std::int64_t size : present) {
       if (keeper.all().contains(size)) {
         continue;
       }
@@ -100,7 +114,6 @@ Blurred blur_shapes(Bench bench, double within) {
   } while (keeper.take_changed());
   Blurred blurred;
   blurred.before = work_of(bench);
-  const std::set<std::int64_t> present = sizes_in(bench);
   for (const auto& [size, why] : keeper.all()) {
     if (present.contains(size)) {
       blurred.kept[size] = why;
@@ -109,7 +122,7 @@ Blurred blur_shapes(Bench bench, double within) {
   blurred.changed = sizes;
   for (Program& program : bench.programs) {
     blurred.dropped_bodies += drop_bodies(program, sizes);
-    rewrite_sizes(program, sizes);
+    rewrite_sizes(program, sizes, present);
   }
   blurred.after = work_of(bench);
   blurred.bench = std::move(bench);

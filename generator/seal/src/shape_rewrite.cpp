@@ -1,7 +1,10 @@
 #include "shape_rewrite.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <variant>
 
@@ -57,9 +60,44 @@ void rewrite(Argument& argument, const SizeMap& sizes) {
   }
 }
 
+__extension__ using Wide = __int128;
+
+/// Bounds of what indexes rows. They grow with the size that they come from, and no bound outgrows
+/// a size that it was below.
+class Bounds {
+ public:
+  /// `present`: the sizes of all tensors.
+  Bounds(const SizeMap& sizes, const std::set<std::int64_t>& present) {
+    for (const std::int64_t size : present) {
+      grown_[size] = std::max(size, mapped(size, sizes));
+    }
+  }
+  /// What a bound of a range becomes, as what lies within the range does: proportionally.
+  [[nodiscard]] std::int64_t of(std::int64_t bound, std::int64_t end) const {
+    const auto above = grown_.lower_bound(end);
+    if (above == grown_.end() || bound <= 0) {
+      return bound;
+    }
+    std::int64_t most = above->second;
+    for (auto size = above; size != grown_.end(); ++size) {
+      most = std::min(most, size->second);
+    }
+    const std::int64_t grown = std::min(scaled(end, above->second, above->first), most);
+    return scaled(bound, grown, end);
+  }
+
+ private:
+  static std::int64_t scaled(std::int64_t number, std::int64_t by, std::int64_t of) {
+    return static_cast<std::int64_t>(static_cast<Wide>(number) * by / of);
+  }
+
+  std::map<std::int64_t, std::int64_t> grown_;  ///< size → itself or the larger one it becomes
+};
+
 class Rewriter {
  public:
-  Rewriter(Program& program, const SizeMap& sizes) : program_(program), sizes_(sizes) {}
+  Rewriter(Program& program, const SizeMap& sizes, const std::set<std::int64_t>& present)
+      : program_(program), sizes_(sizes), bounds_(sizes, present) {}
 
   void rewrite_all() {
     for (Slot& slot : program_.slots) {
@@ -87,12 +125,39 @@ class Rewriter {
 
  private:
   /// Rows and classes; how often each of them repeats stays.
-  void rewrite_rule(et_schema::ValueRule& rule) {
+  void rewrite_rule(et_schema::ValueRule& rule) const {
     if (auto* integers = rule.as<et_schema::ValueRule::Integers>()) {
-      integers->high = mapped(integers->high, sizes_);
+      rewrite_range(*integers, integers->high);
+    } else if (auto* reused = rule.as<et_schema::ValueRule::ReusedIntegers>()) {
+      const std::int64_t end = reused->high;
+      rewrite_range(*reused, end);
+      for (et_schema::ReuseBin& bin : reused->reuse.bins) {
+        rewrite_range(bin, end);
+      }
     } else if (auto* targets = rule.as<et_schema::ValueRule::Targets>()) {
+      targets->ignore_index = index_in(targets->ignore_index);
       targets->classes = mapped(targets->classes, sizes_);
+    } else if (auto* constant = rule.as<et_schema::ValueRule::Constant>()) {
+      constant->value = number(constant->value);
     }
+  }
+
+  /// `end`: of the whole range.
+  template <typename Range>
+  void rewrite_range(Range& range, std::int64_t end) const {
+    range.low = bounds_.of(range.low, end);
+    range.high = bounds_.of(range.high, end);
+  }
+
+  /// One row among others: the one that is never updated, the class that does not count.
+  [[nodiscard]] std::int64_t index_in(std::int64_t index) const {
+    return index > 0 ? bounds_.of(index + 1, index + 1) - 1 : index;
+  }
+
+  /// A real number that is a size: what a sum was divided by.
+  [[nodiscard]] double number(double value) const {
+    const auto size = std::abs(value) < kMostExact ? static_cast<std::int64_t>(value) : 0;
+    return static_cast<double>(size) == value ? static_cast<double>(mapped(size, sizes_)) : value;
   }
 
   void rewrite_storages() {
@@ -118,8 +183,15 @@ class Rewriter {
     }
     const auto arguments = et_schema::arguments_of(program_.schemas[*instruction.schema]);
     for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
+      auto* index = std::get_if<std::int64_t>(&instruction.args[i].value);
+      auto* real = std::get_if<double>(&instruction.args[i].value);
       if (et_schema::is_size_argument(arguments[i].name)) {
         rewrite(instruction.args[i], sizes_);
+      } else if (index != nullptr &&
+                 (arguments[i].name == "padding_idx" || arguments[i].name == "ignore_index")) {
+        *index = index_in(*index);
+      } else if (real != nullptr) {
+        *real = number(*real);
       } else if (arguments[i].name == "stride" && et_schema::takes_strides(instruction.name) &&
                  !instruction.results.empty()) {
         rewrite_strides(instruction, instruction.args[i]);
@@ -140,8 +212,11 @@ class Rewriter {
     }
   }
 
+  static constexpr double kMostExact = 9e15;  // whole numbers below are whole as doubles
+
   Program& program_;
   const SizeMap& sizes_;
+  Bounds bounds_;
 };
 
 double elements(const Program& program, const Argument& argument) {
@@ -211,8 +286,8 @@ std::optional<std::vector<std::size_t>> dense_order(const Slot& slot) {
   return order;
 }
 
-void rewrite_sizes(Program& program, const SizeMap& sizes) {
-  Rewriter(program, sizes).rewrite_all();
+void rewrite_sizes(Program& program, const SizeMap& sizes, const std::set<std::int64_t>& present) {
+  Rewriter(program, sizes, present).rewrite_all();
 }
 
 Work work_of(const et_schema::Bench& bench) {

@@ -217,5 +217,62 @@ TEST(BlurShapes, HeapBlocksOfTheOriginalGo) {
   EXPECT_FALSE(now.page_faults);
 }
 
+constexpr std::string_view kLookup =
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+    "scale_grad_by_freq=False, bool sparse=False) -> Tensor";
+
+TEST(BlurShapes, BoundsOfIndicesTellNothingOfTheOldSize) {
+  using et_schema::ValueRule;
+  Steps steps;
+  const SlotId table = steps.tensor({8000, 256});
+  const SlotId drawn = steps.tensor({24}, true, DType::kInt64);
+  const SlotId reused = steps.tensor({24}, true, DType::kInt64);
+  Program& program = steps.program();
+  program.slots[drawn].value = ValueRule{ValueRule::Integers{0, 7981}};
+  const et_schema::Reuse reuse{{{7, 4000, {{2, 6}}}, {4000, 7981, {{1, 12}}}}};
+  program.slots[reused].value = ValueRule{ValueRule::ReusedIntegers{7, 7981, reuse}};
+  steps.call(kLookup, {ref(table), ref(drawn), {std::int64_t{7999}}}, {24, 256});
+  steps.call(kLookup, {ref(table), ref(reused), {std::int64_t{-1}}}, {24, 256});
+  const Blurred blurred = steps.blurred();
+  const std::int64_t rows = blurred.changed.at(8000);
+  EXPECT_GT(rows, 8000);
+  const auto scaled = [rows](std::int64_t bound) { return bound * rows / 8000; };
+  const Program& now = blurred.bench.programs[0];
+  EXPECT_EQ(now.slots[drawn].value->kind, ValueRule::Kind(ValueRule::Integers{0, scaled(7981)}));
+  const auto& range = *now.slots[reused].value->as<ValueRule::ReusedIntegers>();
+  EXPECT_EQ(range.high, scaled(7981));
+  EXPECT_EQ(range.reuse.bins.back().high, range.high);
+  EXPECT_EQ(range.reuse.bins.front().high, range.reuse.bins.back().low);
+  EXPECT_EQ(et_schema::find_problem(range.reuse), std::nullopt);
+  EXPECT_EQ(now.instructions[0].args[2].value, decltype(Argument::value)(rows - 1));
+  EXPECT_EQ(now.instructions[1].args[2].value, decltype(Argument::value)(std::int64_t{-1}));
+}
+
+TEST(BlurShapes, NoBoundOutgrowsASizeThatItWasBelow) {
+  using et_schema::ValueRule;
+  Steps steps;
+  const SlotId table = steps.tensor({8000, 256});
+  const SlotId kept = steps.tensor({8001, 256});  // odd: unknown operators keep it below
+  const SlotId indices = steps.tensor({24}, true, DType::kInt64);
+  steps.program().slots[indices].value = ValueRule{ValueRule::Integers{0, 7981}};
+  steps.call(kLookup, {ref(table), ref(indices), {std::int64_t{-1}}}, {24, 256});
+  steps.call("my::lookup(Tensor weight, Tensor indices) -> Tensor", {ref(kept), ref(indices)},
+             {24, 256});
+  const Blurred blurred = steps.blurred();
+  EXPECT_GT(blurred.changed.at(8000), 8001);
+  EXPECT_EQ(blurred.bench.programs[0].slots[indices].value->kind,
+            ValueRule::Kind(ValueRule::Integers{0, 8001}));
+}
+
+TEST(BlurShapes, ARealNumberThatIsASizeGoesAlong) {
+  Steps steps;
+  const SlotId x = steps.tensor({300, 2048});
+  steps.call("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", {ref(x), {300.0}},
+             {300, 2048});
+  const Blurred blurred = steps.blurred();
+  EXPECT_EQ(blurred.bench.programs[0].instructions[0].args[1].value,
+            decltype(Argument::value)(static_cast<double>(blurred.changed.at(300))));
+}
+
 }  // namespace
 }  // namespace understudy::generator
