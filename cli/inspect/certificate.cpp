@@ -13,12 +13,12 @@
 #include "common/table.h"
 #include "et_schema/bench/signature.h"
 #include "et_schema/model/losses.h"
-#include "et_schema/report/report_json.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
+#include "inspect/certified_report.h"
 
 namespace understudy::cli {
 namespace {
@@ -29,10 +29,6 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 
 constexpr int kCertificateVersion = 1;
-
-std::string hash_text(std::uint64_t hash) {
-  return fmt::format("{:016x}", hash);
-}
 
 /// What the instructions of all ranks are.
 struct Contents {
@@ -94,43 +90,6 @@ Json selection_of(const Bench& bench) {
   return {{"step", first.step}, {"filters", first.filters}};
 }
 
-Json measured_by(const CertifiedReport& given, const std::string& benchmark_hash) {
-  const et_schema::Report report = et_schema::parse_report(given.json, given.file);
-  if (report.environment.benchmark_hash != benchmark_hash) {
-    throw et_schema::bad_input(
-        "a report of another benchmark",
-        {.file = given.file,
-         .field = "environment.benchmark_hash",
-         .expected = benchmark_hash,
-         .got =
-             report.environment.benchmark_hash.empty() ? "none" : report.environment.benchmark_hash,
-         .hint = "give the report of replay --report with this very file"});
-  }
-  const et_schema::RunFigures& total = report.total;
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
-  Json measured = {{"file", given.file.substr(given.file.find_last_of('/') + 1)},
-                   {"content_hash", hash_text(et_schema::content_hash(given.json))},
-                   {"tool_version", report.environment.tool_version},
-                   {"device", report.environment.device},
-                   {"complete", total.complete},
-                   {"iteration_median_ms", number(total.iteration_ms.median)},
-                   {"original_step_ms", number(total.original.step_ms)},
-                   {"original_unprofiled_ms", number(total.original.unprofiled_ms)},
-                   {"original_operators_ms", number(total.original.operators_ms)},
-                   {"coverage_count", number(total.coverage.count)},
-                   {"coverage_time", number(total.coverage.time)},
-                   {"output_mismatches", total.output_mismatches},
-                   {"outputs_checked", total.outputs_checked}};
-  const std::optional<double>& median = total.iteration_ms.median;
-  const std::optional<double>& step =
-      total.original.unprofiled_ms ? total.original.unprofiled_ms : total.original.step_ms;
-  measured["iteration_of_original"] =
-      median && step && *step > 0 ? Json(*median / *step) : Json(nullptr);
-  return measured;
-}
-
 Json signed_by(const std::string& bytes, const std::string& path) {
   const std::optional<et_schema::PublicKey> signer = et_schema::find_signer(bytes, path);
   return signer ? Json(signer->hex()) : Json(nullptr);
@@ -166,7 +125,7 @@ Json certificate_document(const std::string& path, const std::optional<Certified
           {"kernels", contents.kernels},
           {"opened", contents.opened},
           {"losses", contents.losses.nonzero()},
-          {"measured", report ? measured_by(*report, benchmark_hash) : Json(nullptr)}};
+          {"measured", report ? measured_by(*report, bench, benchmark_hash) : Json(nullptr)}};
 }
 
 std::string text_of(const Json& value) {
@@ -230,7 +189,7 @@ std::string certificate_text(const Json& document) {
   if (document["measured"].is_null()) {
     return text + "\nMeasured: nothing stated; --report adds what a replay measured\n";
   }
-  text += "\nMeasured by replay\n";
+  text += "\nAs the report says, unchecked but for ranges and what its ranks add up to\n";
   TextTable measured({{""}, {""}});
   for (const auto& [name, value] : document["measured"].items()) {
     measured.add({name, text_of(value)});
