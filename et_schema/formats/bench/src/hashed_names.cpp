@@ -33,7 +33,8 @@ Selection hashed_names(Selection selection) {
     filter = hashed_filter(filter);
   }
   for (Opened& opened : selection.opened) {
-    opened.name = is_public_operator(opened.name) ? std::move(opened.name) : hashed(opened.name);
+    const bool stays = is_public_operator(opened.name) || opened.name.starts_with('#');
+    opened.name = stays ? std::move(opened.name) : hashed(opened.name);
   }
   return selection;
 }

@@ -106,7 +106,8 @@ TEST(Bench, SomeRanksOfAJobSayWhichTheyAre) {
 TEST(Bench, HashedNamesTellNothingOfTheProgram) {
   Selection selection;
   selection.filters = {"--only comms", "--subgraph secret", "--no-backward", "--exclude ^acme::"};
-  selection.opened = {{"aten::conv2d", 1, "why"}, {"acme::layer", 2, "why"}};
+  selection.opened = {
+      {"aten::conv2d", 1, "why"}, {"acme::layer", 2, "why"}, {"aten::conv2d.acme", 1, "why"}};
   const Selection hashed = hashed_names(selection);
   EXPECT_EQ(hashed.filters[0], "--only comms");
   EXPECT_EQ(hashed.filters[1].size(), std::string("--subgraph #0123456789abcdef").size());
@@ -115,6 +116,8 @@ TEST(Bench, HashedNamesTellNothingOfTheProgram) {
   EXPECT_TRUE(hashed.filters[3].starts_with("--exclude #"));
   EXPECT_EQ(hashed.opened[0].name, "aten::conv2d");
   EXPECT_EQ(hashed.opened[1].name[0], '#');
+  EXPECT_EQ(hashed.opened[2].name[0], '#') << "an overload of one's own";
+  EXPECT_EQ(hashed_names(hashed), hashed) << "of a benchmark that is written again";
   EXPECT_EQ(hashed_names(selection), hashed) << "equal texts have equal hashes";
   for (const std::string& text : hashed.filters) {
     EXPECT_EQ(text.find("secret"), std::string::npos);
