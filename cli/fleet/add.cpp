@@ -12,6 +12,7 @@
 #include "fleet/database/schema.h"
 #include "fleet/database/transaction.h"
 #include "fleet/manifest.h"
+#include "fleet/nightly/generate_flags.h"
 #include "fleet/process/node.h"
 #include "fleet/records/jobs.h"
 
@@ -108,11 +109,19 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
                                   .expected = "the traces of one job",
                                   .got = fmt::format("{} jobs", jobs.size())});
   }
+  const std::vector<std::string> flags = words_of(arguments.flags);
+  if (const std::string word = fleet::refused_generate_flag(flags); !word.empty()) {
+    throw et_schema::usage_error("flags that a job cannot have",
+                                 {.field = "--flags",
+                                  .expected = fleet::allowed_generate_flags(),
+                                  .got = word,
+                                  .hint = "what else generate does is not for the store"});
+  }
   for (fleet::Job& job : jobs) {
     job.name = arguments.name.empty() ? job.name : arguments.name;
     job.weight = arguments.weight;
     job.tags = read_tags(arguments.tags);
-    job.flags = words_of(arguments.flags);
+    job.flags = flags;
   }
   return jobs;
 }

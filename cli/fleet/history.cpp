@@ -54,13 +54,16 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
 // ---- nights
 
 std::string_view word_of(std::string_view key) {
-  return key == "change_points" ? "turned" : key == "unjudged" ? "not judged" : key;
+  return key == "change_points"  ? "turned"
+         : key == "unjudged"     ? "not judged"
+         : key == "still_broken" ? "still broken"
+                                 : key;
 }
 
 std::string changes_of(const Json& summary) {
   std::string text;
-  for (const char* key :
-       {"broken", "slower", "faster", "changed", "drifted", "change_points", "unjudged"}) {
+  for (const char* key : {"broken", "slower", "still_broken", "faster", "recovered", "changed",
+                          "drifted", "change_points", "unjudged"}) {
     std::size_t count = summary.value(key, Json::array()).size();
     if (std::string_view(key) == "changed") {  // what drifted changed, too: it is told as that
       count -= std::min(count, summary.value("drifted", Json::array()).size());
@@ -246,7 +249,7 @@ std::string job_text(const HistoryArguments& arguments, const std::vector<Chapte
   }
   if (!events.empty()) {
     text += "\nWhat happened\n";
-    for (const fleet::Event& event : events) {
+    for (const fleet::Event& event : fleet::told_once(events)) {
       text += fmt::format("  night {}{}: {}: {}\n", event.night,
                           event.platform.empty() ? "" : " on " + event.platform, event.kind,
                           event.text);

@@ -33,9 +33,10 @@ int fleet_init(int argc, char** argv) {
     remember_store(*connection, folder);
   }
   if (!quiet) {
+    const std::string shown = fleet::without_password(url);
     print_output(fmt::format(
-        "{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n{}", url,
-        fleet::kSchemaVersion, url,
+        "{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n{}", shown,
+        fleet::kSchemaVersion, shown,
         store.empty() ? "No store yet: give --store DIR to the first `fleet nightly`\n" : ""));
   }
   return kStatusOk;

@@ -146,9 +146,9 @@ int fleet_jobs(int argc, char** argv) {
   listing.failing = failing_by_hash(*connection, listing.benchmarks);
   switch (format) {
     case Format::kText:
-      print_output(listing.jobs.empty()
-                       ? fmt::format("No jobs. Add some: fleet add {} TRACES\n", url)
-                       : table_of(listing).to_text());
+      print_output(listing.jobs.empty() ? fmt::format("No jobs. Add some: fleet add {} TRACES\n",
+                                                      fleet::without_password(url))
+                                        : table_of(listing).to_text());
       break;
     case Format::kJson:
       print_output(json_of(listing));

@@ -15,6 +15,7 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/yaml_documents.h"
+#include "fleet/nightly/generate_flags.h"
 
 namespace understudy::cli {
 namespace {
@@ -140,6 +141,9 @@ class ManifestReader {
       }
       for (const YAML::Node& flag : flags) {
         job.flags.push_back(word(flag, "jobs.flags"));
+      }
+      if (const std::string refused = fleet::refused_generate_flag(job.flags); !refused.empty()) {
+        fail(flags.Mark(), "jobs.flags", fleet::allowed_generate_flags(), refused);
       }
     }
     return job;

@@ -37,7 +37,9 @@ std::string verdict_of(const nlohmann::json& night) {
   };
   add("broken", "BROKEN");
   add("slower", "SLOWER");
+  add("still_broken", "STILL BROKEN");
   add("faster", "faster");
+  add("recovered", "recovered");
   add("changed", "changed");
   add("drifted", "drifted");
   add("change_points", "turned");
@@ -94,6 +96,7 @@ std::string night_text(const std::string& summary) {
   text += section(night, "broken", "Broken");
   text += section(night, "slower", "Slower");
   text += section(night, "faster", "Faster");
+  text += section(night, "recovered", "Recovered: as fast again as before it became slower");
   text +=
       section(night, "unjudged",
               "Not judged: others were at work on the machine, or its own speed changed as much");

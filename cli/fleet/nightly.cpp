@@ -15,7 +15,9 @@
 #include "fleet/database/schema.h"
 #include "fleet/night_text.h"
 #include "fleet/nightly/night_run.h"
+#include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
+#include "fleet/process/run_program.h"
 #include "fleet/queue/queue.h"
 #include "fleet/slurm.h"
 #include "fleet/tools.h"
@@ -121,6 +123,25 @@ void complete(NightlyArguments& arguments, bool is_known_jobs) {
   night.tools = find_tools(!night.replay.generate_only && arguments.only != fleet::kGenerateWork);
 }
 
+/// Flags that replay does not know would break every job: it is asked once, with a file that is not
+/// there.
+void check_replay_flags(const fleet::NightOptions& night) {
+  if (night.replay.flags.empty() || night.tools.replay.empty()) {
+    return;
+  }
+  std::vector<std::string> words = {night.tools.replay, night.store + "/no benchmark", "--quiet"};
+  words.insert(words.end(), night.replay.flags.begin(), night.replay.flags.end());
+  const fleet::ProgramEnd end =
+      fleet::run_program({.words = words, .variables = {"UNDERSTUDY_PROGRESS=off"}});
+  constexpr int kUsage = 2;
+  if (end.status == kUsage) {
+    throw et_schema::usage_error("flags that replay does not take",
+                                 {.field = "--replay-flags",
+                                  .expected = "flags of replay",
+                                  .got = fleet::in_one_line(end.errors)});
+  }
+}
+
 NightlyArguments read_nightly(int argc, char** argv) {
   NightlyArguments arguments;
   fleet::NightOptions& night = arguments.night;
@@ -160,6 +181,9 @@ NightlyArguments read_nightly(int argc, char** argv) {
     night.otava = fleet::find_otava(own_program());
   }
   complete(arguments, app->count("--jobs") > 0);
+  if (arguments.engine == "local") {
+    check_replay_flags(night);
+  }
   return arguments;
 }
 

@@ -32,9 +32,9 @@ std::string baseline_of(const SiteOptions& options, const std::vector<fleet::Pla
 
 /// Kinds of events in the order of their weight.
 std::size_t weight_of(const std::string& kind) {
-  const std::vector<std::string> order = {fleet::kBroken,  fleet::kSlower,  fleet::kChangePoint,
-                                          fleet::kDrifted, fleet::kChanged, fleet::kFaster,
-                                          fleet::kUnjudged};
+  const std::vector<std::string> order = {fleet::kBroken,    fleet::kSlower,  fleet::kChangePoint,
+                                          fleet::kDrifted,   fleet::kChanged, fleet::kFaster,
+                                          fleet::kRecovered, fleet::kUnjudged};
   return static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
 }
 
@@ -64,18 +64,20 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
                                : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Of the last night in which something happened to the job the weightiest.
-const fleet::Event* last_event_of(const SiteData& data, const fleet::Job& job) {
+/// The weightiest that happened to the job in the newest night, or that this night found to have
+/// happened before; none of earlier ones.
+const fleet::Event* news_of(const SiteData& data, const fleet::Job& job) {
   const std::string hash = hash_of(data, job);
-  const fleet::Event* last = nullptr;
-  for (const fleet::Event& event : data.events) {
-    if (is_of_job(event, job.name, hash) &&
-        (last == nullptr || event.night > last->night ||
-         (event.night == last->night && weight_of(event.kind) < weight_of(last->kind)))) {
-      last = &event;
+  const fleet::Event* news = nullptr;
+  for (const std::vector<fleet::Event>* events : {&data.events, &data.turned}) {
+    for (const fleet::Event& event : *events) {
+      if (event.night == data.nights.front().id && is_of_job(event, job.name, hash) &&
+          (news == nullptr || weight_of(event.kind) < weight_of(news->kind))) {
+        news = &event;
+      }
     }
   }
-  return last;
+  return news;
 }
 
 /// Up to the end of a word; the whole stands on the job's own page.
@@ -94,9 +96,12 @@ pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
   row.weight = job.weight;
   row.tags = tags_of(job);
   row.note = shortened(job.broken);
-  if (const fleet::Event* const last = last_event_of(data, job);
-      last != nullptr && row.note.empty()) {
-    row.note = fmt::format("night {}: {}", last->night, shortened(last->text));
+  if (const fleet::Event* const news = data.nights.empty() ? nullptr : news_of(data, job);
+      news != nullptr && row.note.empty()) {
+    row.note = fmt::format("night {}: {}", news->night, shortened(news->text));
+  }
+  if (row.note.empty()) {
+    row.note = shortened(failing_text(data, job));
   }
   const fleet::Benchmark* const benchmark = benchmark_of(data, job);
   const fleet::Result* const result =
@@ -190,15 +195,15 @@ std::vector<fleet::Event> turned_of(const fleet::Night& night) {
   return turned;
 }
 
-/// Jobs that broke in a night before this one.
-std::set<std::string> still_broken_of(const fleet::Night& night) {
-  std::set<std::string> jobs;
+/// Jobs that broke in a night before this one, and why.
+std::map<std::string, std::string> still_broken_of(const fleet::Night& night) {
+  std::map<std::string, std::string> jobs;
   if (night.summary.empty()) {
     return jobs;
   }
   const nlohmann::json summary = nlohmann::json::parse(night.summary);
   for (const nlohmann::json& row : summary.value("still_broken", nlohmann::json::array())) {
-    jobs.insert(row.value("job", ""));
+    jobs.emplace(row.value("job", ""), row.value("text", ""));
   }
   return jobs;
 }
@@ -213,7 +218,7 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
     data.benchmarks.emplace(benchmark.id, std::move(benchmark));
   }
   data.nights = fleet::last_nights(connection, options.nights);
-  data.events = fleet::events_of_job(connection, "");
+  data.events = fleet::told_once(fleet::events_of_job(connection, ""));
   data.newest = fleet::newest_results(connection);
   if (!data.nights.empty()) {
     data.turned = turned_of(data.nights.front());
@@ -254,26 +259,21 @@ std::string hash_of(const SiteData& data, const fleet::Job& job) {
   return benchmark == nullptr ? "" : benchmark->benchmark_hash;
 }
 
+std::string failing_text(const SiteData& data, const fleet::Job& job) {
+  const auto found = data.still_broken.find(job.name);
+  if (found != data.still_broken.end() || data.nights.empty()) {
+    return found == data.still_broken.end() ? "" : found->second;
+  }
+  const fleet::Event* const news = news_of(data, job);
+  return news != nullptr && news->kind == fleet::kBroken ? news->text : "";
+}
+
 std::string state_of(const SiteData& data, const fleet::Job& job) {
-  if (!job.broken.empty()) {
-    return "broken";
-  }
-  const std::string hash = hash_of(data, job);
-  std::string state = job.benchmark == 0 ? "new" : "ok";
-  for (const fleet::Event& event : data.events) {
-    const bool is_of_newest = !data.nights.empty() && event.night == data.nights.front().id;
-    const bool is_weightier = state == "ok" || weight_of(event.kind) < weight_of(state);
-    if (is_of_newest && is_weightier && is_of_job(event, job.name, hash)) {
-      state = event.kind;
-    }
-  }
-  if (data.still_broken.contains(job.name)) {
+  if (!job.broken.empty() || data.still_broken.contains(job.name)) {
     return fleet::kBroken;
   }
-  const bool has_turned =
-      std::ranges::find(data.turned, job.name, &fleet::Event::job) != data.turned.end();
-  return has_turned && weight_of(fleet::kChangePoint) < weight_of(state) ? fleet::kChangePoint
-                                                                         : state;
+  const fleet::Event* const news = data.nights.empty() ? nullptr : news_of(data, job);
+  return news != nullptr ? news->kind : job.benchmark == 0 ? "new" : "ok";
 }
 
 std::string tags_of(const fleet::Job& job) {
@@ -334,6 +334,7 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
   row.broken = count(fleet::kBroken);
   row.slower = count(fleet::kSlower);
   row.faster = count(fleet::kFaster);
+  row.recovered = count(fleet::kRecovered);
   row.drifted = count(fleet::kDrifted);
   if (!night.summary.empty()) {
     const nlohmann::json summary = nlohmann::json::parse(night.summary);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,12 +23,12 @@ struct SiteData {
   std::vector<fleet::Job> jobs;
   std::map<std::int64_t, fleet::Benchmark> benchmarks;  ///< by id; those that jobs have now
   std::vector<fleet::Night> nights;                     ///< newest first
-  std::vector<fleet::Event> events;                     ///< newest last
+  std::vector<fleet::Event> events;                     ///< newest last, each told once
   std::vector<fleet::Result> newest;
   fleet::PlatformComparison platforms;  ///< empty where nothing was replayed
   // Of the newest night's summary:
-  std::vector<fleet::Event> turned;    ///< series that turned in a night before
-  std::set<std::string> still_broken;  ///< jobs
+  std::vector<fleet::Event> turned;                 ///< series that turned in a night before
+  std::map<std::string, std::string> still_broken;  ///< by job: why
 };
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
 
@@ -49,8 +48,11 @@ struct SiteData {
                              const std::string& benchmark_hash);
 [[nodiscard]] std::string hash_of(const SiteData& data, const fleet::Job& job);
 [[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
-/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it.
+/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it; broken until
+/// it is mended.
 [[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);
+/// Why the replay of the job fails; empty where it does not.
+[[nodiscard]] std::string failing_text(const SiteData& data, const fleet::Job& job);
 /// "team=ads, tier=1".
 [[nodiscard]] std::string tags_of(const fleet::Job& job);
 

@@ -75,6 +75,7 @@ class Changes {
         points_.push_back(night);
       } else {
         point->text = night.text;  // which classes and operators
+        point->is_recovery = night.is_recovery;
       }
     }
     std::ranges::stable_sort(points_, {}, &pages::ChangePointMark::index);
@@ -98,16 +99,29 @@ class Changes {
   void add_night(const fleet::Event& event) {
     constexpr std::size_t kBefore = 5;  // nights that it was held against
     const auto first = std::ranges::find(results_, event.night, &fleet::Result::night);
-    const bool is_change = event.kind == fleet::kSlower || event.kind == fleet::kFaster;
+    const bool is_change = event.kind == fleet::kSlower || event.kind == fleet::kFaster ||
+                           event.kind == fleet::kRecovered;
     if (!is_change || first == results_.end() || first == results_.begin()) {
       return;
     }
     const auto index = static_cast<std::size_t>(first - results_.begin());
     nights_.push_back({.index = index,
-                       .before_ms = median_ms(results_, index - std::min(index, kBefore), index),
+                       .before_ms = median_ms(results_, level_begin(index, kBefore), index),
                        .after_ms = first->median_ms,
                        .text = event.text,
-                       .environment = environment_in(event.text)});
+                       .environment = environment_in(event.text),
+                       .is_recovery = event.kind == fleet::kRecovered});
+  }
+
+  /// Where the level before `index` begins, of `most` nights at most: at the last change before it.
+  [[nodiscard]] std::size_t level_begin(std::size_t index, std::size_t most) const {
+    std::size_t begin = index - std::min(index, most);
+    for (const std::vector<pages::ChangePointMark>* marks : {&points_, &nights_}) {
+      for (const pages::ChangePointMark& mark : *marks) {
+        begin = mark.index < index ? std::max(begin, mark.index) : begin;
+      }
+    }
+    return begin;
   }
 
   /// Otava may place a change a night or two beside the first that showed it.
@@ -130,7 +144,8 @@ std::string name_of_former(fleet::Connection& connection, const SiteData& data,
   }
   const auto benchmark = fleet::find_benchmark(connection, work.subject);
   for (const fleet::Event& event : data.events) {
-    if (benchmark && event.kind == fleet::kChanged &&
+    const bool is_change = event.kind == fleet::kChanged || event.kind == fleet::kDrifted;
+    if (benchmark && is_change &&
         (event.benchmark_hash == benchmark->benchmark_hash ||
          nlohmann::json::parse(event.detail).value("before", "") == benchmark->benchmark_hash)) {
       return event.job + ", as it was";
@@ -161,6 +176,7 @@ pages::BenchmarkData benchmark_data(fleet::Connection& connection, const SiteDat
   page.fleet_href = "index.html";
   page.state = state_of(data, job);
   page.broken = job.broken;
+  page.failing = failing_text(data, job);
   page.weight = job.weight;
   page.tags = tags_of(job);
   page.flags = fmt::format("{}", fmt::join(job.flags, " "));

@@ -176,13 +176,21 @@ class Disturbed(unittest.TestCase):
         self.assertEqual((night["broken"], [row["job"] for row in night["still_broken"]]), ([], [fleet.names[0]]))
         self.assertEqual(fleet.rows("SELECT COUNT(*) FROM work WHERE outcome = 'still broken'")[0][0], 1)
 
-    def test_flags_that_write_no_benchmark_are_told(self):
+    def test_flags_that_write_elsewhere_are_refused(self):
         fleet = self.fleet(2)
-        fleet.run("add", str(fleet.folder / "jobs" / fleet.names[0]), "--flags=--version")
+        job = str(fleet.folder / "jobs" / fleet.names[0])
+        outside = self.folder / "outside"
+        for flags in (f"--emit cpp {outside}", f"--obfuscate --names {outside}", f"-o {outside}", f"--chakra={outside}", f"--new-key {outside}",
+                      f"--only comms {outside}", "--version"):
+            done = fleet.run_whole("add", job, f"--flags={flags}")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("flags that a job cannot have", done.stderr)
+        fleet.run("add", job, "--flags=--subgraph a b --profile=x --obfuscate --step 3")
+        fleet.write("UPDATE job SET flags = ? WHERE name = ?", json.dumps(["--new-key", str(outside)]), fleet.names[0])  # as an earlier version took them
         night = self.night(fleet, status=1)
-        self.assertEqual([(row["job"], row["text"]) for row in night["broken"]],
-                         [(fleet.names[0], "generate wrote no benchmark; expected: flags with which it does; got: --version; "
-                                           "hint: fleet add with other --flags")])
+        self.assertEqual([row["job"] for row in night["broken"]], [fleet.names[0]])
+        self.assertIn("flags that a job cannot have", night["broken"][0]["text"])
+        self.assertFalse(outside.exists())
 
     def test_values_that_nobody_wrote_are_damage_and_no_bug(self):
         fleet = self.fleet(2)

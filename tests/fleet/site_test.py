@@ -59,7 +59,7 @@ class Site(unittest.TestCase):
         self.assertEqual([(job["name"], job["state"], job["note"]) for job in data["jobs"]],
                          [("job005", "broken", "night 3: broken in night 3"), ("job004", "slower", "night 3: slower in night 3"),
                           ("job001", "faster", "night 3: faster in night 3"), ("job002", "unjudged", "night 3: unjudged in night 3"),
-                          ("job000", "ok", ""), ("job003", "ok", "night 2: slower in night 2")])
+                          ("job000", "ok", ""), ("job003", "ok", "")])
 
     def test_a_series_that_turned_is_news_of_the_night_that_found_it(self):
         self.put_event(1, "change point", "job002", "1.20 times as long")
@@ -86,7 +86,7 @@ class Site(unittest.TestCase):
         self.put_results("job001", [10] * 4 + [12] * 5, turns_at=5)
         points = self.night(4, status=1)["change_points"]
         self.assertEqual([(point["job"], point["night"], point["is_slower"], point["told_in_night"], point["text"]) for point in points],
-                         [("job001", 5, True, None, "1.20 times as long since 2026-01-01T00:00:00Z: 10.000 → 12.000 ms; with it changed threads 2 → 1")])
+                         [("job001", 5, True, None, "1.20 times as long since night 5: 10.000 → 12.000 ms; with it changed threads 2 → 1")])
         self.assertEqual(self.night(4, status=0)["change_points"], [])
         self.assertEqual(self.night(5, status=0)["change_points"], [])  # one more night, and the point is placed beside where it was
 
@@ -118,6 +118,15 @@ class Site(unittest.TestCase):
         verdict, data = self.page("job-job001-*.html")
         self.assertEqual(verdict, "14.00 ms an iteration on p in night 3; on p 40.0 % longer since night 3.")
         self.assertEqual([(change["index"], change["before_ms"], change["after_ms"]) for change in data["platforms"][0]["changes"]], [(2, 10, 14)])
+
+
+    def test_what_drifted_is_told_once(self):
+        self.put_event(3, "changed", "job001", "classes moved")
+        self.put_event(3, "drifted", "job001", "classes moved")
+        for name in ("index.html", "night-3.html", "job-job001-*.html"):
+            _, data = self.page(name)
+            self.assertEqual([event["kind"] for event in data["events"]], ["drifted"], name)
+        self.assertEqual(self.fleet.run("history", "job001").count("classes moved"), 1)
 
 
 if __name__ == "__main__":

@@ -237,6 +237,16 @@ class Pages(unittest.TestCase):
                   return ids.filter((id, i) => ids.indexOf(id) !== i); })()"""
                 self.assertEqual(page.value(twice), [])
 
+    def test_on_a_phone_nothing_is_cut_off(self):
+        for name in PAGES:
+            with self.subTest(name=name):
+                page = self.open(name, width=390)
+                wide = """[...document.querySelectorAll("div.table, .table td, .table th")].filter((node) =>
+                  node.scrollWidth > node.clientWidth + 1 || node.getBoundingClientRect().right > 390).map((node) => node.outerHTML.slice(0, 80))"""
+                self.assertEqual(page.value(wide), [])
+                titles = "[...document.querySelectorAll('.table tbody td')].filter((node) => !node.dataset.title).length"
+                self.assertEqual(page.value(titles), 0)
+
     def test_paper(self):
         page = self.open("report")
         page.call("Emulation.setEmulatedMedia", media="print")

@@ -1,5 +1,6 @@
 #include "fleet/database/connection.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -59,6 +60,29 @@ std::string Row::text(std::size_t column) const {
 
 bool is_postgres_url(std::string_view url) {
   return url.starts_with("postgresql://") || url.starts_with("postgres://");
+}
+
+std::string without_password(const std::string& url) {
+  constexpr std::string_view kHidden = "***";
+  constexpr std::string_view kParameter = "password=";
+  if (!is_postgres_url(url)) {
+    return url;
+  }
+  std::string shown = url;
+  for (std::size_t at = shown.find(kParameter); at != std::string::npos;
+       at = shown.find(kParameter, at + kParameter.size())) {
+    const std::size_t begin = at + kParameter.size();
+    const std::size_t end = std::min(shown.find('&', begin), shown.size());
+    shown.replace(begin, end - begin, kHidden);
+  }
+  const std::size_t user = shown.find("//") + 2;
+  // A password may hold what would end the host's part, unescaped by mistake: up to the last "@".
+  const std::size_t host = shown.rfind('@', shown.find('?'));
+  const std::size_t colon = shown.find(':', user);
+  if (host != std::string::npos && host > user && colon < host) {
+    shown.replace(colon + 1, host - colon - 1, kHidden);
+  }
+  return shown;
 }
 
 std::unique_ptr<Connection> connect(const std::string& url, Opening opening, double patience_s) {

@@ -62,7 +62,7 @@ class Postgres : public Connection {
       } catch (const TransientError& error) {
         if (patience.is_over()) {
           throw et_schema::usage_error("no PostgreSQL server answers",
-                                       {.file = url_,
+                                       {.file = without_password(url_),
                                         .got = error.what(),
                                         .hint = "see that it runs and that the address is right"});
         }
@@ -141,7 +141,7 @@ class Postgres : public Connection {
         throw TransientError(error.what());
       }
       throw et_schema::run_failed("the fleet's database failed",
-                                  {.file = url_, .got = error.what()});
+                                  {.file = without_password(url_), .got = error.what()});
     }
   }
 

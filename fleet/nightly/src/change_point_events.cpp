@@ -156,17 +156,16 @@ void add_events(Connection& connection, const std::vector<Event>& events, const 
     for (const ClassChange& change : classes) {
       detail["class_ms"][change.name] = change.ms;
     }
-    put_event(
-        connection,
-        {.night = first.night,
-         .kind = kChangePoint,
-         .job = job,
-         .benchmark_hash = series.name.benchmark_hash,
-         .platform = series.name.platform,
-         .text = fmt::format("{:.2f} times as long since {}: {:.3f} → {:.3f} ms{}{}",
-                             point.after / point.before, first.date_utc, point.before, point.after,
-                             text_of(classes), environment_change(connection, before, first)),
-         .detail = detail.dump()});
+    put_event(connection, {.night = first.night,
+                           .kind = kChangePoint,
+                           .job = job,
+                           .benchmark_hash = series.name.benchmark_hash,
+                           .platform = series.name.platform,
+                           .text = fmt::format(
+                               "{:.2f} times as long since night {}: {:.3f} → {:.3f} ms{}{}",
+                               point.after / point.before, first.night, point.before, point.after,
+                               text_of(classes), environment_change(connection, before, first)),
+                           .detail = detail.dump()});
   }
 }
 

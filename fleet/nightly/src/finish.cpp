@@ -112,7 +112,7 @@ Json still_broken(Connection& connection, std::int64_t night) {
     }
   }
   for (const FailingReplay& replay : failing_replays(connection)) {
-    if (replay.last_night != night || replay.since_night == night) {
+    if (replay.since_night == night) {
       continue;
     }
     const auto benchmark = find_benchmark(connection, replay.benchmark);
@@ -131,9 +131,10 @@ Json still_broken(Connection& connection, std::int64_t night) {
 std::int64_t told_in_night(const std::vector<Event>& events, const Event& point, bool is_slower) {
   constexpr std::int64_t kNear = 2;  // nights that Otava may be beside the first slow one
   const auto told = std::ranges::find_if(events, [&](const Event& event) {
-    return event.kind == (is_slower ? kSlower : kFaster) &&
-           event.benchmark_hash == point.benchmark_hash && event.platform == point.platform &&
-           std::abs(event.night - point.night) <= kNear;
+    const bool is_alike =
+        is_slower ? event.kind == kSlower : event.kind == kFaster || event.kind == kRecovered;
+    return is_alike && event.benchmark_hash == point.benchmark_hash &&
+           event.platform == point.platform && std::abs(event.night - point.night) <= kNear;
   });
   return told == events.end() ? 0 : told->night;
 }
@@ -193,6 +194,7 @@ Json summary_of(Connection& connection, const Night& night, Json points,
           {"still_broken", still_broken(connection, night.id)},
           {"slower", events_json(events, kSlower)},
           {"faster", events_json(events, kFaster)},
+          {"recovered", events_json(events, kRecovered)},
           {"unjudged", events_json(events, kUnjudged)},
           {"change_points", std::move(points)},
           {"change_points_not_looked_for", not_looked},

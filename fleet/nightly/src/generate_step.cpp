@@ -12,6 +12,7 @@
 #include "et_schema/support/read_file.h"
 #include "fleet/fingerprint/drift.h"
 #include "fleet/fingerprint/fingerprint.h"
+#include "fleet/nightly/generate_flags.h"
 #include "fleet/nightly/inputs.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
@@ -35,6 +36,13 @@ class GenerateStep {
       : context_(context), item_(item), job_(std::move(job)) {}
 
   void run() {
+    if (const std::string word = refused_generate_flag(job_.flags); !word.empty()) {
+      // Of a job that an earlier version added.
+      throw et_schema::bad_input("flags that a job cannot have",
+                                 {.expected = allowed_generate_flags(),
+                                  .got = word,
+                                  .hint = "fleet add with other --flags"});
+    }
     const InputState state = input_state(job_.path);
     stat_ = state.is_recent ? "" : state.stat;
     hash_ = input_hash(job_.path);
@@ -54,13 +62,6 @@ class GenerateStep {
     if (input_state(job_.path).stat != state.stat) {
       throw et_schema::run_failed("the traces changed while they were read",
                                   {.file = job_.path, .hint = "the next night reads them again"});
-    }
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) {  // as with --help
-      throw et_schema::run_failed("generate wrote no benchmark",
-                                  {.expected = "flags with which it does",
-                                   .got = fmt::format("{}", fmt::join(job_.flags, " ")),
-                                   .hint = "fleet add with other --flags"});
     }
     finish_made(path);
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "comparer/statistics.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
@@ -34,6 +35,8 @@ namespace fs = std::filesystem;
 
 /// Earlier nights that tonight is compared with.
 constexpr std::size_t kBaselineNights = 5;
+/// How far back the level before a change is looked for.
+constexpr std::size_t kMostNightsBack = 200;
 
 // What Open MPI asks for to run as root, and more ranks than cores.
 const std::vector<std::string> kMpiVariables = {
@@ -64,17 +67,20 @@ std::string software_of(const et_schema::Environment& environment) {
   return text;
 }
 
-const char* kind_of(Change change) {
-  switch (change) {
-    case Change::kSlower:
-      return kSlower;
-    case Change::kFaster:
-      return kFaster;
-    case Change::kUnjudged:
-    case Change::kNone:
-      break;
+/// The median of up to five nights' times.
+double level_of(const std::vector<Result>& results) {
+  std::vector<double> figures;
+  for (const Result& result : results) {
+    figures.push_back(result.median_ms);
   }
-  return kUnjudged;
+  return comparer::median(figures);
+}
+
+/// Whether it made the series slower.
+bool is_slowdown(const Event& event) {
+  const nlohmann::json detail = nlohmann::json::parse(event.detail);
+  return event.kind == kSlower || (event.kind == kChangePoint &&
+                                   detail.value("after_ms", 0.0) > detail.value("before_ms", 0.0));
 }
 
 double or_nan(const std::optional<double>& value) {
@@ -90,7 +96,8 @@ class ReplayStep {
         benchmark_(std::move(benchmark)),
         job_(jobs.front().name),
         others_(others_of(jobs)),
-        options_(options_of_platform()) {}
+        options_(options_of_platform()),
+        last_change_(last_change(context.connection, benchmark_.benchmark_hash, item.platform)) {}
 
   void run() {
     const int cores = core_count();
@@ -115,12 +122,7 @@ class ReplayStep {
     if (judgement.change != Change::kNone) {
       // Once more at once: what passes is no change.
       Replay again = replay_once();
-      const Judgement second = judge(before, again.report, options_.least_change);
-      if (second.change == judgement.change || second.change == Change::kUnjudged) {
-        judgement = second;
-      } else if (judgement.change != Change::kUnjudged || second.change == Change::kNone) {
-        judgement = {};
-      }
+      judgement = confirmed(judgement, judge(before, again.report, options_.least_change));
       replay = std::move(again);
     }
     finish(replay, judgement);
@@ -165,8 +167,7 @@ class ReplayStep {
 
   /// Reports since the series changed last; those that are damaged are left out.
   std::vector<et_schema::Report> baseline() {
-    const std::int64_t since =
-        last_change(context_.connection, benchmark_.benchmark_hash, item_.platform);
+    const std::int64_t since = last_change_ ? last_change_->night : 0;
     std::vector<et_schema::Report> reports;
     for (const Result& result : series_of(context_.connection, benchmark_.benchmark_hash,
                                           item_.platform, kBaselineNights)) {
@@ -255,22 +256,65 @@ class ReplayStep {
     return result;
   }
 
+  /// "; as before night 7 (58.000 ms)" of what is so again, now that it is faster; else empty.
+  std::string as_before_text(double median_ms) {
+    if (!last_change_ || !is_slowdown(*last_change_)) {
+      return "";
+    }
+    std::vector<Result> before =
+        series_of(context_.connection, benchmark_.benchmark_hash, item_.platform, kMostNightsBack);
+    std::erase_if(before,
+                  [&](const Result& result) { return result.night >= last_change_->night; });
+    if (before.size() > kBaselineNights) {
+      before.erase(before.begin(), before.end() - kBaselineNights);
+    }
+    const double level_ms = level_of(before);
+    const bool is_again =
+        std::abs(std::log(median_ms / level_ms)) <= std::log1p(options_.least_change);
+    return is_again ? fmt::format("; as before night {} ({:.3f} ms)", last_change_->night, level_ms)
+                    : "";
+  }
+
+  /// What the judgement makes happen; its kind is empty where that is nothing.
+  Event event_of(const Judgement& judgement, double median_ms) {
+    Event event{.night = item_.night,
+                .kind = "",
+                .job = job_,
+                .benchmark_hash = benchmark_.benchmark_hash,
+                .platform = item_.platform,
+                .text = judgement.text,
+                .detail = judgement.detail};
+    switch (judgement.change) {
+      case Change::kSlower:
+        event.kind = kSlower;
+        break;
+      case Change::kFaster: {
+        const std::string as_before = as_before_text(median_ms);
+        event.kind = as_before.empty() ? kFaster : kRecovered;
+        event.text += as_before;
+        break;
+      }
+      case Change::kUnjudged:
+        event.kind = kUnjudged;
+        break;
+      case Change::kNone:
+        break;
+    }
+    event.text += others_;
+    return event;
+  }
+
   void finish(const Replay& replay, const Judgement& judgement) {
     Result result = result_of(replay);
+    const Event event = event_of(judgement, result.median_ms);
     const et_schema::Environment& environment = replay.report.environment;
     static_cast<void>(context_.queue.finish(
         context_.connection, item_, kWasReplayed, fmt::format("{:.3f} ms", result.median_ms), [&] {
           result.environment = put_environment(context_.connection, software_of(environment),
                                                environment_json(environment));
           put_result(context_.connection, result);
-          if (judgement.change != Change::kNone) {
-            put_event(context_.connection, {.night = item_.night,
-                                            .kind = kind_of(judgement.change),
-                                            .job = job_,
-                                            .benchmark_hash = benchmark_.benchmark_hash,
-                                            .platform = item_.platform,
-                                            .text = judgement.text + others_,
-                                            .detail = judgement.detail});
+          if (!event.kind.empty()) {
+            put_event(context_.connection, event);
           }
         }));
   }
@@ -281,6 +325,7 @@ class ReplayStep {
   std::string job_;
   std::string others_;  ///< for the end of a sentence
   ReplayOptions options_;
+  std::optional<Event> last_change_;  ///< of the series
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "fleet/records/events.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 namespace understudy::fleet {
 namespace {
@@ -52,13 +54,27 @@ std::map<std::string, std::string> first_benchmarks(Connection& connection) {
   return hashes;
 }
 
-std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,
-                         const std::string& platform) {
-  const Rows rows = connection.query(
-      "SELECT MAX(night) FROM event WHERE benchmark_hash = $1 AND platform = $2 AND "
-      "kind IN ('slower', 'faster', 'change point')",
-      {benchmark_hash, platform});
-  return rows.front().is_null(0) ? 0 : rows.front().integer(0);
+std::optional<Event> last_change(Connection& connection, const std::string& benchmark_hash,
+                                 const std::string& platform) {
+  const std::vector<Event> events = events_of(connection.query(
+      std::string(kEventColumns) +
+          "WHERE benchmark_hash = $1 AND platform = $2 AND kind IN ('slower', 'faster', "
+          "'recovered', 'change point') ORDER BY night DESC, id DESC LIMIT 1",
+      {benchmark_hash, platform}));
+  return events.empty() ? std::nullopt : std::optional(events.front());
+}
+
+std::vector<Event> told_once(std::vector<Event> events) {
+  std::set<std::pair<std::int64_t, std::string>> drifted;
+  for (const Event& event : events) {
+    if (event.kind == kDrifted) {
+      drifted.emplace(event.night, event.job);
+    }
+  }
+  std::erase_if(events, [&](const Event& event) {
+    return event.kind == kChanged && drifted.contains({event.night, event.job});
+  });
+  return events;
 }
 
 }  // namespace understudy::fleet

@@ -72,10 +72,33 @@ TEST(BenchmarkPage, DatesAndNamesTheLastChange) {
   const Page page = benchmark_page(sample_benchmark({}));
   EXPECT_EQ(page.tone, Tone::kBad);
   EXPECT_EQ(page.verdict,
-            "40.95 ms an iteration on a100 in night 30; on a100 30.3 % longer since night 21.");
+            "40.95 ms an iteration on a100 in night 30; on a100 30.6 % longer since night 21.");
   EXPECT_NE(to_html(page).find("Since night 21: 31.35 → 40.85 ms, 30.3 % longer: matmul 20.5 → 30 "
                                "ms. Changed with it: torch 2.10 → 2.11."),
             std::string::npos);
+}
+
+TEST(BenchmarkPage, HoldsTheNewestResultAgainstTheLevelBefore) {
+  BenchmarkData data = sample_benchmark({});
+  PlatformSeries& series = data.platforms[0];
+  series.results.back().time.ms = 31.5;  // back, and no night told so
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
+  EXPECT_EQ(
+      benchmark_page(data).verdict,
+      "31.50 ms an iteration on a100 in night 30; on a100 as before night 21, which was 30.3 % "
+      "longer: 31.35 ms.");
+  std::swap(series.changes[0].before_ms, series.changes[0].after_ms);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "31.50 ms an iteration on a100 in night 30; on a100 22.9 % shorter since night 21.");
+  series.changes[0].is_recovery = true;
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
+  EXPECT_EQ(benchmark_page(data).verdict,
+            "31.50 ms an iteration on a100 in night 30; on a100 22.9 % shorter since night 21, as "
+            "before it became slower.");
+  series.results.back().time.ms = 40.7;  // slow again, and no night told so
+  EXPECT_EQ(benchmark_page(data).tone, Tone::kBad);
+  data.failing = "no memory";
+  EXPECT_EQ(benchmark_page(data).verdict, "Its replay fails: no memory");
 }
 
 TEST(BenchmarkPage, WithoutAChangeIsGood) {

@@ -260,5 +260,15 @@ TEST(Sqlite, ACopyIsWhole) {
   EXPECT_EQ(setting(*open_fleet(folder.path() + "/copy.db", Opening::kExisting), "a"), "b");
 }
 
+TEST(Addresses, AreShownWithoutTheirPassword) {
+  EXPECT_EQ(without_password("postgresql://ann:secret@db.example:5432/fleet?sslmode=require"),
+            "postgresql://ann:***@db.example:5432/fleet?sslmode=require");
+  EXPECT_EQ(without_password("postgres://ann:se@cr:et@db/fleet"), "postgres://ann:***@db/fleet");
+  EXPECT_EQ(without_password("postgresql://db/fleet?user=ann&password=se@cret&port=1"),
+            "postgresql://db/fleet?user=ann&password=***&port=1");
+  EXPECT_EQ(without_password("postgresql://ann@db:5432/fleet"), "postgresql://ann@db:5432/fleet");
+  EXPECT_EQ(without_password("/data/a:b@c.db"), "/data/a:b@c.db");
+}
+
 }  // namespace
 }  // namespace understudy::fleet

@@ -180,8 +180,26 @@ TEST_P(Records, AnEventIsToldOnce) {
   EXPECT_EQ(events_of_night(*connection_, 4).size(), 1U);
   EXPECT_EQ(events_of_job(*connection_, "ads").front().text, "twice as long");
   EXPECT_TRUE(events_of_job(*connection_, "search").empty());
-  EXPECT_EQ(last_change(*connection_, "h", "a100"), 4);
-  EXPECT_EQ(last_change(*connection_, "h", "h100"), 0);
+  ASSERT_TRUE(last_change(*connection_, "h", "a100"));
+  EXPECT_EQ(last_change(*connection_, "h", "a100")->night, 4);
+  EXPECT_FALSE(last_change(*connection_, "h", "h100"));
+}
+
+TEST(Events, WhatDriftedIsNotToldAsChangedToo) {
+  const auto event = [](std::int64_t night, const char* kind, const char* job) {
+    Event made;
+    made.night = night;
+    made.kind = kind;
+    made.job = job;
+    return made;
+  };
+  const std::vector<Event> once =
+      told_once({event(1, kChanged, "ads"), event(1, kDrifted, "ads"), event(1, kChanged, "search"),
+                 event(2, kChanged, "ads")});
+  ASSERT_EQ(once.size(), 3U);
+  EXPECT_EQ(once[0].kind, kDrifted);
+  EXPECT_EQ(once[1].job, "search");
+  EXPECT_EQ(once[2].night, 2);
 }
 
 }  // namespace

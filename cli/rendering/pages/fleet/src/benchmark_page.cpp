@@ -193,10 +193,38 @@ struct Verdict {
   std::string text;
 };
 
+/// The newest result against the level before the last change: a change that has passed since, told
+/// by a night or not, is none any more.
+Verdict since_last_change(const PlatformSeries& platform) {
+  const ChangePointMark& change = platform.changes.back();
+  const double newest_ms = platform.results.back().time.ms;
+  const std::string night = change.index < platform.results.size()
+                                ? platform.results[change.index].night
+                                : std::string("–");
+  const auto distance = [newest_ms](double ms) { return std::abs(std::log(newest_ms / ms)); };
+  if (distance(change.before_ms) < distance(change.after_ms)) {
+    const Tone tone = change.after_ms > change.before_ms ? Tone::kGood
+                      : change.is_recovery               ? Tone::kBad
+                                                         : Tone::kAttention;
+    return {tone, fmt::format("as before night {}, which was {}: {} ms", night,
+                              change_text(change.after_ms / change.before_ms),
+                              cli::figure_text(change.before_ms))};
+  }
+  const std::string text =
+      fmt::format("{} since night {}", change_text(newest_ms / change.before_ms), night);
+  if (change.is_recovery) {
+    return {Tone::kGood, text + ", as before it became slower"};
+  }
+  return {change.after_ms > change.before_ms ? Tone::kBad : Tone::kGood, text};
+}
+
 Verdict verdict_of(const BenchmarkData& data) {
   if (!data.broken.empty()) {
     return {Tone::kBad,
             fmt::format("No benchmark could be made of the newest traces: {}", data.broken)};
+  }
+  if (!data.failing.empty()) {
+    return {Tone::kBad, fmt::format("Its replay fails: {}", data.failing)};
   }
   const PlatformSeries* newest = nullptr;
   for (const PlatformSeries& platform : data.platforms) {
@@ -215,17 +243,10 @@ Verdict verdict_of(const BenchmarkData& data) {
   const SeriesResult& last = newest->results.back();
   std::string text = fmt::format("{} ms an iteration on {} in night {}",
                                  cli::figure_text(last.time.ms), newest->platform, last.night);
-  // The last change of any platform, the newest platform's first.
   for (const PlatformSeries& platform : data.platforms) {
-    if (!platform.changes.empty()) {
-      const ChangePointMark& change = platform.changes.back();
-      const bool is_slower = change.after_ms > change.before_ms;
-      text +=
-          fmt::format("; on {} {} since night {}", platform.platform,
-                      change_text(change.after_ms / change.before_ms),
-                      change.index < platform.results.size() ? platform.results[change.index].night
-                                                             : std::string("–"));
-      return {is_slower ? Tone::kBad : Tone::kGood, text + "."};
+    if (!platform.changes.empty() && !platform.results.empty()) {
+      const Verdict since = since_last_change(platform);
+      return {since.tone, fmt::format("{}; on {} {}.", text, platform.platform, since.text)};
     }
   }
   if (data.state == "unjudged") {

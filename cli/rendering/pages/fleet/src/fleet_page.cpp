@@ -30,6 +30,7 @@ std::string verdict_of(const FleetData& data) {
   add(night.slower, "slower");
   add(night.drifted, "no longer what the benchmark stood for");
   add(night.faster, "faster");
+  add(night.recovered, "as fast again as before it became slower");
   if (night.turned > 0) {
     parts.push_back(fmt::format("{} series turned in a night before", with_commas(night.turned)));
   }
@@ -51,11 +52,10 @@ Tone tone_of(const FleetData& data) {
     return Tone::kNeutral;
   }
   const FleetNight& night = data.nights.front();
-  if (night.broken + night.slower > 0) {
+  if (night.broken + night.still_broken + night.slower > 0) {
     return Tone::kBad;
   }
-  return night.drifted + night.still_broken + night.turned + night.unjudged > 0 ? Tone::kAttention
-                                                                                : Tone::kGood;
+  return night.drifted + night.turned + night.unjudged > 0 ? Tone::kAttention : Tone::kGood;
 }
 
 Json json_of_job(const FleetJob& job) {
@@ -111,6 +111,7 @@ Section nights_section(const FleetData& data) {
                   {"broken", CellKind::kCount, "broken"},
                   {"slower", CellKind::kCount, "slower"},
                   {"faster", CellKind::kCount, "faster"},
+                  {"recovered", CellKind::kCount, "recovered", "as fast again as before"},
                   {"drifted", CellKind::kCount, "drifted"},
                   {"turned", CellKind::kCount, "turned", "series, in a night before"},
                   {"not judged", CellKind::kCount, "unjudged", "the machine was not as before"},
@@ -125,8 +126,9 @@ Section nights_section(const FleetData& data) {
   for (const FleetNight& night : data.nights) {
     table.rows.push_back({link_cell(night.name, night.href), text_cell(night.date),
                           text_cell(night.state), night.jobs, night.unchanged, night.generated,
-                          night.replayed, night.broken, night.slower, night.faster, night.drifted,
-                          night.turned, night.unjudged, number_cell(night.duration_s)});
+                          night.replayed, night.broken, night.slower, night.faster, night.recovered,
+                          night.drifted, night.turned, night.unjudged,
+                          number_cell(night.duration_s)});
   }
   for (std::size_t i = data.nights.size(); i-- > 0;) {
     const FleetNight& night = data.nights[i];

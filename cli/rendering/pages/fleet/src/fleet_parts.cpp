@@ -35,6 +35,7 @@ Json json_of(const FleetNight& night) {
           {"still_broken", night.still_broken},
           {"slower", night.slower},
           {"faster", night.faster},
+          {"recovered", night.recovered},
           {"drifted", night.drifted},
           {"turned", night.turned},
           {"unjudged", night.unjudged},

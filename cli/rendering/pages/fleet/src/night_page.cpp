@@ -26,6 +26,7 @@ std::string verdict_of(const NightData& data, std::uint64_t failed) {
   add(night.slower, "slower");
   add(night.drifted, "drifted");
   add(night.faster, "faster");
+  add(night.recovered, "recovered");
   add(night.turned, "turned in a night before");
   add(night.unjudged, "not judged");
   return fmt::format("Night {} is {}: of {} jobs {} unchanged, {} made anew, {} replayed; {}.",
@@ -87,18 +88,19 @@ Section about_section(const NightData& data) {
 Page night_page(const NightData& data) {
   const auto failed = static_cast<std::uint64_t>(std::ranges::count_if(
       data.items, [](const NightItem& item) { return item.state == "failed"; }));
-  const std::uint64_t attention =
-      data.night.drifted + data.night.still_broken + data.night.turned + data.night.unjudged;
+  const std::uint64_t bad =
+      failed + data.night.broken + data.night.still_broken + data.night.slower;
+  const std::uint64_t attention = data.night.drifted + data.night.turned + data.night.unjudged;
   Page page;
   page.title = "Night " + data.night.name;
   page.subtitle = data.night.date;
   if (!data.fleet_href.empty()) {
     page.above = {{"Fleet " + data.fleet_name, data.fleet_href}};
   }
-  page.tone = failed + data.night.broken + data.night.slower > 0 ? Tone::kBad
-              : attention > 0                                    ? Tone::kAttention
-              : data.closed.empty()                              ? Tone::kNeutral
-                                                                 : Tone::kGood;
+  page.tone = bad > 0               ? Tone::kBad
+              : attention > 0       ? Tone::kAttention
+              : data.closed.empty() ? Tone::kNeutral
+                                    : Tone::kGood;
   page.verdict = verdict_of(data, failed);
   page.sections = {events_section(data.events, false), items_section(data), about_section(data)};
   Json items = Json::array();

@@ -61,6 +61,15 @@ const understudy = (() => {
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  // On a narrow screen each row is a card, whose figures stand beside their columns' titles.
+  function nameCells(table) {
+    const names = [...table.tHead.rows[0].cells].map((title) => title.textContent);
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, column) => (cell.dataset.title = names[column]));
+    }
+    table.classList.add("cards");
+  }
+
   class SortedTable {
     constructor(table, data) {
       this.table = table;
@@ -156,6 +165,7 @@ const understudy = (() => {
         return row;
       });
       this.body.replaceChildren(...rows);
+      nameCells(this.table);
       if (!this.state) return;
       this.state.textContent = `${this.order.length === 0 ? 0 : this.first + 1} – ${last} of ${this.order.length} rows`;
       this.back.disabled = this.first === 0;
@@ -165,6 +175,7 @@ const understudy = (() => {
 
   function addTables() {
     for (const table of document.querySelectorAll("div.table > table")) {
+      nameCells(table);
       const data = block(table.id + "-rows");
       if (data) new SortedTable(table, data);
     }

@@ -78,4 +78,8 @@ enum class Opening : std::uint8_t {
 /// True for "postgresql://…" and "postgres://…".
 [[nodiscard]] bool is_postgres_url(std::string_view url);
 
+/// The address as it may be shown: "***" in the place of its password, before the host or behind
+/// the question mark.
+[[nodiscard]] std::string without_password(const std::string& url);
+
 }  // namespace understudy::fleet

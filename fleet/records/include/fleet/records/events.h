@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ inline constexpr const char* kDrifted = "drifted";  ///< and one that stands for
 inline constexpr const char* kBroken = "broken";    ///< no benchmark, or no replay
 inline constexpr const char* kSlower = "slower";    ///< than in the nights before
 inline constexpr const char* kFaster = "faster";
+inline constexpr const char* kRecovered = "recovered";  ///< as fast as before it became slower
 inline constexpr const char* kUnjudged =
     "unjudged";  ///< a change, while others worked on the machine
 inline constexpr const char* kChangePoint = "change point";  ///< where a series turned
@@ -37,8 +39,11 @@ void put_event(Connection& connection, const Event& event);
 [[nodiscard]] std::vector<Event> events_of_job(Connection& connection, const std::string& job);
 /// By job the benchmark_hash that it had before it changed first, as far as it ever did.
 [[nodiscard]] std::map<std::string, std::string> first_benchmarks(Connection& connection);
-/// The last night in which the series changed; 0 if it never did.
-[[nodiscard]] std::int64_t last_change(Connection& connection, const std::string& benchmark_hash,
-                                       const std::string& platform);
+/// The event of the last night in which the series changed; none if it never did.
+[[nodiscard]] std::optional<Event> last_change(Connection& connection,
+                                               const std::string& benchmark_hash,
+                                               const std::string& platform);
+/// What drifted changed, too, by the same text: told once, as what it is more.
+[[nodiscard]] std::vector<Event> told_once(std::vector<Event> events);
 
 }  // namespace understudy::fleet

@@ -74,6 +74,7 @@ struct FleetNight {
   std::uint64_t still_broken = 0;  ///< since a night before
   std::uint64_t slower = 0;
   std::uint64_t faster = 0;
+  std::uint64_t recovered = 0;  ///< as fast as before they became slower
   std::uint64_t drifted = 0;
   std::uint64_t turned = 0;    ///< series that it found to have turned in a night before
   std::uint64_t unjudged = 0;  ///< changes while the machine was not as before
@@ -135,6 +136,7 @@ struct ChangePointMark {
   double after_ms = 0;
   std::string text = {};  ///< classes and operators that moved; empty: not known
   std::vector<std::string> environment = {};  ///< fields that changed with it: "torch 2.10 → 2.11"
+  bool is_recovery = false;                   ///< back at the level before it became slower
 };
 
 /// A benchmark on one platform, the oldest result first.
@@ -156,7 +158,8 @@ struct BenchmarkData {
   std::string flags = {};
   std::string made = {};  ///< UTC
   std::string state = {};
-  std::string broken = {};  ///< why no newer benchmark could be made; else empty
+  std::string broken = {};   ///< why no newer benchmark could be made; else empty
+  std::string failing = {};  ///< why its replay failed when it was tried last; else empty
   double weight = 1;
   std::string tags = {};
   int world_size = 1;
