@@ -71,11 +71,12 @@ TextTable shared_models(const predictor::Platform& platform) {
                    {"geo %", Alignment::kRight},
                    {"worst %", Alignment::kRight},
                    {"bias %", Alignment::kRight},
-                   {"90 % within +%", Alignment::kRight}});
+                   {"90 % within +%", Alignment::kRight},
+                   {"small boards +%", Alignment::kRight}});
   for (const auto& [name, fit] : platform.operators.shared()) {
     table.add({name, fmt::format("{}", fit.cards.size()), percent(fit.errors.mean),
                percent(fit.errors.geometric), percent(fit.errors.worst), percent(fit.errors.bias),
-               width_percent(fit.width)});
+               width_percent(fit.width), width_percent(fit.narrow_width)});
   }
   return table;
 }
@@ -174,6 +175,7 @@ std::string fit_json(const predictor::Platform& platform, const FitResult& resul
     document["shared"].push_back({{"covers", name},
                                   {"cards", fit.cards},
                                   {"width", fit.width},
+                                  {"narrow_width", fit.narrow_width},
                                   {"errors", json_of(fit.errors)}});
   }
   document["sections"] = nlohmann::ordered_json::array();

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "common/output.h"
 #include "common/run_main.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/prediction/prediction.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
@@ -23,8 +22,6 @@
 namespace understudy::cli {
 namespace {
 
-constexpr const char* kPrediction = "understudy-prediction";
-constexpr int kPredictionVersion = 1;
 // A prediction's interval is of 90 %; ours are of 95 %.
 constexpr double kTo95 = 1.959964 / 1.644854;
 
@@ -72,33 +69,21 @@ std::string hash_of_job(fleet::Connection& connection, const std::string& name) 
 
 fleet::Result read_prediction(fleet::Connection& connection, const ImportArguments& arguments,
                               const std::string& file) {
-  const et_schema::JsonSource source{file, "the prediction cannot be read",
-                                     "make it with `predict --report`"};
-  const nlohmann::json document =
-      et_schema::parse_json(et_schema::read_file(file, et_schema::process_limits()), source);
-  const et_schema::JsonField root(document, source);
-  et_schema::check_format(root, {"prediction", kPrediction, kPredictionVersion}, file, "");
-  const et_schema::JsonField time = root.at("iteration_ms");
+  const et_schema::PredictedIteration predicted = et_schema::parse_predicted_iteration(
+      et_schema::read_file(file, et_schema::process_limits()), file);
+  const auto& [ms, low, high] = predicted.time;
   fleet::Result result;
   result.source = fleet::kPredicted;
   result.platform = arguments.platform;
   result.date_utc = fleet::now_utc();
-  result.median_ms = time.at("predicted").as_double();
-  const double low = time.at("low").as_double();
-  const double high = time.at("high").as_double();
-  if (!(result.median_ms > 0) || !(low > 0) || low > result.median_ms || high < result.median_ms) {
-    time.fail("a time above 0 between its low and its high");
-  }
-  result.low_ms = result.median_ms * std::pow(low / result.median_ms, kTo95);
-  result.high_ms = result.median_ms * std::pow(high / result.median_ms, kTo95);
+  result.median_ms = ms;
+  result.low_ms = ms * std::pow(low / ms, kTo95);
+  result.high_ms = ms * std::pow(high / ms, kTo95);
   result.coverage = std::numeric_limits<double>::quiet_NaN();
-  if (const auto operators = root.find("operators")) {
-    for (const et_schema::JsonField& row : operators->items()) {
-      result.class_ms[std::string(et_schema::op_class(row.at("name").as_text()))] +=
-          row.at("ms").as_double();
-    }
+  for (const auto& [name, operator_ms] : predicted.operators) {
+    result.class_ms[std::string(et_schema::op_class(name))] += operator_ms;
   }
-  const auto hash = root.find("benchmark_hash");
+  const std::optional<std::string>& hash = predicted.benchmark_hash;
   if (!hash && arguments.job.empty()) {
     throw et_schema::usage_error("the prediction names no benchmark",
                                  {.file = file,
@@ -106,14 +91,13 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
                                   .expected = "a job's name",
                                   .hint = "the file has no benchmark_hash"});
   }
-  result.benchmark_hash =
-      arguments.job.empty() ? hash->as_text() : hash_of_job(connection, arguments.job);
-  if (hash && hash->as_text() != result.benchmark_hash) {
+  result.benchmark_hash = arguments.job.empty() ? *hash : hash_of_job(connection, arguments.job);
+  if (hash && *hash != result.benchmark_hash) {
     throw et_schema::usage_error("the prediction is of another benchmark",
                                  {.file = file,
                                   .field = "benchmark_hash",
                                   .expected = result.benchmark_hash + ", of " + arguments.job,
-                                  .got = hash->as_text()});
+                                  .got = *hash});
   }
   if (!fleet::find_benchmark_by_hash(connection, result.benchmark_hash)) {
     throw et_schema::usage_error("no job has the benchmark that was predicted",

@@ -100,8 +100,9 @@ std::string world_size_text(const PredictArguments& arguments, const predictor::
   }
   if (arguments.recorded) {
     text +=
-        "; communication grows by nccl-tests' factor, as if all were on "
-        "one network";
+        "; latency of communication grows with its steps, the rest by nccl-tests' factor, as if "
+        "all "
+        "were on one network";
   }
   return text;
 }
@@ -224,6 +225,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   plain_options.single_stream = false;
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
+  et_schema::Prediction played;  // the recorded steps, where they are recorded
+  if (arguments.recorded && !arguments.world_size) {
+    played = predictor::prediction_of(job, simulation);
+    play_recorded_steps(job, simulation, played);
+  }
   std::vector<et_schema::PredictedChange> changes;
   const predictor::WhatIfCosts asked_costs(costs, arguments.what_if);
   if (has_questions) {
@@ -252,8 +258,14 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   if (has_questions) {
     prediction.without_what_if_ms = plain_ms;
     prediction.what_if = std::move(changes);
-  } else if (arguments.recorded && !arguments.world_size) {
-    play_recorded_steps(job, simulation, prediction);
+  } else {
+    for (std::size_t i = 0; i < played.ranks.size(); ++i) {
+      prediction.ranks[i].recorded_step = played.ranks[i].recorded_step;
+    }
+  }
+  predictor::widen_by_recorded_steps(played.ranks, prediction);
+  if (arguments.recorded) {
+    predictor::widen_by_observer(recorded, prediction);
   }
   if (!arguments.trace.empty() || arguments.as_page) {
     step.trace = predictor::chrome_trace(job, simulation);

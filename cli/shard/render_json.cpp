@@ -39,6 +39,7 @@ ordered_json plan_json(const Plan& plan) {
   ordered_json json = {{"name", plan.name},
                        {"fits", plan.fits},
                        {"step_ms", interval_json(time.ns(), time.low_ns(), time.high_ns())},
+                       {"indices_ms", estimate_json(time.indices)},
                        {"forward_ms", estimate_json(time.forward)},
                        {"all_to_all_ms", estimate_json(time.all_to_all)},
                        {"backward_ms", estimate_json(time.backward)},

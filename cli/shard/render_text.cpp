@@ -44,7 +44,7 @@ double balance_of(const Plan& plan) {
 double bytes_of(const predictor::ShardTask& task) {
   double bytes = 0;
   for (const predictor::NamedTable& table : task.tables) {
-    bytes += table_bytes(table.table);
+    bytes += held_bytes(table.table);
   }
   return bytes;
 }
@@ -74,6 +74,7 @@ std::string plans_text(const Sharding& sharding) {
   TextTable table({{"plan"},
                    {"step ms", kRight},
                    {"90 % interval", kRight},
+                   {"indices", kRight},
                    {"forward", kRight},
                    {"all-to-all", kRight},
                    {"backward", kRight},
@@ -88,8 +89,9 @@ std::string plans_text(const Sharding& sharding) {
                                                   : fmt::format("{:.2f} x", time.ns() / best);
     table.add({plan->name, ms_text(time.ns()),
                fmt::format("{} … {}", ms_text(time.low_ns()), ms_text(time.high_ns())),
-               ms_text(time.forward.ns), "2 x " + ms_text(time.all_to_all.ns),
-               ms_text(time.backward.ns), fmt::format("{:.0f} %", 100 * balance_of(*plan)),
+               ms_text(time.indices.ns), ms_text(time.forward.ns),
+               "2 x " + ms_text(time.all_to_all.ns), ms_text(time.backward.ns),
+               fmt::format("{:.0f} %", 100 * balance_of(*plan)),
                bytes_text(most(*plan, &RankLoad::bytes)), beside});
   }
   return "\nA step's embedding tables, by plan\n" + table.to_text();
@@ -136,7 +138,8 @@ std::string cuts_text(const Sharding& sharding) {
 std::string caveats_text(const Plan& plan) {
   std::string text;
   for (const auto& [what, estimate] :
-       {std::pair("forward", &plan.time.forward), std::pair("all-to-all", &plan.time.all_to_all),
+       {std::pair("indices", &plan.time.indices), std::pair("forward", &plan.time.forward),
+        std::pair("all-to-all", &plan.time.all_to_all),
         std::pair("backward", &plan.time.backward)}) {
     if (estimate->ns > 0 && (estimate->extrapolated || !estimate->modelled)) {
       text += fmt::format("  {}: {}, {}\n", what, estimate->model,

@@ -1,9 +1,12 @@
 #include "report_collectives.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "et_schema/model/comm_traits.h"
 
@@ -52,6 +55,7 @@ void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
 CollectiveTime merge_rows(const RankRows& rows) {
   CollectiveTime merged = *rows.front();
   merged.count = 0;
+  double slowest_bytes = static_cast<double>(merged.bytes);
   for (const CollectiveTime* row : rows) {
     merged.count += row->count;
     merged.bytes = std::max(merged.bytes, row->bytes);
@@ -60,20 +64,68 @@ CollectiveTime merge_rows(const RankRows& rows) {
       merged.algbw_gb_per_s = row->algbw_gb_per_s;
       merged.busbw_gb_per_s = row->busbw_gb_per_s;
       merged.samples_us = row->samples_us;
+      slowest_bytes = static_cast<double>(row->bytes);
+    }
+  }
+  // Of the job's bytes, not of the slowest rank's part of them.
+  const double larger = slowest_bytes > 0 ? static_cast<double>(merged.bytes) / slowest_bytes : 1;
+  for (std::optional<double>* bandwidth : {&merged.algbw_gb_per_s, &merged.busbw_gb_per_s}) {
+    if (*bandwidth) {
+      **bandwidth *= larger;
     }
   }
   tell_waiting_apart(rows, merged);
   return merged;
 }
 
+using Key = std::tuple<std::string, std::string, int>;  // name, group, its size
+Key key_of(const CollectiveTime& row) {
+  return {row.name, row.group, row.group_size};
+}
+
+// Where parts are uneven, a call has another size on each rank: the ranks' rows from the smallest
+// to the largest are the same calls, if there are as many of them and of each as many calls.
+// Otherwise nothing tells which belong together, and each size is a row.
+std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
+  std::map<Key, std::set<std::vector<std::uint64_t>>> counts;
+  for (const RankReport& rank : ranks) {
+    std::map<Key, std::map<std::uint64_t, std::uint64_t>> own;
+    for (const CollectiveTime& row : rank.collectives) {
+      own[key_of(row)][row.bytes] += row.count;
+    }
+    for (const auto& [key, sizes] : own) {
+      std::vector<std::uint64_t> of_sizes;
+      for (const auto& [bytes, count] : sizes) {
+        of_sizes.push_back(count);
+      }
+      counts[key].insert(std::move(of_sizes));
+    }
+  }
+  std::set<Key> paired;
+  for (const auto& [key, lists] : counts) {
+    if (has_uneven_parts(std::get<0>(key)) && lists.size() == 1) {
+      paired.insert(key);
+    }
+  }
+  return paired;
+}
+
 }  // namespace
 
 std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
+  const std::set<Key> paired = paired_by_rank_of_size(ranks);
   std::map<std::tuple<std::string, std::string, std::uint64_t, int>, RankRows> rows;
   for (const RankReport& rank : ranks) {
+    std::map<Key, std::set<std::uint64_t>> sizes;
     for (const CollectiveTime& row : rank.collectives) {
-      const std::uint64_t size = has_uneven_parts(row.name) ? 0 : row.bytes;
-      rows[{row.name, row.group, size, row.group_size}].push_back(&row);
+      sizes[key_of(row)].insert(row.bytes);
+    }
+    for (const CollectiveTime& row : rank.collectives) {
+      const std::set<std::uint64_t>& own = sizes[key_of(row)];
+      const auto place =
+          static_cast<std::uint64_t>(std::distance(own.begin(), own.find(row.bytes)));
+      const std::uint64_t which = paired.contains(key_of(row)) ? place : row.bytes;
+      rows[{row.name, row.group, which, row.group_size}].push_back(&row);
     }
   }
   std::vector<CollectiveTime> merged;

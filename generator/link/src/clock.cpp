@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "et_schema/model/program.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -104,7 +106,7 @@ EventCost find_event_cost(const HostEvents& host, bool with_trace,
   cost.inside_ns = with_trace ? cost.inside_ns : 0;
   if (known_total_ns) {
     const double total = cost.total_ns();
-    cost.source = "measured at the capture";
+    cost.source = et_schema::kObserverMeasured;
     if (total > 0) {
       const double scale = *known_total_ns / total;
       cost.before_ns *= scale;

@@ -68,6 +68,7 @@ class Linker {
     sum_children();
     sum_launches(device);
     result_.nodes.resize(trace_.nodes.size());
+    find_communication();
     take_medians(waits);
     add_up_subtrees();
     describe(device, cost);
@@ -203,6 +204,22 @@ class Linker {
 
   // ---- times, by node
 
+  void find_communication() {
+    communicates_.assign(trace_.nodes.size(), false);
+    for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
+      const NodeClass kind = et_schema::classify(trace_.nodes[i]);
+      communicates_[i] = communicates_[trace_.nodes[i].parent] || kind == NodeClass::kC10d ||
+                         kind == NodeClass::kCommunication;
+    }
+  }
+
+  /// A communication's kernel waits for the other ranks. In the steps where this rank came last it
+  /// did not, and where ranks take turns a median would hold waiting on each of them.
+  [[nodiscard]] std::int64_t device_ns(NodeIndex node, std::vector<std::int64_t>& samples) const {
+    return communicates_[node] && !samples.empty() ? *std::ranges::min_element(samples)
+                                                   : median(samples);
+  }
+
   void take_medians(const std::vector<HostWait>& waits) {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
@@ -216,7 +233,7 @@ class Linker {
         result_.nodes[nodes_.nodes[i]] = {0,
                                           median(samples.host),
                                           median(samples.self),
-                                          median(samples.device),
+                                          device_ns(nodes_.nodes[i], samples.device),
                                           static_cast<std::uint64_t>(median(samples.launches)),
                                           samples.stream,
                                           {},
@@ -269,13 +286,10 @@ class Linker {
   void add_up_subtrees() {
     et_schema::RecordedProfile& profile = result_.profile;
     std::vector<bool> counts(trace_.nodes.size());
-    std::vector<bool> communicates(trace_.nodes.size());
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
       const NodeClass kind = et_schema::classify(trace_.nodes[i]);
       const NodeIndex parent = trace_.nodes[i].parent;
-      communicates[i] =
-          communicates[parent] || kind == NodeClass::kC10d || kind == NodeClass::kCommunication;
-      counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates[i];
+      counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates_[i];
       if (counts[i] && result_.nodes[i] && trace_.nodes[i].name != kSubclassLabel) {
         profile.operators_ns = add_times(profile.operators_ns, result_.nodes[i]->self_ns);
         result_.nodes[i]->is_summed = true;
@@ -344,6 +358,7 @@ class Linker {
   Join join_;
   std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
   std::vector<Launched> launched_;         ///< by event; empty without device events
+  std::vector<bool> communicates_;         ///< by node: it or a node around it
   Link result_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "et_schema/support/error.h"
@@ -25,7 +26,7 @@ constexpr double kMega = 1e6;
 constexpr double kMebi = 1024.0 * 1024.0;
 constexpr double kGibi = kMebi * 1024.0;
 
-constexpr std::array<Figure, 7> kFigures = {{
+constexpr std::array<Figure, 8> kFigures = {{
     {"Dev_Mem", &Card::memory_bytes, kGibi, false},
     {"Mem_Bw", &Card::bandwidth_bytes_per_s, kGiga, true},
     {"Num_Sm", &Card::processors, 1, true},
@@ -33,6 +34,7 @@ constexpr std::array<Figure, 7> kFigures = {{
     {"Freq", &Card::clock_hz, kMega, false},
     {"SingleFLOPs", &Card::flops, kGiga, true},
     {"L2Cache", &Card::l2_bytes, kMebi, true},
+    {"Tf32FLOPs", &Card::tf32_flops, kGiga, false},
 }};
 
 double positive(const et_schema::JsonField& field) {
@@ -50,6 +52,18 @@ double positive(const et_schema::JsonField& field) {
 double peak_flops(const Card& card, et_schema::DType dtype) {
   const auto found = card.flops_by_dtype.find(dtype);
   return found == card.flops_by_dtype.end() ? card.flops : found->second;
+}
+
+bool has_peak(const Card& card, et_schema::DType dtype) {
+  return dtype == et_schema::DType::kFloat32 || card.flops_by_dtype.contains(dtype);
+}
+
+double most_flops(const Card& card, et_schema::DType dtype) {
+  if (!has_peak(card, dtype)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const double peak = peak_flops(card, dtype);
+  return dtype == et_schema::DType::kFloat32 ? std::max(peak, card.tf32_flops) : peak;
 }
 
 Card parse_card(std::string_view text, const std::string& file) {

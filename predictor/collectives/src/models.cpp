@@ -24,8 +24,7 @@ constexpr double kOtherDtype = 0.2;
 constexpr double kOtherPlace = 0.7;  ///< GPUs' links for hosts', or the other way round
 constexpr double kNoNetwork = 2.3;   ///< nodes between which nothing is known: ten times
 constexpr double kOtherNodes = 0.3;
-constexpr double kNear = 4;                ///< times a size that was measured, or a fourth of it
-constexpr double kAssumedNsPerByte = 0.1;  ///< 10 GB/s, where no size tells what a byte takes
+constexpr double kNear = 4;  ///< times a size that was measured, or a fourth of it
 
 bool is_free(CommKind kind) {
   return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;
@@ -49,8 +48,7 @@ double common_ns(const AlphaBetaGamma& common, CommKind kind, double bytes, int 
 }
 
 double between_ns(const NodeNetwork& network, CommKind kind, double bytes, int ranks, int nodes) {
-  const double phases = traffic_of(kind, 0, 2).steps;
-  return network.step_ns * phases * (nodes - 1) +
+  return network.step_ns * node_steps(kind, nodes) +
          network.ns_per_byte * node_bytes(kind, bytes, ranks, nodes);
 }
 
@@ -71,8 +69,8 @@ NodeNetwork fit_network(const std::vector<CollectiveRow>& rows) {
   std::vector<double> times;
   for (const CollectiveRow& row : rows) {
     const auto bytes = static_cast<double>(row.bytes);
-    design.push_back({traffic_of(row.kind, 0, 2).steps * (row.nodes - 1),
-                      node_bytes(row.kind, bytes, row.ranks, row.nodes)});
+    design.push_back(
+        {node_steps(row.kind, row.nodes), node_bytes(row.kind, bytes, row.ranks, row.nodes)});
     times.push_back(row.median_ns);
   }
   const std::vector<double> fitted = relative_least_squares(design, times);
@@ -236,9 +234,9 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
   if (const Series* series = find_series(models, key, bytes)) {
     return own(models, *series, key, bytes, ranks);
   }
-  Estimate inside = inside_ns(models, key, bytes, ranks);
   const std::optional<NodeNetwork>& network = platform_of(models, key.on_device).between_nodes;
   if (!network) {
+    Estimate inside = inside_ns(models, key, bytes, ranks);
     inside.model = "one node: " + inside.model;
     inside.extrapolated = true;
     inside.modelled = false;
@@ -246,14 +244,19 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
     inside.low_ns = inside.ns;  // a slower network makes nothing faster
     return inside;
   }
-  const double between = between_ns(*network, key.kind, bytes, ranks, key.nodes);
-  if (between > inside.ns) {
-    inside = known(between, "");
-    widen(inside, std::hypot(network->width, kOtherNodes));
+  Estimate slower = known(between_ns(*network, key.kind, bytes, ranks, key.nodes), "");
+  widen(slower, std::hypot(network->width, kOtherNodes));
+  // Both levels move at once. A model of one node is asked for as many ranks as a node has.
+  const NodeLevel level = node_level(key.kind, bytes, ranks, key.nodes);
+  if (level.ranks > 1) {
+    Estimate inside = inside_ns(models, key, level.bytes, level.ranks);
+    if (inside.ns > slower.ns) {
+      slower = std::move(inside);
+    }
   }
-  inside.model = "two_levels";
-  inside.extrapolated = true;
-  return inside;
+  slower.model = "two_levels";
+  slower.extrapolated = true;
+  return slower;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 
@@ -62,11 +63,26 @@ double exchanged(const std::vector<std::int64_t>& sent_bytes, int ranks, int of,
 Traffic traffic_of(CommKind kind, double bytes, int ranks) {
   const auto n = static_cast<double>(ranks);
   const et_schema::CommTraits& traits = et_schema::traits(kind);
-  const double steps = et_schema::is_message(kind) ? 1 : phases_of(kind) * (n - 1);
+  const double depth = pattern_of(kind) == Pattern::kExchange ? n - 1 : std::log2(n);
+  const double steps = et_schema::is_message(kind) ? 1 : phases_of(kind) * depth;
   const double size = has_bytes(kind) ? bytes : 0;
   return {.steps = steps,
           .link_bytes = size * et_schema::value_of(traits.bus, ranks),
           .reduced_bytes = traits.reduces ? size * (n - 1) / n : 0};
+}
+
+double node_steps(CommKind kind, int nodes) {
+  return traffic_of(kind, 0, nodes).steps;
+}
+
+NodeLevel node_level(CommKind kind, double bytes, int ranks, int nodes) {
+  const int own = (ranks + nodes - 1) / nodes;
+  const double share = static_cast<double>(own) / ranks;
+  if (pattern_of(kind) == Pattern::kExchange) {
+    return {own, bytes * share};
+  }
+  const double link_bytes = traffic_of(kind, bytes, ranks).link_bytes;
+  return {own, own > 1 && link_bytes > 0 ? link_bytes / traffic_of(kind, 1, own).link_bytes : 0};
 }
 
 double node_bytes(CommKind kind, double bytes, int ranks, int nodes) {

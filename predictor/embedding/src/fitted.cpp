@@ -18,12 +18,14 @@ constexpr double kHeld = 0.9;
 double hits_by_reuse(const EmbeddingTable& table, double lookups, double cached_rows) {
   const ReuseShares shares =
       table.reuse ? *table.reuse : uniform_shares(lookups, static_cast<double>(table.rows));
-  const double met = lookups / mean_reuse(shares);
+  // Not more rows than the table has: of fewer, each is met more often.
+  const double met = std::min(lookups / mean_reuse(shares), static_cast<double>(table.rows));
+  const double times = met > 0 ? lookups / (met * mean_reuse(shares)) : 1;
   double left = cached_rows;
   double hits = 0;
   for (std::size_t bin = kReuseBins; bin-- > 0 && left > 0;) {
     const double kept = std::min(left, met * shares[bin]);
-    hits += kept * (bin_times(bin) - 1);  // the first meeting brings the row in
+    hits += kept * (times * bin_times(bin) - 1);  // the first meeting brings the row in
     left -= kept;
   }
   return std::min(hits, lookups);

@@ -116,6 +116,11 @@ double table_bytes(const EmbeddingTable& table) {
          static_cast<double>(table.item_bytes);
 }
 
+double held_bytes(const EmbeddingTable& table) {
+  const double numbers = static_cast<double>(table.rows) * static_cast<double>(table.dim);
+  return table_bytes(table) + numbers * table.state_bytes;
+}
+
 ReuseShares shares_of(const EmbeddingTable& table, double batch) {
   return table.reuse ? *table.reuse
                      : uniform_shares(batch * table.pooling, static_cast<double>(table.rows));
@@ -138,10 +143,16 @@ EmbeddingTable read_table(const JsonField& field) {
     }
     table.item_bytes = et_schema::item_size(*type);
   }
+  if (const auto state = field.find("state_bytes")) {
+    table.state_bytes = state->as_double();
+    if (!(table.state_bytes >= 0) || !std::isfinite(table.state_bytes)) {
+      state->fail("bytes of the optimizer's state for each number, 0 or more");
+    }
+  }
   if (const auto reuse = field.find("reuse"); reuse && !reuse->is_null()) {
     table.reuse = read_shares(*reuse);
   }
-  if (table_bytes(table) >= kMostBytes) {
+  if (held_bytes(table) >= kMostBytes) {
     field.fail("a table below 2^62 bytes");
   }
   return table;

@@ -1,14 +1,14 @@
 #include "predictor/flow/host_gaps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
+#include <vector>
 
 namespace understudy::predictor {
 namespace {
 
 using et_schema::DeviceWait;
-
-constexpr std::int64_t kCompletedEventNs = 10'000;
 
 /// One timeline's recorded time that is in none of its instructions.
 class Gaps {
@@ -24,14 +24,13 @@ class Gaps {
     }
     for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
       const DeviceWait& wait = waits_.front();
-      if (wait.waits_for == DeviceWait::For::kEvent && wait.host_ns < kCompletedEventNs) {
-        continue;
-      }
       if (!gap.wait) {
         before_ns = wait.start_ns - last_end_ns_;
       }
-      gap.wait = gap.wait ? std::min(*gap.wait, wait.waits_for) : wait.waits_for;
-      gap.wait_ns += std::min(wait.host_ns, begin_ns - wait.start_ns);
+      if (!gap.wait || wait.waits_for <= gap.wait->waits_for) {
+        gap.wait = wait;
+      }
+      gap.wait_ns += met_it_completed(wait) ? 0 : std::min(wait.host_ns, begin_ns - wait.start_ns);
     }
     const std::int64_t whole_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
     gap.wait_ns = std::min(gap.wait_ns, whole_ns);
@@ -54,6 +53,51 @@ class Gaps {
 
 }  // namespace
 
+namespace {
+
+/// A compiled graph that does not show its kernels is an instruction of their time, behind its
+/// operators. Most of that time lies between these, in their gaps: it counts once.
+void take_out_graphs(const et_schema::Program& program, const Timelines& timelines,
+                     HostGaps& gaps) {
+  std::vector<std::int64_t> next_ns(timelines.threads.size(), program.profile->step_ns);
+  std::vector<std::int64_t> left_ns(program.instructions.size());
+  for (std::size_t at = program.instructions.size(); at-- > 0;) {
+    const et_schema::Instruction& graph = program.instructions[at];
+    if (!graph.timing) {
+      continue;
+    }
+    std::int64_t& next = next_ns[timelines.of_instruction[at]];
+    if (graph.kind == et_schema::InstructionKind::kNative) {
+      const std::int64_t room_ns = std::max<std::int64_t>(next - graph.timing->start_ns, 0);
+      left_ns[at] = std::max<std::int64_t>(graph.timing->host_ns - room_ns, 0);
+    }
+    next = graph.timing->start_ns;
+  }
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    if (left_ns[at] == 0) {
+      continue;
+    }
+    const std::uint64_t id = program.instructions[at].node_id;
+    std::size_t first = at;
+    double sum_ns = 0;
+    for (; first > 0; --first) {
+      const std::uint64_t other = program.instructions[first - 1].node_id;
+      if (other != et_schema::kNoNodeId && other <= id) {
+        break;
+      }
+      sum_ns += static_cast<double>(gaps.of_instruction[first - 1].host_ns);
+    }
+    const double kept =
+        sum_ns > 0 ? std::max(1 - static_cast<double>(left_ns[at]) / sum_ns, 0.0) : 0;
+    for (; first < at; ++first) {
+      std::int64_t& host_ns = gaps.of_instruction[first].host_ns;
+      host_ns = std::llround(static_cast<double>(host_ns) * kept);
+    }
+  }
+}
+
+}  // namespace
+
 HostGaps host_gaps(const et_schema::Program& program, const Timelines& timelines) {
   HostGaps result;
   result.of_instruction.resize(program.instructions.size());
@@ -71,6 +115,7 @@ HostGaps host_gaps(const et_schema::Program& program, const Timelines& timelines
     }
   }
   result.at_end = gaps.front().before(program.profile->step_ns);
+  take_out_graphs(program, timelines, result);
   return result;
 }
 

@@ -37,6 +37,9 @@ constexpr std::array<std::string_view, 5> kIndex = {"aten::index", "aten::index_
 constexpr std::array<std::string_view, 5> kCopies = {"aten::to", "aten::_to_copy", "aten::copy_",
                                                      "aten::cpu", "aten::cuda"};
 
+constexpr std::array<std::string_view, 2> kRepeats = {"aten::repeat_interleave.Tensor",
+                                                      "aten::repeat_interleave.self_Tensor"};
+
 std::string_view without_overload(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
@@ -66,6 +69,18 @@ bool has_waiting_index(const Program& program, const Instruction& instruction) {
     return found;
   }
   return false;
+}
+
+/// Repeats in a tensor are added up for the size of the result, unless the caller says it.
+bool counts_repeats(const Program& program, const Instruction& instruction) {
+  if (!instruction.schema || !is_one_of(kRepeats, instruction.name)) {
+    return false;
+  }
+  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "output_size");
+  const bool is_given =
+      at >= 0 && static_cast<std::size_t>(at) < instruction.args.size() &&
+      std::holds_alternative<std::int64_t>(instruction.args[static_cast<std::size_t>(at)].value);
+  return !is_given;
 }
 
 bool is_non_blocking(const Program& program, const Instruction& instruction) {
@@ -109,7 +124,7 @@ bool waits_for_device(const Program& program, const Instruction& instruction) {
     return false;
   }
   const std::string_view name = without_overload(instruction.name);
-  if (instruction.pinned || is_one_of(kReadValues, name)) {
+  if (instruction.pinned || is_one_of(kReadValues, name) || counts_repeats(program, instruction)) {
     return true;
   }
   if (is_one_of(kIndex, name)) {

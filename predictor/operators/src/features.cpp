@@ -162,17 +162,6 @@ std::uint64_t shape_hash(const OperatorCall& call) {
   return et_schema::content_hash(text);
 }
 
-et_schema::DType dtype_of(const OperatorCall& call) {
-  for (const auto* tensors : {&call.inputs, &call.outputs}) {
-    for (const TensorLayout& tensor : *tensors) {
-      if (et_schema::is_floating(tensor.dtype)) {
-        return tensor.dtype;
-      }
-    }
-  }
-  return et_schema::DType::kFloat32;
-}
-
 constexpr const char* kSparseResult = " (sparse)";
 
 /// The share of its products that a convolution needs at least: Winograd's way makes squares of
@@ -196,6 +185,17 @@ std::string full_name(const OperatorCall& call) {
   return call.overload.empty() ? call.name : call.name + "." + call.overload;
 }
 
+et_schema::DType compute_dtype(const OperatorCall& call) {
+  for (const auto* tensors : {&call.inputs, &call.outputs}) {
+    for (const TensorLayout& tensor : *tensors) {
+      if (et_schema::is_floating(tensor.dtype)) {
+        return tensor.dtype;
+      }
+    }
+  }
+  return et_schema::DType::kFloat32;
+}
+
 Point point_of(const OperatorCall& call, const Card& card) {
   constexpr std::size_t kProductAt = kFirstSize + 2 * kSizes;
   constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kFeatureTiles.size();
@@ -205,12 +205,13 @@ Point point_of(const OperatorCall& call, const Card& card) {
   static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
   static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
   const Work work = work_of(call);
-  const et_schema::DType dtype = dtype_of(call);
+  const et_schema::DType dtype = compute_dtype(call);
   const double bytes = bytes_of(work);
   Point point;
   point.compute_ns = work.flops / peak_flops(card, dtype) * kNsPerS;
   point.memory_ns = bytes / card.bandwidth_bytes_per_s * kNsPerS;
-  point.least_compute_ns = point.compute_ns * fewest_products(call, work);
+  point.least_compute_ns =
+      work.flops / most_flops(card, dtype) * fewest_products(call, work) * kNsPerS;
   point.kernels =
       kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);

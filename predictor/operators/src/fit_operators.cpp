@@ -74,21 +74,16 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
   return devices;
 }
 
-/// The samples of one operator or family on several cards, numbered.
-struct CardsOfGroup {
-  std::vector<std::string> names;
-  std::vector<std::vector<Sample>> samples;
-};
-
-Samples pooled(const CardsOfGroup& group, std::optional<std::size_t> left_out,
+/// All but one card's, numbered by card.
+Samples pooled(const std::vector<CardSamples>& cards, std::optional<std::size_t> left_out,
                std::vector<Sample>& storage) {
   storage.clear();
   std::uint32_t number = 0;
-  for (std::size_t card = 0; card < group.samples.size(); ++card) {
+  for (std::size_t card = 0; card < cards.size(); ++card) {
     if (card == left_out) {
       continue;
     }
-    for (Sample sample : group.samples[card]) {
+    for (Sample sample : cards[card].samples) {
       sample.card = number;
       storage.push_back(std::move(sample));
     }
@@ -99,32 +94,6 @@ Samples pooled(const CardsOfGroup& group, std::optional<std::size_t> left_out,
     all.push_back(&sample);
   }
   return all;
-}
-
-SharedFit fit_shared_group(const CardsOfGroup& group, const TreeOptions& trees) {
-  SharedFit fit;
-  fit.cards = group.names;
-  std::vector<Sample> storage;
-  std::vector<double> residuals;
-  for (std::size_t card = 0; card < group.samples.size(); ++card) {
-    const Samples others = pooled(group, card, storage);
-    const auto model = fit_shared(others, group.samples.size() - 1, trees);
-    for (const Sample& sample : group.samples[card]) {
-      residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
-    }
-  }
-  fit.errors = errors_of(residuals);
-  constexpr double kLeastWidth = 0.1;  // of a card that nobody has tried
-  fit.width = std::max(conformal_width(residuals), kLeastWidth);
-  const Samples all = pooled(group, std::nullopt, storage);
-  fit.model = fit_shared(all, group.samples.size(), trees);
-  fit.range = Range::of(all);
-  std::set<std::string> operators;
-  for (const Sample* sample : all) {
-    operators.insert(sample->point.op);
-  }
-  fit.operators = {operators.begin(), operators.end()};
-  return fit;
 }
 
 bool is_one_operator(const Samples& samples) {
@@ -149,7 +118,7 @@ class Fitter {
     shared.trees = std::max(2 * shared.trees / 3, 1);
     for (const auto& [name, group] : shared_groups_) {
       progress(name);
-      models.add(name, fit_shared_group(group, shared));
+      models.add(name, fit_shared_cards(group, shared));
     }
     for (const auto& [key, device] : devices_) {
       models.add(key, fit_device(key, device, models));
@@ -166,8 +135,8 @@ class Fitter {
   }
 
   /// Groups that several cards have enough rows of.
-  [[nodiscard]] std::map<std::string, CardsOfGroup> shared_groups() const {
-    std::map<std::string, CardsOfGroup> groups;
+  [[nodiscard]] std::map<std::string, std::vector<CardSamples>> shared_groups() const {
+    std::map<std::string, std::vector<CardSamples>> groups;
     for (const auto& [key, device] : devices_) {
       if (key.timed == TimedAs::kHost) {
         continue;
@@ -175,17 +144,16 @@ class Fitter {
       for (const auto* by_name : {&device.by_operator, &device.by_family}) {
         for (const auto& [name, samples] : *by_name) {
           if (samples.size() >= kFewestOfSharedCard) {
-            CardsOfGroup& group = groups[shared_key(key.timed, name)];
-            group.names.push_back(key.device);
-            std::vector<Sample>& own = group.samples.emplace_back();
+            CardSamples& own = groups[shared_key(key.timed, name)].emplace_back();
+            own.card = key.device;
             for (const Sample* sample : drawn(samples, kMostOfSharedCard)) {
-              own.push_back(*sample);
+              own.samples.push_back(*sample);
             }
           }
         }
       }
     }
-    std::erase_if(groups, [](const auto& entry) { return entry.second.names.size() < 2; });
+    std::erase_if(groups, [](const auto& entry) { return entry.second.size() < 2; });
     return groups;
   }
 
@@ -201,7 +169,12 @@ class Fitter {
     if (is_few && shared != models.shared().end()) {
       fit.shared = shared->second.model;
     }
-    return fit_best(drawn(all, options_.most_rows), fit);
+    FittedModel fitted = fit_best(drawn(all, options_.most_rows), fit);
+    for (const Sample* sample : all) {
+      const double least = least_ns(sample->point, devices_.at(key).card, key.timed);
+      fitted.least_share = std::min(fitted.least_share, std::exp(sample->ln_ns) / least);
+    }
+    return fitted;
   }
 
   DeviceModels fit_device(const DeviceKey& key, const DeviceSamples& device,
@@ -228,12 +201,51 @@ class Fitter {
 
   std::map<DeviceKey, DeviceSamples> devices_;
   const ModelsOptions& options_;
-  std::map<std::string, CardsOfGroup> shared_groups_;
+  std::map<std::string, std::vector<CardSamples>> shared_groups_;
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
 
 }  // namespace
+
+double SharedFit::width_at(const Point& point) const {
+  return is_narrow(point) ? narrow_width : width;
+}
+
+SharedFit fit_shared_cards(const std::vector<CardSamples>& cards, const TreeOptions& trees) {
+  constexpr double kLeastWidth = 0.1;  // of a card that nobody has tried
+  constexpr double kOtherKind = 1.5;
+  SharedFit fit;
+  std::vector<Sample> storage;
+  std::vector<double> all_missed;
+  std::vector<double> wide_missed;
+  std::vector<double> narrow_missed;
+  for (std::size_t card = 0; card < cards.size(); ++card) {
+    fit.cards.push_back(cards[card].card);
+    const auto model = fit_shared(pooled(cards, card, storage), cards.size() - 1, trees);
+    for (const Sample& sample : cards[card].samples) {
+      all_missed.push_back(sample.ln_ns - model->ln_ns(sample.point));
+      (is_narrow(sample.point) ? narrow_missed : wide_missed).push_back(all_missed.back());
+    }
+  }
+  fit.errors = errors_of(all_missed);
+  const auto width_of = [&](const std::vector<double>& missed) {
+    return std::max(
+        missed.empty() ? kOtherKind * conformal_width(all_missed) : conformal_width(missed),
+        kLeastWidth);
+  };
+  fit.width = width_of(wide_missed);
+  fit.narrow_width = width_of(narrow_missed);
+  const Samples all = pooled(cards, std::nullopt, storage);
+  fit.model = fit_shared(all, cards.size(), trees);
+  fit.range = Range::of(all);
+  std::set<std::string> operators;
+  for (const Sample* sample : all) {
+    operators.insert(sample->point.op);
+  }
+  fit.operators = {operators.begin(), operators.end()};
+  return fit;
+}
 
 OperatorModels fit_operator_models(const std::vector<MeasuredCall>& calls,
                                    const std::vector<Card>& cards, const ModelsOptions& options) {

@@ -96,6 +96,8 @@ void append_shared(std::string& out, const SharedFit& fit) {
   append_json(out, fit.errors);
   append_key(out, "width");
   append_json_double(out, fit.width);
+  append_key(out, "narrow_width");
+  append_json_double(out, fit.narrow_width);
   append_key(out, "range");
   append_json(out, fit.range);
   append_key(out, "model");
@@ -109,6 +111,8 @@ SharedFit read_shared(const JsonField& field) {
   fit.operators = field.at("operators").as_texts();
   fit.errors = read_errors(field.at("errors"));
   fit.width = read_width(field.at("width"));
+  const auto narrow = field.find("narrow_width");
+  fit.narrow_width = narrow ? read_width(*narrow) : fit.width;
   fit.range = read_range(field.at("range"));
   fit.model = read_shared_model(field.at("model"));
   return fit;
@@ -193,6 +197,10 @@ void append_json(std::string& out, const FittedModel& fitted) {
   append_json_double(out, fitted.width);
   append_key(out, "width_beyond");
   append_json_double(out, fitted.width_beyond);
+  if (fitted.least_share < 1) {
+    append_key(out, "least_share");
+    append_json_double(out, fitted.least_share);
+  }
   append_key(out, "range");
   append_json(out, fitted.range);
   append_key(out, "fit");
@@ -221,6 +229,12 @@ FittedModel read_fitted_model(const JsonField& field,
   }
   fitted.width = read_width(field.at("width"));
   fitted.width_beyond = read_width(field.at("width_beyond"));
+  if (const auto share = field.find("least_share")) {
+    fitted.least_share = share->as_double();
+    if (!(fitted.least_share > 0 && fitted.least_share <= 1)) {
+      share->fail("a share above 0, of at most 1");
+    }
+  }
   fitted.range = read_range(field.at("range"));
   fitted.model = read_model(field.at("fit"), shared);
   if (const auto beyond = field.find("fit_beyond")) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "et_schema/support/assert.h"
@@ -96,37 +98,64 @@ double mean_error(const Samples& samples, const CallModel& model) {
   for (const Sample* sample : samples) {
     sum += std::abs(model.ln_ns(sample->point) - sample->ln_ns);
   }
-  return sum;
+  return sum / static_cast<double>(samples.size());
 }
 
-/// The base is fitted to what the shared trees leave; how far they are trusted is tried.
-std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
-                                           const std::shared_ptr<const SharedModel>& shared,
-                                           bool has_own_trees, const TreeOptions& options) {
+/// The base fitted to what the shared trees leave, which count `trust` times.
+TransferredModel with_trust(const Samples& samples,
+                            const std::shared_ptr<const SharedModel>& shared, double trust) {
   constexpr double kPull = 0.05;
-  std::unique_ptr<TransferredModel> best;
+  std::vector<BaseSample> left = base_samples(samples);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    left[i].ln_ns -= trust * shared->residual(samples[i]->point);
+  }
+  const TwoClock& around = shared->base_of(samples.front()->point);
+  return {shared, fit_two_clock(left, &around, kPull), trust, Trees(), OperatorCodes()};
+}
+
+/// How far the shared trees are trusted: by what each quarter of the samples is missed by, fitted
+/// to the others. Of fewer than two shapes a quarter nothing tells, and they count once.
+double best_trust(const Samples& samples, const std::shared_ptr<const SharedModel>& shared) {
+  constexpr std::size_t kQuarters = 4;
+  std::set<std::uint64_t> shapes;
+  for (const Sample* sample : samples) {
+    shapes.insert(sample->point.shape);
+  }
+  if (shapes.size() < 2 * kQuarters) {
+    return 1;
+  }
+  double best = 1;
   double least = 0;
-  for (const double trust : {1.4, 1.0, 0.5}) {
-    std::vector<BaseSample> left = base_samples(samples);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      left[i].ln_ns -= trust * shared->residual(samples[i]->point);
+  for (const double trust : {1.0, 1.4, 0.5}) {
+    double error = 0;
+    for (std::size_t quarter = 0; quarter < kQuarters; ++quarter) {
+      Samples kept;
+      Samples left_out;
+      for (const Sample* sample : samples) {
+        const auto rank = std::distance(shapes.begin(), shapes.find(sample->point.shape));
+        (static_cast<std::size_t>(rank) % kQuarters == quarter ? left_out : kept).push_back(sample);
+      }
+      error += mean_error(left_out, with_trust(kept, shared, trust));
     }
-    const TwoClock& around = shared->base_of(samples.front()->point);
-    const TwoClock base = fit_two_clock(left, &around, kPull);
-    auto model = std::make_unique<TransferredModel>(shared, base, trust, Trees(), OperatorCodes());
-    const double error = mean_error(samples, *model);
-    if (!best || error < least) {
-      best = std::move(model);
+    if (trust == 1 || error < least) {
+      best = trust;
       least = error;
     }
   }
+  return best;
+}
+
+std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
+                                           const std::shared_ptr<const SharedModel>& shared,
+                                           bool has_own_trees, const TreeOptions& options) {
+  TransferredModel best = with_trust(samples, shared, best_trust(samples, shared));
   if (!has_own_trees) {
-    return best;
+    return best.with_own_trees(Trees(), OperatorCodes());
   }
-  const std::vector<double> residuals = residuals_of(samples, *best);
+  const std::vector<double> residuals = residuals_of(samples, best);
   OperatorCodes codes = OperatorCodes::of(samples, residuals);
   Trees own = grow(samples, residuals, codes, options);
-  return best->with_own_trees(std::move(own), std::move(codes));
+  return best.with_own_trees(std::move(own), std::move(codes));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 namespace understudy::predictor {
 
+/// Of a card with less than 10 GB/s of memory bandwidth a processor (SharedModel::narrow).
+[[nodiscard]] bool is_narrow(const Point& point);
 /// ln of nanoseconds.
 [[nodiscard]] double base_ln(const TwoClock& base, const Point& point);
 /// What the base is fitted to: what kernels do.

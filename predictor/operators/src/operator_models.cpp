@@ -33,13 +33,6 @@ std::vector<std::string> names_to_try(const std::string& op) {
   return names;
 }
 
-/// What a kernel cannot be faster than. Of what fits in the cache, memory does not decide.
-double least_ns(const Point& point, const Card& card) {
-  const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
-  return std::max(point.least_compute_ns,
-                  bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor);
-}
-
 /// Libraries of others name their operators as they like: what these do is a guess.
 bool is_of_torch(const Point& point) {
   return point.op.starts_with("aten::") || point.op.find("::") == std::string::npos;
@@ -71,29 +64,6 @@ Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point,
 /// An operator of a family that was measured, but not it itself: no one knows how it compares.
 constexpr double kOtherOperatorWidth = 0.7;
 
-Prediction ask(const FittedModel& fitted, const Point& point, bool is_known) {
-  const double width = fitted.width_at(point);
-  const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
-                   fitted.range.excludes(point) || !is_known};
-  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
-                                        std::string(to_string(fitted.model->kind())));
-  prediction.modelled = is_known || is_of_torch(point);
-  return prediction;
-}
-
-Prediction bound_only(const Point& point, const Card& card) {
-  Prediction prediction;
-  const double least = least_ns(point, card);
-  prediction.low_ns = least;
-  prediction.ns = std::max(2 * bound_ns(point), kUnmodelledCallNs);
-  prediction.high_ns = kUnmodelledFactor * prediction.ns;
-  prediction.device_ns = prediction.ns;
-  prediction.model = "roofline bound";
-  prediction.extrapolated = true;
-  prediction.modelled = false;
-  return prediction;
-}
-
 /// What is lifted keeps its interval's upper side: a model that promised too much knows no better.
 Prediction clipped(Prediction prediction, double least) {
   if (prediction.ns < least) {
@@ -103,6 +73,38 @@ Prediction clipped(Prediction prediction, double least) {
   prediction.low_ns = std::clamp(prediction.low_ns, least, prediction.ns);
   prediction.high_ns = std::max(prediction.high_ns, prediction.ns);
   prediction.device_ns = std::max(prediction.device_ns, least);
+  return prediction;
+}
+
+/// `least_ns` by the specification; where the model's own rows were faster, as they were.
+Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, double least_ns) {
+  const double width = fitted.width_at(point);
+  const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
+                   fitted.range.excludes(point) || !is_known};
+  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
+                                        std::string(to_string(fitted.model->kind())));
+  prediction.modelled = is_known || is_of_torch(point);
+  return clipped(std::move(prediction), fitted.least_share * least_ns);
+}
+
+Prediction bound_only(const Point& point, double least_ns) {
+  Prediction prediction;
+  prediction.low_ns = least_ns;
+  prediction.ns = std::max(2 * bound_ns(point), kUnmodelledCallNs);
+  prediction.high_ns = kUnmodelledFactor * prediction.ns;
+  prediction.device_ns = prediction.ns;
+  prediction.model = "roofline bound";
+  prediction.extrapolated = true;
+  prediction.modelled = false;
+  return prediction;
+}
+
+/// Of a specification that leaves out the type's peak, the arithmetic is counted at float32's, of
+/// which tensor cores do many times: where it decides, the time is an upper bound of sorts.
+Prediction without_peak(Prediction prediction, et_schema::DType dtype, double least_ns) {
+  prediction.low_ns = std::min(prediction.low_ns, least_ns);
+  prediction.model += fmt::format(", no peak of {}", to_string(dtype));
+  prediction.modelled = false;
   return prediction;
 }
 
@@ -121,6 +123,13 @@ double least_call_ns(TimedAs timed) {
       break;
   }
   return kTimedCall;
+}
+
+double least_ns(const Point& point, const Card& card, TimedAs timed) {
+  // Of what fits in the cache, memory does not decide.
+  const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
+  const double memory_ns = bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor;
+  return std::max({point.least_compute_ns, memory_ns, least_call_ns(timed)});
 }
 
 DeviceKey key_of(const MeasuredCall& call) {
@@ -158,11 +167,12 @@ const Card* OperatorModels::find_card(const std::string& name) const {
 }
 
 std::optional<Prediction> OperatorModels::measured(const Point& point, Family family,
-                                                   const DeviceModels& device) const {
+                                                   const DeviceModels& device,
+                                                   double least_ns) const {
   for (const std::string& name : names_to_try(point.op)) {
     const auto found = device.by_operator.find(name);
     if (found != device.by_operator.end()) {
-      return ask(found->second, point, true);
+      return ask(found->second, point, true, least_ns);
     }
   }
   const auto found = device.by_family.find(std::string(to_string(family)));
@@ -171,17 +181,18 @@ std::optional<Prediction> OperatorModels::measured(const Point& point, Family fa
     const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
       return family_of(entry.first.substr(0, entry.first.find('.'))) == family;
     });
-    return only == device.by_operator.end() ? std::nullopt
-                                            : std::optional(ask(only->second, point, false));
+    return only == device.by_operator.end()
+               ? std::nullopt
+               : std::optional(ask(only->second, point, false, least_ns));
   }
   for (const std::string& name : names_to_try(point.op)) {
     if (std::ranges::binary_search(found->second.operators, name)) {
       Point known = point;
       known.op = name;
-      return ask(found->second, known, true);
+      return ask(found->second, known, true, least_ns);
     }
   }
-  return ask(found->second, point, false);
+  return ask(found->second, point, false, least_ns);
 }
 
 std::optional<Prediction> OperatorModels::transferred(const Point& point, Family family,
@@ -194,7 +205,8 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
       const SharedFit& fit = found->second;
       const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
                             std::ranges::binary_search(fit.operators, name);
-      const double width = is_known ? fit.width : std::hypot(fit.width, kOtherOperatorWidth);
+      const double own = fit.width_at(point);
+      const double width = is_known ? own : std::hypot(own, kOtherOperatorWidth);
       Prediction prediction = prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point),
                                             point, {width, true}, "other cards");
       prediction.modelled = is_known || is_of_torch(point);
@@ -220,18 +232,20 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   }
   const Point point = point_of(call, *card);
   const Family family = family_of(call.name);
+  const double least = least_ns(point, *card, key.timed);
   std::optional<Prediction> prediction;
   if (device != devices_.end()) {
-    prediction = measured(point, family, device->second);
+    prediction = measured(point, family, device->second, least);
   }
   if (!prediction) {
     prediction = transferred(point, family, key);
+    prediction = clipped(prediction ? *std::move(prediction) : bound_only(point, least), least);
+    const et_schema::DType dtype = compute_dtype(call);
+    if (!has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
+      prediction = without_peak(*std::move(prediction), dtype, least);
+    }
   }
-  if (!prediction) {
-    prediction = bound_only(point, *card);
-  }
-  Prediction answer =
-      clipped(*prediction, std::max(least_ns(point, *card), least_call_ns(key.timed)));
+  Prediction answer = *std::move(prediction);
   if (key.timed == TimedAs::kDevice) {
     // No host was in these times: what does not get shorter is the device's, too.
     answer.device_ns = answer.ns;

@@ -20,11 +20,6 @@ TwoClock pulled_base(const Samples& own) {
   return fit_two_clock(rows, &around, kPull);
 }
 
-bool is_narrow(const Point& point) {
-  constexpr double kNarrowest = 10e9;  // bytes a second and processor
-  return point.x[kBandwidthFeature] < static_cast<float>(std::log(kNarrowest));
-}
-
 struct CardBase {
   TwoClock base;
   bool is_narrow = false;
@@ -94,6 +89,11 @@ double common_share(const Samples& samples, const std::vector<double>& residuals
 }
 
 }  // namespace
+
+bool is_narrow(const Point& point) {
+  constexpr double kNarrowest = 10e9;  // bytes a second and processor
+  return point.x[kBandwidthFeature] < static_cast<float>(std::log(kNarrowest));
+}
 
 double base_ln(const TwoClock& base, const Point& point) {
   return std::log(base_ns(base, point.kernels.compute_ns, point.kernels.memory_ns));

@@ -184,16 +184,15 @@ class Observer {
         launches.push_back(at);
       }
     }
-    const bool is_new = !samples_.operators.contains(name);
     OverheadSamples::OfOperator& of_operator = samples_.operators[name];
-    if (is_new) {
-      for (const std::size_t launch : launches) {
-        of_operator.launches.emplace_back(thread[launch].event->name);
-      }
+    std::vector<std::string> kinds;
+    for (const std::size_t launch : launches) {
+      kinds.emplace_back(thread[launch].event->name);
     }
+    ++of_operator.launches[std::move(kinds)];
     if (launches.empty()) {
       const std::size_t events = span.end_position - i - 1;
-      of_operator.t5_ns.push_back(net(span.start_ns(), span.end_ns(), events, 0));
+      of_operator.unlaunched_ns.push_back(net(span.start_ns(), span.end_ns(), events, 0));
       return;
     }
     add_launches(thread, i, launches, of_operator);
@@ -241,9 +240,9 @@ void add_instruction(const et_schema::Instruction& instruction, bool ran_on_devi
   }
   if (ran_on_device) {
     OverheadSamples::OfOperator& of_operator = samples.operators[instruction.name];
-    of_operator.launches.resize(
-        std::max(of_operator.launches.size(), static_cast<std::size_t>(timing.launches)));
-    of_operator.whole_ns.push_back(static_cast<double>(std::max<std::int64_t>(0, timing.host_ns)));
+    ++of_operator.launches[std::vector<std::string>(timing.launches)];
+    (timing.launches == 0 ? of_operator.unlaunched_ns : of_operator.whole_ns)
+        .push_back(static_cast<double>(std::max<std::int64_t>(0, timing.host_ns)));
   }
 }
 

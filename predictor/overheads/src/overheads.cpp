@@ -59,21 +59,35 @@ Distribution launch_of(const HostOverheads& host, const std::string& kind) {
   return mean;
 }
 
-Estimate of_known(const HostOverheads& host, const OperatorOverheads& known) {
-  if (known.whole.n > 0) {
+/// Of calls as most are that were seen, or as alike as is known.
+Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std::size_t launches) {
+  if (launches == 0 && known.unlaunched.n > 0) {
+    return estimate_of(known.unlaunched, "host overheads");
+  }
+  if (known.t2.n == 0 && known.whole.n > 0) {
     return estimate_of(known.whole, "host overheads, whole operators");
   }
   if (known.launches.empty()) {
-    return estimate_of(known.t5, "host overheads");
+    return estimate_of(known.unlaunched.n > 0 ? known.unlaunched : known.t5, "host overheads");
   }
   Sum sum;
   sum.add(known.t2);
   sum.add(known.t3);
-  sum.add(known.t5, static_cast<double>(known.launches.size() - 1));
+  const std::size_t count = std::max<std::size_t>(launches, 1);
+  sum.add(known.t5, static_cast<double>(count - 1));
+  // Of another number of launches each takes what those that were seen take in the mean.
+  const double times = static_cast<double>(count) / static_cast<double>(known.launches.size());
   for (const std::string& kind : known.launches) {
-    sum.add(launch_of(host, kind));
+    sum.add(launch_of(host, kind), times);
   }
   return sum.estimate("host overheads");
+}
+
+/// What most calls launched; of calls that launched something, if any did.
+std::vector<std::string> usual_launches(const OverheadSamples::OfOperator& of_operator) {
+  const auto rank = [](const auto& entry) { return entry.first.empty() ? 0 : entry.second; };
+  const auto most = std::ranges::max_element(of_operator.launches, {}, rank);
+  return most == of_operator.launches.end() ? std::vector<std::string>() : most->first;
 }
 
 }  // namespace
@@ -118,15 +132,15 @@ void merge(OverheadSamples& into, const OverheadSamples& from) {
     append(into.t4_ns[kind], samples);
   }
   for (const auto& [name, of_operator] : from.operators) {
-    const bool is_new = !into.operators.contains(name);
     OverheadSamples::OfOperator& known = into.operators[name];
-    if (is_new) {
-      known.launches = of_operator.launches;
+    for (const auto& [launches, calls] : of_operator.launches) {
+      known.launches[launches] += calls;
     }
     append(known.t2_ns, of_operator.t2_ns);
     append(known.t3_ns, of_operator.t3_ns);
     append(known.t5_ns, of_operator.t5_ns);
     append(known.whole_ns, of_operator.whole_ns);
+    append(known.unlaunched_ns, of_operator.unlaunched_ns);
   }
 }
 
@@ -138,10 +152,10 @@ HostOverheads summarize(const OverheadSamples& samples, const std::string& host)
     overheads.t4[kind] = distribution_of(t4);
   }
   for (const auto& [name, of_operator] : samples.operators) {
-    overheads.operators[name] = {of_operator.launches, distribution_of(of_operator.t2_ns),
-                                 distribution_of(of_operator.t3_ns),
-                                 distribution_of(of_operator.t5_ns),
-                                 distribution_of(of_operator.whole_ns)};
+    overheads.operators[name] = {
+        usual_launches(of_operator),           distribution_of(of_operator.t2_ns),
+        distribution_of(of_operator.t3_ns),    distribution_of(of_operator.t5_ns),
+        distribution_of(of_operator.whole_ns), distribution_of(of_operator.unlaunched_ns)};
   }
   return overheads;
 }
@@ -153,12 +167,12 @@ Estimate gap_of(const HostOverheads& host) {
 Estimate host_time_of(const HostOverheads& host, const std::string& name, std::size_t launches) {
   const auto found = host.operators.find(name);
   if (found != host.operators.end()) {
-    return of_known(host, found->second);
+    return of_known(host, found->second, launches);
   }
   std::vector<double> alike;
   std::vector<double> all;
   for (const auto& [other, overheads] : host.operators) {
-    const double ns = of_known(host, overheads).ns;
+    const double ns = of_known(host, overheads, overheads.launches.size()).ns;
     all.push_back(ns);
     if (overheads.launches.size() == launches) {
       alike.push_back(ns);

@@ -29,11 +29,10 @@ ordered_json json_of(const HostOverheads& host) {
     json["t4"][kind] = json_of(t4);
   }
   for (const auto& [name, of_operator] : host.operators) {
-    json["operators"][name] = {{"launches", of_operator.launches},
-                               {"t2", json_of(of_operator.t2)},
-                               {"t3", json_of(of_operator.t3)},
-                               {"t5", json_of(of_operator.t5)},
-                               {"whole", json_of(of_operator.whole)}};
+    json["operators"][name] = {
+        {"launches", of_operator.launches},    {"t2", json_of(of_operator.t2)},
+        {"t3", json_of(of_operator.t3)},       {"t5", json_of(of_operator.t5)},
+        {"whole", json_of(of_operator.whole)}, {"unlaunched", json_of(of_operator.unlaunched)}};
   }
   return json;
 }
@@ -65,9 +64,13 @@ HostOverheads read_host(const JsonField& field) {
     host.t4[kind] = read_distribution(t4);
   }
   for (const auto& [name, item] : field.at("operators").members()) {
-    host.operators[name] = {item.at("launches").as_texts(), read_distribution(item.at("t2")),
-                            read_distribution(item.at("t3")), read_distribution(item.at("t5")),
-                            read_distribution(item.at("whole"))};
+    const auto unlaunched = item.find("unlaunched");
+    host.operators[name] = {item.at("launches").as_texts(),
+                            read_distribution(item.at("t2")),
+                            read_distribution(item.at("t3")),
+                            read_distribution(item.at("t5")),
+                            read_distribution(item.at("whole")),
+                            unlaunched ? read_distribution(*unlaunched) : Distribution()};
   }
   return host;
 }

@@ -1,5 +1,7 @@
 #include "predictor/prediction/predict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -215,6 +217,58 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
     }
     rank.recorded_step = step;
   }
+}
+
+void widen_by_observer(const Job& job, Prediction& prediction) {
+  const auto& profile = job.program(prediction.slowest_rank).profile;
+  if (!profile || profile->steps == 0 || profile->step_ns <= 0 ||
+      profile->observer_source == et_schema::kObserverMeasured) {
+    return;
+  }
+  const double events = static_cast<double>(profile->events) / static_cast<double>(profile->steps);
+  const double share = std::min(
+      events * profile->observer_ns_per_event / static_cast<double>(profile->step_ns), 1.0);
+  double host_ms = 0;
+  for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
+    const bool is_host = row.where == kWhere[static_cast<std::size_t>(Where::kHost)] ||
+                         row.where == kWhere[static_cast<std::size_t>(Where::kGap)];
+    host_ms += is_host ? row.ms : 0;
+  }
+  if (!(share > 0)) {
+    return;
+  }
+  PredictedTime& iteration = prediction.iteration_ms;
+  const double below = std::hypot(iteration.ms - iteration.low, share * host_ms);
+  iteration.low = std::max(iteration.ms - below, 0.0);
+  prediction.assumptions.push_back(fmt::format(
+      "nobody measured what recording an event cost: {:.1f} us, the profile's cheapest, are taken "
+      "out of each; as much again may be in the host's times, and the interval reaches as far down",
+      profile->observer_ns_per_event * 1e-3));
+}
+
+void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
+                             Prediction& prediction) {
+  PredictedTime& iteration = prediction.iteration_ms;
+  double below = 0;
+  double above = 0;
+  for (const et_schema::PredictedRank& rank : played) {
+    if (!rank.recorded_step || !(rank.recorded_step->predicted_ms > 0)) {
+      continue;
+    }
+    const et_schema::PredictedRecordedStep& step = *rank.recorded_step;
+    const double change = step.recorded_ms / step.predicted_ms - 1;
+    if (std::abs(change) <= kSimulatorSpread || (change < 0 ? -change <= below : change <= above)) {
+      continue;
+    }
+    (change < 0 ? below : above) = std::abs(change);
+    prediction.assumptions.push_back(
+        fmt::format("the recorded step of rank {} took {:.3f} ms and is played as {:.3f}: the "
+                    "interval reaches as far {}",
+                    rank.rank, step.recorded_ms, step.predicted_ms, change < 0 ? "down" : "up"));
+  }
+  const double ms = iteration.ms;
+  iteration.low = std::max(ms - std::hypot(ms - iteration.low, below * ms), 0.0);
+  iteration.high = ms + std::hypot(iteration.high - ms, above * ms);
 }
 
 }  // namespace understudy::predictor

@@ -6,19 +6,9 @@
 
 #include "et_schema/model/program.h"
 #include "predictor/flow/flow.h"
+#include "predictor/simulate/recorded_timeline.h"
 
 namespace understudy::predictor {
-
-/// When device work ended in the original, as far as issue times and durations tell.
-struct RecordedTimeline {
-  /// By instruction: the end of its device work, since the step's start.
-  std::vector<std::optional<std::int64_t>> ends_ns;
-  /// By instruction that waits for its stream: when that was done with all that was issued before.
-  std::vector<std::optional<std::int64_t>> stream_done_ns;
-};
-
-[[nodiscard]] RecordedTimeline recorded_timeline(const et_schema::Program& program,
-                                                 const Flow& flow);
 
 /// By instruction: its recorded host time, waits for the device left out. `programs` are all of the
 /// job's: the same operator on the same shapes waited for least where it was fastest.

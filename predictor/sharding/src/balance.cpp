@@ -19,6 +19,7 @@ void add(RankLoad& rank, const ShardLoad& shard, double sign) {
   rank.backward += sign * shard.backward;
   rank.bytes += sign * shard.bytes;
   rank.output_bytes += sign * shard.output_bytes;
+  rank.index_bytes += sign * shard.index_bytes;
 }
 
 Balance::Balance(std::vector<ShardLoad> loads, std::vector<int> rank_of, int ranks,
@@ -37,14 +38,17 @@ void Balance::refresh() {
   for (std::size_t i = 0; i < loads_.size(); ++i) {
     add(ranks_[static_cast<std::size_t>(rank_of_[i])], loads_[i], 1);
   }
-  output_sum_ = 0;
+  output_sum_ = index_sum_ = 0;
   for (const RankLoad& rank : ranks_) {
     output_sum_ += rank.output_bytes;
+    index_sum_ += rank.index_bytes;
   }
   most_forward_ = outermost(&RankLoad::forward, 1);
   most_backward_ = outermost(&RankLoad::backward, 1);
   most_output_ = outermost(&RankLoad::output_bytes, 1);
   least_output_ = outermost(&RankLoad::output_bytes, -1);
+  most_index_ = outermost(&RankLoad::index_bytes, 1);
+  least_index_ = outermost(&RankLoad::index_bytes, -1);
   now_ = maxima_of(0, ranks_.front(), 0, ranks_.front());
   ns_ = time_of(now_);
 }
@@ -73,25 +77,32 @@ Balance::Maxima Balance::maxima_of(int from, const RankLoad& from_load, int to,
     }
     return value;
   };
-  const double most = extreme(most_output_, &RankLoad::output_bytes, 1);
-  const double least = extreme(least_output_, &RankLoad::output_bytes, -1);
-  const auto others = static_cast<double>(ranks_.size() - 1);
-  return {.forward = extreme(most_forward_, &RankLoad::forward, 1),
-          .backward = extreme(most_backward_, &RankLoad::backward, 1),
-          .link_bytes = ranks_.size() > 1 ? std::max(others * most, output_sum_ - least) : 0};
+  const auto busiest_link = [&](const Outermost& most, const Outermost& least,
+                                double RankLoad::*load, double sum) {
+    const auto others = static_cast<double>(ranks_.size() - 1);
+    return ranks_.size() > 1
+               ? std::max(others * extreme(most, load, 1), sum - extreme(least, load, -1))
+               : 0;
+  };
+  return {
+      .forward = extreme(most_forward_, &RankLoad::forward, 1),
+      .backward = extreme(most_backward_, &RankLoad::backward, 1),
+      .link_bytes = busiest_link(most_output_, least_output_, &RankLoad::output_bytes, output_sum_),
+      .index_bytes = busiest_link(most_index_, least_index_, &RankLoad::index_bytes, index_sum_)};
 }
 
 double Balance::time_of(const Maxima& maxima) const {
-  const double exchange =
-      ranks_.size() > 1 ? costs_.all_to_all(maxima.link_bytes, static_cast<int>(ranks_.size())).ns
-                        : 0;
-  return costs_.embedding->time(maxima.forward, Direction::kForward).ns + 2 * exchange +
+  const auto ranks = static_cast<int>(ranks_.size());
+  const double exchange = ranks > 1 ? costs_.all_to_all(maxima.link_bytes, ranks).ns : 0;
+  const double indices =
+      maxima.index_bytes > 0 ? costs_.all_to_all(maxima.index_bytes, ranks).ns : 0;
+  return indices + costs_.embedding->time(maxima.forward, Direction::kForward).ns + 2 * exchange +
          costs_.embedding->time(maxima.backward, Direction::kBackward).ns;
 }
 
 std::vector<int> Balance::busiest_ranks() const {
   std::set<int> busiest;
-  for (const Outermost* ranks : {&most_forward_, &most_backward_, &most_output_}) {
+  for (const Outermost* ranks : {&most_forward_, &most_backward_, &most_output_, &most_index_}) {
     busiest.insert(ranks->front());
   }
   return {busiest.begin(), busiest.end()};
@@ -113,7 +124,8 @@ void Balance::try_change(const Change& change, Change& best) const {
   const Maxima maxima = maxima_of(from, from_load, change.to, to_load);
   // Times are dear to ask for, and none falls where no maximum does.
   const bool may_be_shorter = maxima.forward < now_.forward || maxima.backward < now_.backward ||
-                              maxima.link_bytes < now_.link_bytes;
+                              maxima.link_bytes < now_.link_bytes ||
+                              maxima.index_bytes < now_.index_bytes;
   if (may_be_shorter) {
     const double ns = time_of(maxima);
     if (ns < best.ns) {

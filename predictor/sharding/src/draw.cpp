@@ -85,7 +85,7 @@ ShardTask draw_task(const DrawOptions& options) {
       const double samples = static_cast<double>(task.batch) * options.ranks;
       task.tables.push_back(
           {"table " + std::to_string(task.tables.size()), draw_table(draws, options, samples)});
-      bytes += table_bytes(task.tables.back().table);
+      bytes += held_bytes(task.tables.back().table);
     }
     if (options.memory_bytes <= 0 || bytes <= kUsable * options.memory_bytes * options.ranks) {
       return task;

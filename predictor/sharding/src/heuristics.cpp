@@ -65,7 +65,7 @@ std::vector<int> greedy(const ShardTask& task, int ranks, double memory_bytes,
   Numbers byte_sums(static_cast<std::size_t>(ranks));
   std::vector<int> rank_of(task.tables.size());
   for (const std::size_t table : order) {
-    const double bytes = table_bytes(task.tables[table].table);
+    const double bytes = held_bytes(task.tables[table].table);
     const std::size_t rank = best_rank(cost_sums, byte_sums, bytes, memory_bytes);
     cost_sums[rank] += costs[table];
     byte_sums[rank] += bytes;

@@ -38,23 +38,25 @@ EmbeddingTable table_of(const ShardTask& task, const Shard& shard) {
 ShardLoad load_of(const ShardTask& task, const Shard& shard, int ranks,
                   const EmbeddingCosts& costs) {
   const EmbeddingTable table = table_of(task, shard);
+  constexpr double kIndexBytes = 8;  // int64, lookups and the bags' offsets
   const auto batch = static_cast<double>(task.batch);
   return {.forward = costs.load(table, batch * ranks, Direction::kForward),
           .backward = costs.load(table, batch * ranks, Direction::kBackward),
-          .bytes = table_bytes(table),
+          .bytes = held_bytes(table),
           .output_bytes =
-              batch * static_cast<double>(table.dim) * static_cast<double>(table.item_bytes)};
+              batch * static_cast<double>(table.dim) * static_cast<double>(table.item_bytes),
+          .index_bytes = task.has_local_indices ? 0 : batch * (table.pooling + 1) * kIndexBytes};
 }
 
-double link_bytes(const std::vector<RankLoad>& ranks) {
+double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part) {
   double sum = 0;
   for (const RankLoad& rank : ranks) {
-    sum += rank.output_bytes;
+    sum += rank.*part;
   }
   const auto others = static_cast<double>(ranks.size() - 1);
   double most = 0;
   for (const RankLoad& rank : ranks) {
-    most = std::max({most, others * rank.output_bytes, sum - rank.output_bytes});
+    most = std::max({most, others * (rank.*part), sum - rank.*part});
   }
   return ranks.size() > 1 ? most : 0;
 }
@@ -70,7 +72,11 @@ StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs) 
   time.forward = costs.embedding->time(forward, Direction::kForward);
   time.backward = costs.embedding->time(backward, Direction::kBackward);
   if (ranks.size() > 1) {
-    time.all_to_all = costs.all_to_all(link_bytes(ranks), static_cast<int>(ranks.size()));
+    const auto count = static_cast<int>(ranks.size());
+    time.all_to_all = costs.all_to_all(link_bytes(ranks, &RankLoad::output_bytes), count);
+    if (const double bytes = link_bytes(ranks, &RankLoad::index_bytes); bytes > 0) {
+      time.indices = costs.all_to_all(bytes, count);
+    }
   }
   return time;
 }

@@ -16,7 +16,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 [[noreturn]] void refuse(const ShardTask& task, int ranks, double memory_bytes) {
   double sum = 0;
   for (const NamedTable& table : task.tables) {
-    sum += table_bytes(table.table);
+    sum += held_bytes(table.table);
   }
   throw et_schema::usage_error("the tables do not fit",
                                {.field = "--memory",
@@ -39,7 +39,7 @@ void cut(std::vector<Shard>& shards, std::size_t table, Split split, std::int64_
 void split_table(std::vector<Shard>& shards, const ShardTask& task, std::size_t index,
                  double memory_bytes) {
   const EmbeddingTable& table = task.tables[index].table;
-  const double bytes = table_bytes(table);
+  const double bytes = held_bytes(table);
   if (bytes <= memory_bytes) {
     shards.push_back(whole(task, index));
     return;
@@ -84,8 +84,8 @@ std::optional<std::pair<Shard, Shard>> halves_of(const ShardTask& task, const Sh
 std::vector<Shard> shards_that_fit(const ShardTask& task, int ranks, double memory_bytes) {
   double sum = 0;
   for (const NamedTable& table : task.tables) {
-    sum += table_bytes(table.table);
-    const double row_bytes = table_bytes(table.table) / static_cast<double>(table.table.rows);
+    sum += held_bytes(table.table);
+    const double row_bytes = held_bytes(table.table) / static_cast<double>(table.table.rows);
     if (sum > memory_bytes * ranks || row_bytes > memory_bytes) {
       refuse(task, ranks, memory_bytes);
     }

@@ -16,6 +16,8 @@ using et_schema::JsonField;
 using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "understudy-tables";
+constexpr const char* kLocal = "local";
+constexpr const char* kExchanged = "exchanged";
 
 std::string_view type_name(std::int64_t item_bytes) {
   switch (item_bytes) {
@@ -37,6 +39,7 @@ std::string to_json(const ShardTask& task) {
                        {"version", kTablesVersion},
                        {"tool_version", et_schema::kToolVersion},
                        {"batch", task.batch},
+                       {"indices", task.has_local_indices ? kLocal : kExchanged},
                        {"tables", ordered_json::array()}};
   std::string text = json.dump();
   text.resize(text.size() - 2);  // a line a table
@@ -47,6 +50,9 @@ std::string to_json(const ShardTask& task) {
                              {"dim", table.dim},
                              {"pooling", table.pooling},
                              {"dtype", type_name(table.item_bytes)}};
+    if (table.state_bytes > 0) {
+      of_table["state_bytes"] = table.state_bytes;
+    }
     if (table.reuse) {
       of_table["reuse"] = *table.reuse;
     }
@@ -70,6 +76,12 @@ ShardTask parse_tables(std::string_view text, const std::string& file) {
     task.batch = batch->as_int();
     if (task.batch < 1) {
       batch->fail("1 or more");
+    }
+  }
+  if (const auto indices = root.find("indices")) {
+    task.has_local_indices = indices->as_text() == kLocal;
+    if (!task.has_local_indices && indices->as_text() != kExchanged) {
+      indices->fail("local or exchanged", indices->as_text());
     }
   }
   std::set<std::string> names;

@@ -3,11 +3,14 @@
 namespace understudy::predictor {
 
 void Accounts::pass(const Doing& doing, std::int64_t now_ns) {
-  const auto passed_ns = static_cast<double>(now_ns - last_ns_);
+  auto passed_ns = static_cast<double>(now_ns - last_ns_);
   last_ns_ = now_ns;
   if (doing.operators > 0) {
-    sums_.compute_ns += passed_ns;
-  } else if (doing.communications > 0) {
+    const double waiting_ns = doing.unlaunched_share * passed_ns;
+    sums_.compute_ns += passed_ns - waiting_ns;
+    passed_ns = waiting_ns;
+  }
+  if (doing.communications > 0) {
     sums_.exposed_communication_ns += passed_ns;
   } else if (doing.hosts > 0) {
     sums_.host_bound_ns += passed_ns;

@@ -11,6 +11,9 @@ struct Doing {
   std::uint32_t operators = 0;       ///< on streams
   std::uint32_t communications = 0;  ///< on streams, those that wait for other ranks among them
   std::uint32_t hosts = 0;           ///< threads that are not waiting
+  /// Of the time in which operators are on streams, the share in which all of them wait for
+  /// launches.
+  double unlaunched_share = 0;
 };
 
 /// Adds up a rank's time.

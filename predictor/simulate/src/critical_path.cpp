@@ -42,8 +42,10 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
     const Span& span = classes[id.rank_class].spans[id.index];
     // A wait is as long as what it waits for, which is on the path itself.
     if (!is_wait(span) || span.cause.is_none()) {
-      go_back(span.start_ns, id, false);
-      go_back(span.begin_ns, id, true);
+      go_back(std::max(span.start_ns, span.launched_ns), id, false);
+      if (span.launched_ns <= span.start_ns) {
+        go_back(span.begin_ns, id, true);
+      }
     }
     id = span.cause;
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,16 +40,27 @@ enum class StreamDoes : std::uint8_t {
 struct StreamState {
   std::vector<Item> queue;
   std::size_t head = 0;
-  std::uint64_t done = 0;  ///< items, of all iterations
+  std::uint64_t done = 0;  ///< items in the program's order, of all iterations
   std::uint32_t queued_launches = 0;
   StreamDoes does = StreamDoes::kNothing;
   std::int64_t next_ns = kNever;
-  std::int64_t since_ns = 0;  ///< when it began what it does
-  SpanId cause = {};          ///< of what it does
+  std::int64_t work_end_ns = 0;  ///< of an operator's work, were all of it launched
+  std::int64_t tail_end_ns = 0;  ///< of what its last launch started
+  double busy_share = 1;         ///< of an operator's time on the stream: its kernels run
+  std::int64_t since_ns = 0;     ///< when it began what it does
+  SpanId cause = {};             ///< of what it does
   SpanId last = {};
   std::uint32_t arrival_span = kNoIndex;
 
+  /// Items of a later number that were done before, where several threads issue to the stream.
+  std::set<std::uint64_t> done_ahead;
+
   [[nodiscard]] bool is_empty() const { return head == queue.size(); }
+  /// Whether its first item is on the device already.
+  [[nodiscard]] bool has_begun() const {
+    return does == StreamDoes::kOperates || does == StreamDoes::kWaitsForRanks ||
+           does == StreamDoes::kMoves;
+  }
   [[nodiscard]] const Item& front() const { return queue[head]; }
   void pop();
 };
@@ -123,8 +135,9 @@ class Engine {
   // Hosts.
   void begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
-  void start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns);
-  void issue(std::uint32_t c, const Task& task, const HostState& host, SpanId issuer);
+  /// `start_ns`: after the gap that begins `now`, or now.
+  void start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns, std::int64_t now_ns);
+  void issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns);
   void end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, SpanId cause);
   void finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
@@ -132,6 +145,8 @@ class Engine {
                                const Task& task) const;
   [[nodiscard]] bool are_done(const RankState& rank, Range deps, std::uint32_t iteration) const;
   // Streams.
+  /// The first item that can begin, where it is not the first in the queue.
+  void bring_forward(const RankState& rank, StreamState& stream) const;
   void advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, SpanId cause);
   void begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   void end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
@@ -140,6 +155,7 @@ class Engine {
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
                     const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
   void rescale(RankState& rank, std::int64_t now_ns);
+  static void note_busy(RankState& rank);
   /// Something of the class has ended: who waited for it may go on.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
   void note_end(std::uint32_t c, std::int64_t now_ns);

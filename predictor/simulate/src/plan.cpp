@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "predictor/flow/host_gaps.h"
 #include "predictor/flow/host_waits.h"
+#include "predictor/simulate/recorded_timeline.h"
 #include "time_limit.h"
 
 namespace understudy::predictor {
@@ -33,6 +35,7 @@ class Planner {
         costs_(costs),
         played_(played),
         gaps_(host_gaps(program, timelines())),
+        recorded_(recorded_timeline(program, flow)),
         carried_(flow.streams.size()) {
     plan_.on_device = flow.on_device;
     plan_.timelines.resize(flow.timelines.size());
@@ -98,9 +101,42 @@ class Planner {
     }
     const std::int64_t before_ns = rounded(static_cast<double>(gap_ns) * gap.before_share);
     Task wait{.gap_ns = before_ns};
-    wait.behind = *gap.wait == DeviceWait::For::kDevice ? all_streams() : stream_so_far(0);
+    wait.behind = waited_for(*gap.wait);
     push(timeline, wait);
     return gap_ns - before_ns;
+  }
+
+  /// What a recorded wait was for. The profile names neither streams nor events: it is the item
+  /// that by the recorded times ended when the wait did, of a stream's wait among the streams' last
+  /// ones. A wait that met its event completed was at the latest for the last item that had ended
+  /// then.
+  Range waited_for(const DeviceWait& wait) {
+    if (wait.waits_for == DeviceWait::For::kDevice) {
+      return all_streams();
+    }
+    const std::int64_t over_ns = wait.start_ns + (met_it_completed(wait) ? 0 : wait.host_ns);
+    std::optional<StreamDep> found;
+    std::int64_t least_ns = 0;
+    for (std::uint32_t stream = 0; stream < issued_.size(); ++stream) {
+      const auto items = static_cast<std::uint32_t>(issued_[stream].size());
+      const std::uint32_t first = wait.waits_for == DeviceWait::For::kStream ? items : 1;
+      for (std::uint32_t item = std::max(first, 1U); item <= items; ++item) {
+        const std::int64_t end_ns = recorded_.ends_ns[issued_[stream][item - 1]].value_or(0);
+        const std::int64_t off_ns = std::abs(end_ns - over_ns);
+        if (met_it_completed(wait) && end_ns > over_ns) {
+          break;
+        }
+        if (!found || off_ns <= least_ns) {
+          found = StreamDep{stream, item};
+          least_ns = off_ns;
+        }
+      }
+    }
+    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    if (found) {
+      plan_.stream_deps.push_back(*found);
+    }
+    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
   }
 
   void communicate(Task& task, const Instruction& instruction, const InstructionFlow& flow) {
@@ -227,6 +263,7 @@ class Planner {
   std::vector<PlayedCost>& played_;
   TimeLimit limit_;
   HostGaps gaps_;
+  RecordedTimeline recorded_;
   Plan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
   std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "engine.h"
 #include "et_schema/support/assert.h"
@@ -25,7 +27,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   ++rank.doing.hosts;
   // What needs nothing of others is one event.
   if (task.before.empty() && task.after_hosts.empty() && can_start(rank, host, task)) {
-    start_task(c, h, now_ns + task.gap_ns);
+    start_task(c, h, now_ns + task.gap_ns, now_ns);
     return;
   }
   host.does = HostDoes::kGap;
@@ -56,7 +58,7 @@ void Engine::start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
   if (can_start(rank, host, rank.plan->timelines[h][host.task])) {
-    start_task(c, h, now_ns);
+    start_task(c, h, now_ns, now_ns);
   } else {
     host.does = HostDoes::kWaitsBefore;
     host.start_ns = now_ns;
@@ -64,7 +66,8 @@ void Engine::start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns
   }
 }
 
-void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns) {
+void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns,
+                        std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
   const Task& task = rank.plan->timelines[h][host.task];
@@ -76,13 +79,13 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns)
                        {was_waiting ? start_ns : host.begin_ns, start_ns, host.next_ns,
                         task.instruction, h, SpanKind::kHost, host.cause});
   if (task.stream != kNoIndex) {
-    issue(c, task, host, host.last);
+    issue(c, task, host, now_ns);
   }
 }
 
-void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, SpanId issuer) {
+void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
-  Item item{&task, host.iteration, host.next_ns, host.next_ns, issuer};
+  Item item{&task, host.iteration, host.next_ns, host.next_ns, host.last};
   if (task.launches > 0) {
     // Launches lie evenly in the call.
     const auto launches = static_cast<std::int64_t>(task.launches);
@@ -92,10 +95,19 @@ void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, Spa
         launches == 1 ? item.first_launch_ns : host.next_ns - half_ns + options_.device.launch_ns;
   }
   StreamState& stream = rank.streams[task.stream];
-  stream.queue.push_back(item);
+  auto place = stream.queue.end();
+  // A thread's work lies in its order; that of several in the order of its launches.
+  const auto first = stream.queue.begin() +
+                     static_cast<std::ptrdiff_t>(stream.head + (stream.has_begun() ? 1 : 0));
+  while (rank.hosts.size() > 1 && place != first &&
+         std::prev(place)->first_launch_ns > item.first_launch_ns) {
+    --place;
+  }
+  stream.queue.insert(place, item);
   stream.queued_launches += task.launches;
-  if (stream.does == StreamDoes::kNothing) {
-    advance(c, task.stream, host.begin_ns, issuer);
+  if (stream.does == StreamDoes::kNothing || (rank.hosts.size() > 1 && !stream.has_begun())) {
+    stream.next_ns = kNever;
+    advance(c, task.stream, now_ns, host.last);
   }
 }
 
@@ -136,7 +148,7 @@ void Engine::end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, Spa
   host.cause = wait;
   if (is_before) {
     ++rank.doing.hosts;
-    start_task(c, h, now_ns);
+    start_task(c, h, now_ns, now_ns);
   } else {
     finish_task(c, h, now_ns);
   }
@@ -181,9 +193,28 @@ void StreamState::pop() {
   }
 }
 
+void Engine::bring_forward(const RankState& rank, StreamState& stream) const {
+  const auto front = stream.queue.begin() + static_cast<std::ptrdiff_t>(stream.head);
+  const auto can_begin = [&](const Item& item) {
+    return are_done(rank, item.task->item_after, item.iteration);
+  };
+  if (rank.hosts.size() < 2 || can_begin(*front)) {
+    return;
+  }
+  // What the program has before it may be what it waits for.
+  const auto place = [](const Item& item) { return std::pair(item.iteration, item.task->item); };
+  const auto found = std::find_if(front, stream.queue.end(), [&](const Item& item) {
+    return place(item) < place(*front) && can_begin(item);
+  });
+  if (found != stream.queue.end()) {
+    std::rotate(front, found, found + 1);
+  }
+}
+
 void Engine::advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, SpanId cause) {
   RankState& rank = ranks_[c];
   StreamState& stream = rank.streams[s];
+  bring_forward(rank, stream);
   const Item& item = stream.front();
   if (!are_done(rank, item.task->item_after, item.iteration)) {
     stream.does = StreamDoes::kWaitsForOthers;
@@ -205,6 +236,8 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   const Item& item = stream.front();
   const Task& task = *item.task;
   stream.since_ns = now_ns;
+  stream.busy_share = 1;
+  stream.work_end_ns = stream.tail_end_ns = now_ns;
   if (task.call != kNoIndex) {
     arrive(c, s, now_ns);
     return;
@@ -218,7 +251,19 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     const auto alone_ns =
         static_cast<double>(task.device_ns + launches * options_.device.kernel_gap_ns);
     const std::int64_t work_ns = std::llround(alone_ns * rank.slowdown);
-    stream.next_ns = std::max(now_ns + work_ns, item.last_launch_ns + work_ns / launches);
+    stream.work_end_ns = now_ns + work_ns;
+    stream.tail_end_ns = item.last_launch_ns + work_ns / launches;
+    stream.next_ns = std::max(stream.work_end_ns, stream.tail_end_ns);
+    const auto all_ns = static_cast<double>(stream.next_ns - now_ns);
+    stream.busy_share = all_ns > 0 ? static_cast<double>(work_ns) / all_ns : 1;
+  }
+  note_busy(rank);
+}
+
+void Engine::note_busy(RankState& rank) {
+  rank.doing.unlaunched_share = 1;
+  for (const StreamState& stream : rank.streams) {
+    rank.doing.unlaunched_share *= stream.does == StreamDoes::kOperates ? 1 - stream.busy_share : 1;
   }
 }
 
@@ -234,14 +279,24 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     --rank.doing.operators;
   }
   if (item.task->instruction != kNoIndex) {
+    const bool waited = !is_call && stream.tail_end_ns > stream.work_end_ns;
     stream.last = add_span(c, item.iteration,
                            {stream.since_ns, stream.since_ns, now_ns, item.task->instruction, s,
-                            is_call ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
+                            is_call ? SpanKind::kMoving : SpanKind::kDevice,
+                            waited ? item.issuer : stream.cause, waited ? item.last_launch_ns : 0});
   }
   stream.does = StreamDoes::kNothing;
   stream.pop();
-  ++stream.done;
+  const std::uint64_t items = rank.plan->items[s];
+  const std::uint64_t number = item.task->item + std::uint64_t{item.iteration} * items;
+  if (number == stream.done + 1) {
+    for (++stream.done; stream.done_ahead.erase(stream.done + 1) > 0; ++stream.done) {
+    }
+  } else {
+    stream.done_ahead.insert(number);
+  }
   rescale(rank, now_ns);
+  note_busy(rank);
   note_end(c, now_ns);
   if (!stream.is_empty()) {
     advance(c, s, now_ns, stream.last);
@@ -256,12 +311,24 @@ void Engine::rescale(RankState& rank, std::int64_t now_ns) {
     return;
   }
   for (StreamState& stream : rank.streams) {
-    if (stream.does == StreamDoes::kOperates && stream.next_ns > now_ns) {
-      const auto left_ns = static_cast<double>(stream.next_ns - now_ns);
-      stream.next_ns = now_ns + std::llround(left_ns * slowdown / rank.slowdown);
+    if (stream.does != StreamDoes::kOperates || stream.next_ns <= now_ns) {
+      continue;
     }
+    // Work is stretched, the time until it is launched is not.
+    const auto stretch = [&](std::int64_t& end_ns, std::int64_t from_ns) {
+      const auto left_ns = static_cast<double>(std::max<std::int64_t>(end_ns - from_ns, 0));
+      end_ns = from_ns + std::llround(left_ns * slowdown / rank.slowdown);
+    };
+    const auto before_ns = static_cast<double>(stream.next_ns - now_ns);
+    stretch(stream.work_end_ns, now_ns);
+    stretch(stream.tail_end_ns, std::max(now_ns, stream.front().last_launch_ns));
+    stream.next_ns = std::max(stream.work_end_ns, stream.tail_end_ns);
+    const double busy_ns = stream.busy_share * before_ns * slowdown / rank.slowdown;
+    const auto after_ns = static_cast<double>(stream.next_ns - now_ns);
+    stream.busy_share = after_ns > 0 ? std::min(busy_ns / after_ns, 1.0) : 1;
   }
   rank.slowdown = slowdown;
+  note_busy(rank);
 }
 
 void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {

@@ -8,6 +8,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
+#include "predictor/collectives/traffic.h"
 #include "predictor/flow/flow.h"
 
 namespace understudy::predictor {
@@ -149,15 +150,27 @@ Estimate ScaledCommunication::of_communication(const CommCall& call) const {
          .hint = "take --platform, whose models know collectives"});
   }
   Estimate estimate = costs_.of_communication(call);
-  const double factor = et_schema::value_of(bus, call.ranks) / seen * call.size_factor;
-  const double low_ns = estimate.low_ns * std::min(factor, 1.0);
+  if (call.ranks == seen_ranks_) {
+    return estimate;
+  }
+  const auto bytes = static_cast<double>(call.bytes);
+  const Traffic before = traffic_of(call.kind, bytes / call.size_factor, seen_ranks_);
+  const double longer = traffic_of(call.kind, bytes, call.ranks).steps / before.steps;
+  const double larger = et_schema::value_of(bus, call.ranks) / seen * call.size_factor;
+  const auto factor = [&](double step_ns) {
+    const double latency_ns = step_ns * before.steps;
+    const double share = latency_ns / (latency_ns + kAssumedNsPerByte * before.link_bytes);
+    return share * longer + (1 - share) * larger;
+  };
+  // How much of the recorded time is latency is not recorded: ten times less or more than assumed.
+  const auto [least, most] =
+      std::minmax({1.0, factor(kAssumedStepNs / 10), factor(kAssumedStepNs * 10)});
   // At worst a tree's depth more of everything, as where another node begins.
   const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks_, 2));
-  const double high_ns = estimate.high_ns * std::max(factor, 1.0) * std::max(depth, 1.0);
-  estimate.ns *= factor;
-  estimate.low_ns = low_ns;
-  estimate.high_ns = high_ns;
-  estimate.extrapolated = call.ranks != seen_ranks_;
+  estimate.ns *= factor(kAssumedStepNs);
+  estimate.low_ns *= least;
+  estimate.high_ns *= std::max(most, std::max(larger, 1.0) * std::max(depth, 1.0));
+  estimate.extrapolated = true;
   return estimate;
 }
 

@@ -1,18 +1,18 @@
 // How well models of operators predict what they were not fitted to, on tables of kernels measured
 // on several cards (docs/formats.md, "Operator tables", "Cards"):
-//   study_operators KERNELS CARDS random|largest|card|speed|rows-random|rows-largest
-//     [ROWS] [mlp] [OPERATOR…]
+//   study_operators KERNELS CARDS random|largest|card|speed [ROWS] [mlp] [OPERATOR…]
 // random: a fifth of the shapes held out; largest: the tenth with the largest bound; card: each
-// card predicted from the others, with 0, 1, 20, 50 and 100 calls of its own; speed: 10,000
-// predictions. ROWS of each card and operator are drawn (default: all); mlp adds three layers on
-// the sizes; OPERATOR, such as linear, leaves out others (default: all). rows-random and
-// rows-largest print what these splits hold, for models that are fitted elsewhere
-// (seed_mlp_study): operator, card, 1 where held out, ln of ns, ln of four sizes.
+// card predicted from the others, with 0, 1, 20, 50 and 100 calls of its own, drawn ten times as
+// `calibrate` draws them, uniformly in ln of each size; speed: 10,000 predictions. ROWS of each
+// card and operator are drawn (default: all); mlp adds three layers on the sizes; OPERATOR, such as
+// linear, leaves out others (default: all). Beside the share that intervals hold stands how far
+// they reach: the median over the calls of e^width - 1, in %.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -32,11 +32,7 @@ using namespace understudy::predictor;  // NOLINT: a program, no header
 constexpr double kPercent = 100;
 constexpr std::size_t kFold = 5;
 
-struct CardRows {
-  std::string card;
-  std::vector<Sample> samples;
-};
-using Operators = std::map<std::string, std::vector<CardRows>>;
+using Operators = std::map<std::string, std::vector<CardSamples>>;
 
 /// How many of them the 90 % intervals hold.
 struct Held {
@@ -54,6 +50,7 @@ struct Score {
   double last = 0;      ///< of the card that was added last
   Held inside, beyond;  ///< of the range that was measured, all cards together
   std::vector<double> by_card;
+  std::vector<double> widths;  ///< ln, of all that was asked
   int cards = 0;
   void add(const Errors& errors, double share_held = 0) {
     by_card.push_back(kPercent * errors.mean);
@@ -114,7 +111,7 @@ Operators read(const std::string& kernels, const std::string& specs, const Asked
       std::mt19937_64 engine(7);
       std::shuffle(rows.begin(), rows.end(), engine);
       rows.resize(std::min(rows.size(), asked.most));
-      CardRows& own = operators[op].emplace_back();
+      CardSamples& own = operators[op].emplace_back();
       own.card = name;
       for (const MeasuredCall& row : rows) {
         const auto card = std::find_if(cards.begin(), cards.end(),
@@ -159,25 +156,39 @@ Split split_largest(const std::vector<Sample>& samples) {
           Samples(sorted.begin() + cut, sorted.end())};
 }
 
-/// What a fitted model says of samples, and how many its intervals hold.
-void judge(const FittedModel& fitted, const Samples& asked, Score& score) {
+/// What a model says of samples, and how many its intervals hold.
+template <typename Model>
+void judge(const Samples& asked, Score& score, const Model& ln_and_width, const Range* range) {
   std::vector<double> all;
   Held held;
   for (const Sample* sample : asked) {
-    const double miss = sample->ln_ns - fitted.ln_ns(sample->point);
-    const bool is_held = std::abs(miss) <= fitted.width_at(sample->point);
-    held.add(is_held);
-    (fitted.range.excludes(sample->point) ? score.beyond : score.inside).add(is_held);
+    const auto [ln_ns, width] = ln_and_width(sample->point);
+    const double miss = sample->ln_ns - ln_ns;
+    held.add(std::abs(miss) <= width);
+    score.widths.push_back(width);
+    if (range != nullptr) {
+      (range->excludes(sample->point) ? score.beyond : score.inside).add(std::abs(miss) <= width);
+    }
     all.push_back(miss);
   }
   score.add(errors_of(all), held.share());
 }
 
-std::string held_text(const Score& score) {
-  return fmt::format("held {:.1f} (least {:.1f}; inside {:.1f}, beyond {:.1f} of {:.0f})",
-                     kPercent * score.held / score.cards, kPercent * score.worst_held,
-                     kPercent * score.inside.share(), kPercent * score.beyond.share(),
-                     score.beyond.asked);
+void judge(const FittedModel& fitted, const Samples& asked, Score& score) {
+  judge(
+      asked, score,
+      [&](const Point& point) { return std::pair(fitted.ln_ns(point), fitted.width_at(point)); },
+      &fitted.range);
+}
+
+std::string held_text(Score score) {
+  std::ranges::sort(score.widths);
+  const double width = score.widths.empty() ? 0 : score.widths[score.widths.size() / 2];
+  return fmt::format(
+      "held {:.1f} within +{:.1f} (least {:.1f}; inside {:.1f}, beyond {:.1f} of {:.0f})",
+      kPercent * score.held / score.cards, kPercent * (std::exp(width) - 1),
+      kPercent * score.worst_held, kPercent * score.inside.share(), kPercent * score.beyond.share(),
+      score.beyond.asked);
 }
 
 void study_split(const Operators& operators, Split (*split_of)(const std::vector<Sample>&),
@@ -192,7 +203,7 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
     std::map<Candidate, Score> scores;
     Score chosen;
     std::string by_card;
-    for (const CardRows& card : cards) {
+    for (const CardSamples& card : cards) {
       const Split split = split_of(card.samples);
       for (const Candidate candidate : candidates) {
         scores[candidate].add(
@@ -213,97 +224,105 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
   }
 }
 
-/// Calls spread over the sizes, as a calibration draws them, and the rest.
-Split few_and_rest(const std::vector<Sample>& samples, std::size_t few) {
-  Samples sorted = split_largest(samples).known;
-  const Samples largest = split_largest(samples).asked;
-  sorted.insert(sorted.end(), largest.begin(), largest.end());
+/// So many calls, the ones nearest to points drawn uniformly in ln of each size between the sizes
+/// that others were measured at, and the rest.
+Split drawn(const std::vector<Sample>& samples, std::size_t count, const Range& range,
+            std::uint32_t seed) {
+  std::mt19937_64 engine(seed);
+  std::vector<bool> is_taken(samples.size());
+  for (std::size_t draw = 0; draw < std::min(count, samples.size() / 2); ++draw) {
+    std::array<float, kSizes> at{};
+    for (std::size_t i = 0; i < kSizes; ++i) {
+      std::uniform_real_distribution<float> between(range.low[i + 1],
+                                                    std::max(range.high[i + 1], range.low[i + 1]));
+      at[i] = between(engine);
+    }
+    std::size_t nearest = samples.size();
+    float least = 0;
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      float distance = 0;
+      for (std::size_t i = 0; i < kSizes; ++i) {
+        const float away = samples[s].point.x[kFirstSize + i] - at[i];
+        distance += away * away;
+      }
+      if (!is_taken[s] && (nearest == samples.size() || distance < least)) {
+        nearest = s;
+        least = distance;
+      }
+    }
+    is_taken[nearest] = true;
+  }
   Split split;
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const bool is_next = few > 0 && taken < few && i >= taken * (sorted.size() - 1) / (few - 1);
-    (is_next ? split.known : split.asked).push_back(sorted[i]);
-    taken += is_next ? 1U : 0U;
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    (is_taken[s] ? split.known : split.asked).push_back(&samples[s]);
   }
   return split;
+}
+
+/// The call with the smallest bound, and the rest.
+Split smallest(const std::vector<Sample>& samples) {
+  Split split;
+  for (const Sample& sample : samples) {
+    split.asked.push_back(&sample);
+  }
+  const auto least = std::ranges::min_element(
+      split.asked, {}, [](const Sample* sample) { return bound_ns(sample->point); });
+  split.known = {*least};
+  split.asked.erase(least);
+  return split;
+}
+
+void study_card(const std::vector<CardSamples>& cards, const CardSamples& left_out,
+                std::map<std::size_t, Score>& scores) {
+  constexpr std::uint32_t kDraws = 10;
+  constexpr std::size_t kMostOfCard = 1500;
+  std::vector<CardSamples> others;
+  for (const CardSamples& card : cards) {
+    if (&card != &left_out) {
+      others.push_back(card);
+      others.back().samples.resize(std::min(card.samples.size(), kMostOfCard));
+    }
+  }
+  TreeOptions trees;
+  trees.trees = 200;
+  const SharedFit shared = fit_shared_cards(others, trees);
+  Samples all;
+  for (const Sample& sample : left_out.samples) {
+    all.push_back(&sample);
+  }
+  judge(
+      all, scores[0],
+      [&](const Point& point) {
+        return std::pair(shared.model->ln_ns(point), shared.width_at(point));
+      },
+      nullptr);
+  FitOptions options;
+  options.shared = shared.model;
+  options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{20}, std::size_t{50}, std::size_t{100}}) {
+    for (std::uint32_t draw = 0; draw < (count > 1 ? kDraws : 1); ++draw) {
+      const Split split = count > 1 ? drawn(left_out.samples, count, shared.range, draw)
+                                    : smallest(left_out.samples);
+      judge(fit_best(split.known, options), split.asked, scores[count]);
+    }
+  }
 }
 
 void study_cards(const Operators& operators) {
   fmt::print(
       "each card from the others: mean / geometric / worst / sign, in %, means over the cards\n");
-  const std::size_t counts[] = {0, 1, 20, 50, 100};
   for (const auto& [op, cards] : operators) {
     std::map<std::size_t, Score> scores;
-    for (const CardRows& left_out : cards) {
-      std::vector<Sample> pooled;
-      std::uint32_t number = 0;
-      for (const CardRows& card : cards) {
-        if (&card == &left_out) {
-          continue;
-        }
-        const std::size_t most = std::min<std::size_t>(card.samples.size(), 1500);
-        for (std::size_t i = 0; i < most; ++i) {
-          pooled.push_back(card.samples[i]);
-          pooled.back().card = number;
-        }
-        ++number;
-      }
-      Samples known;
-      for (const Sample& sample : pooled) {
-        known.push_back(&sample);
-      }
-      TreeOptions trees;
-      trees.trees = 200;
-      const auto shared = fit_shared(known, number, trees);
-      for (const std::size_t count : counts) {
-        Split split = few_and_rest(left_out.samples, count < 2 ? 0 : count);
-        if (count == 1) {
-          // The smallest call alone: what a host needs.
-          split.known = {few_and_rest(left_out.samples, 0).asked.front()};
-        }
-        if (count == 0) {
-          std::vector<double> misses;
-          for (const Sample* sample : split.asked) {
-            misses.push_back(sample->ln_ns - shared->ln_ns(sample->point));
-          }
-          scores[0].add(errors_of(misses));
-          continue;
-        }
-        FitOptions options;
-        options.shared = shared;
-        options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
-        judge(fit_best(split.known, options), split.asked, scores[count]);
-      }
+    for (const CardSamples& left_out : cards) {
+      study_card(cards, left_out, scores);
     }
-    fmt::print("{:24}", op);
-    fmt::print("\n");
-    for (const std::size_t count : counts) {
-      const Score& score = scores[count];
-      fmt::print("  {:3} calls {:28} {}; by card {:.1f}\n", count, score.text(),
-                 count < 2 ? std::string() : held_text(score), fmt::join(score.by_card, " "));
+    fmt::print("{}\n", op);
+    for (const auto& [count, score] : scores) {
+      fmt::print("  {:3} calls {:28} {}; by card and draw {:.1f}\n", count, score.text(),
+                 held_text(score), fmt::join(score.by_card, " "));
     }
     std::fflush(stdout);
-  }
-}
-
-void print_rows(const Operators& operators, Split (*split_of)(const std::vector<Sample>&)) {
-  const auto print = [](const std::string& op, const std::string& card, const Samples& samples,
-                        int is_asked) {
-    for (const Sample* sample : samples) {
-      fmt::print("{},{},{},{:.7f}", op, card, is_asked, sample->ln_ns);
-      for (std::size_t i = 0; i < kSizes; ++i) {
-        fmt::print(",{:.7f}", sample->point.x[kFirstSize + i]);
-      }
-      fmt::print("\n");
-    }
-  };
-  fmt::print("operator,card,held_out,ln_ns,ln_a,ln_b,ln_c,ln_d\n");
-  for (const auto& [op, cards] : operators) {
-    for (const CardRows& card : cards) {
-      const Split split = split_of(card.samples);
-      print(op, card.card, split.known, 0);
-      print(op, card.card, split.asked, 1);
-    }
   }
 }
 
@@ -338,8 +357,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 3) {
     fmt::print(stderr,
-               "usage: study_operators KERNELS CARDS random|largest|card|speed|rows-random|"
-               "rows-largest [ROWS] [mlp] [OPERATOR...]\n");
+               "usage: study_operators KERNELS CARDS random|largest|card|speed [ROWS] [mlp] "
+               "[OPERATOR...]\n");
     return 2;
   }
   const std::string& what = arguments[2];
@@ -351,8 +370,6 @@ int main(int argc, char** argv) {
   const Operators operators = read(arguments[0], arguments[1], asked);
   if (what == "card") {
     study_cards(operators);
-  } else if (what.starts_with("rows-")) {
-    print_rows(operators, what == "rows-largest" ? split_largest : split_random);
   } else {
     study_split(operators, what == "largest" ? split_largest : split_random, asked.with_mlp);
   }

@@ -44,24 +44,57 @@ PredictedChange read_change(const JsonField& field) {
   return change;
 }
 
-}  // namespace
+JsonSource source_of(const std::string& file) {
+  return {file, "the prediction cannot be read", "make it again with `predict --report`"};
+}
 
-Prediction parse_prediction(std::string_view text, const std::string& file) {
-  const JsonSource source{file, "the prediction cannot be read",
-                          "make it again with `predict --report`"};
-  const nlohmann::json document = parse_json(text, source);
-  const JsonField root(document, source);
+void check(const JsonField& root, const std::string& file) {
   const auto writer = root.find("tool_version");
   check_format(root, {"prediction", "understudy-prediction", kPredictionVersion}, file,
                writer ? writer->as_text() : "");
+}
+
+PredictedTime read_iteration(const JsonField& field) {
+  return {field.at("predicted").as_double(), field.at("low").as_double(),
+          field.at("high").as_double()};
+}
+
+}  // namespace
+
+PredictedIteration parse_predicted_iteration(std::string_view text, const std::string& file) {
+  const JsonSource source = source_of(file);
+  const nlohmann::json document = parse_json(text, source);
+  const JsonField root(document, source);
+  check(root, file);
+  const JsonField time = root.at("iteration_ms");
+  PredictedIteration iteration;
+  iteration.time = read_iteration(time);
+  const auto& [ms, low, high] = iteration.time;
+  if (!(ms > 0) || !(low > 0) || low > ms || high < ms) {
+    time.fail("a time above 0 between its low and its high");
+  }
+  if (const auto operators = root.find("operators")) {
+    for (const JsonField& row : operators->items()) {
+      iteration.operators.emplace_back(row.at("name").as_text(), row.at("ms").as_double());
+    }
+  }
+  if (const auto hash = root.find("benchmark_hash")) {
+    iteration.benchmark_hash = hash->as_text();
+  }
+  return iteration;
+}
+
+Prediction parse_prediction(std::string_view text, const std::string& file) {
+  const JsonSource source = source_of(file);
+  const nlohmann::json document = parse_json(text, source);
+  const JsonField root(document, source);
+  check(root, file);
   Prediction prediction;
   prediction.tool_version = root.at("tool_version").as_text();
   prediction.benchmark = root.at("benchmark").as_text();
   prediction.benchmark_hash = root.at("benchmark_hash").as_text();
   prediction.world_size = root.at("world_size").as_int32();
-  const JsonField iteration = root.at("iteration_ms");
-  prediction.iteration_ms = {iteration.at("predicted").as_double(), iteration.at("low").as_double(),
-                             iteration.at("high").as_double()};
+  prediction.iteration_ms = read_iteration(root.at("iteration_ms"));
   prediction.breakdown_ms = read_breakdown(root.at("breakdown_ms"));
   prediction.bound_by = root.at("bound_by").as_text();
   for (const JsonField& rank : root.at("ranks").items()) {

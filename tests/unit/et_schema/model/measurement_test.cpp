@@ -259,6 +259,43 @@ TEST_P(Waiting, IsNotToldWhereARankCanLeaveEarly) {
   }
 }
 
+/// Lengths (96 and 64 bytes) and then the rows themselves (3 and 2 MB), each in 1000 us; rank 1 is
+/// slower, and sends less.
+std::vector<RankReport> uneven_calls() {
+  std::vector<RankReport> ranks(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    ranks[rank].rank = static_cast<int>(rank);
+    for (const std::uint64_t scale : {1U, 1U << 15U}) {
+      CollectiveTime row;
+      row.name = "all_to_allv";
+      row.group = "world";
+      row.count = 1;
+      row.bytes = (rank == 0 ? 96 : 64) * scale;
+      row.group_size = 2;
+      row.median_us = rank == 0 ? 900 : 1000;
+      row.algbw_gb_per_s = static_cast<double>(row.bytes) / *row.median_us * 1e-3;
+      row.busbw_gb_per_s = *row.algbw_gb_per_s / 2;
+      ranks[rank].collectives.push_back(row);
+    }
+  }
+  return ranks;
+}
+
+TEST(UnevenCollectives, HaveARowEachOfTheJobsSize) {
+  const auto total = merge(uneven_calls(), {}, {}).total;
+  ASSERT_EQ(total.collectives.size(), 2U);
+  EXPECT_EQ(total.collectives[0].bytes, 96U);
+  EXPECT_EQ(total.collectives[1].bytes, 96U << 15U);
+  EXPECT_EQ(total.collectives[1].count, 2U);
+  EXPECT_DOUBLE_EQ(*total.collectives[1].algbw_gb_per_s, (96 << 15) / 1000.0 * 1e-3);
+}
+
+TEST(UnevenCollectives, ThatNothingPairsHaveARowASize) {
+  std::vector<RankReport> ranks = uneven_calls();
+  ranks[1].collectives.pop_back();
+  EXPECT_EQ(merge(ranks, {}, {}).total.collectives.size(), 3U);
+}
+
 TEST(WaitingOf, GroupsThatLackARankIsNotTold) {
   std::vector<RankReport> ranks = calls("allreduce", {{5}, {7}, {9}});
   ranks.pop_back();

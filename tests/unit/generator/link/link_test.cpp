@@ -192,6 +192,33 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 3)->self_ns, 200);
 }
 
+/// Ranks that are late in turn: of each the median holds waiting, which no step does of all.
+TEST(LinkTimes, OfACommunicationAreThoseOfTheStepThatWaitedLeast) {
+  test::TraceBuilder builder;
+  const auto x = test::tensor(1, 11, {4});
+  builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
+  builder.add(2, "c10d::allreduce_", "c10d::allreduce_(Tensor[] tensors) -> ()", {test::list({x})},
+              {});
+  const et_schema::Trace trace = builder.trace();
+  std::vector<KinetoEvent> events;
+  std::int64_t step = 0;
+  for (const std::int64_t kernel_ns : {500, 90, 400}) {
+    const std::int64_t begin = 10000 * ++step;
+    events.push_back(event("ProfilerStep#4", begin, 2000, KinetoCategory::kUserAnnotation));
+    events.push_back(event("aten::relu", begin + 100, 100));
+    events.push_back(launch(begin + 150, 2 * step));
+    events.push_back(event("c10d::allreduce_", begin + 300, 500));
+    events.push_back(launch(begin + 400, 2 * step + 1));
+    for (const std::int64_t correlation : {2 * step, 2 * step + 1}) {
+      events.push_back(device_event("kernel", correlation, 0));
+      events.back().dur_ns = kernel_ns;
+    }
+  }
+  const Link linked = link(trace, profile_of(std::move(events)));
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 2)->device_ns, 400) << "a median";
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->device_ns, 90);
+}
+
 // ---- compiled regions
 
 constexpr const char* kRegion = "Torch-Compiled Region: 0/0";

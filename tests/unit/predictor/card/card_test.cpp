@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "et_schema/support/error.h"
 
 namespace understudy::predictor {
@@ -9,7 +11,7 @@ namespace {
 
 constexpr const char* kText =
     R"({"Device":"Some Card","Dev_Mem":8,"Mem_Bw":192,"Num_Sm":40,"Core_Per_SM":128,"Freq":1000,)"
-    R"("SingleFLOPs":5500,"L2Cache":2,"FLOPsByDtype":{"float16":11000}})";
+    R"("SingleFLOPs":5500,"L2Cache":2,"Tf32FLOPs":44000,"FLOPsByDtype":{"float16":11000}})";
 
 std::string refusal(std::string_view text) {
   try {
@@ -28,6 +30,9 @@ TEST(Card, FiguresInTheirUnits) {
   EXPECT_DOUBLE_EQ(peak_flops(card, et_schema::DType::kFloat32), 5.5e12);
   EXPECT_DOUBLE_EQ(peak_flops(card, et_schema::DType::kFloat16), 11e12);
   EXPECT_EQ(card.source, "c.json");
+  EXPECT_FALSE(has_peak(card, et_schema::DType::kBFloat16));
+  EXPECT_DOUBLE_EQ(most_flops(card, et_schema::DType::kFloat32), 44e12);
+  EXPECT_TRUE(std::isinf(most_flops(card, et_schema::DType::kBFloat16)));
 }
 
 TEST(Card, WhatIsWrittenReadsBack) {

@@ -13,16 +13,31 @@ using et_schema::CommKind;
 
 TEST(Traffic, StepsAndBytesOfARing) {
   const Traffic all_reduce = traffic_of(CommKind::kAllReduce, 800, 4);
-  EXPECT_EQ(all_reduce.steps, 6);
+  EXPECT_EQ(all_reduce.steps, 4);
   EXPECT_EQ(all_reduce.link_bytes, 1200);
   EXPECT_EQ(all_reduce.reduced_bytes, 600);
   const Traffic all_gather = traffic_of(CommKind::kAllGatherBase, 800, 4);
-  EXPECT_EQ(all_gather.steps, 3);
+  EXPECT_EQ(all_gather.steps, 2);
   EXPECT_EQ(all_gather.link_bytes, 600);
   EXPECT_EQ(all_gather.reduced_bytes, 0);
   EXPECT_EQ(traffic_of(CommKind::kSend, 800, 4).steps, 1);
   EXPECT_EQ(traffic_of(CommKind::kSend, 800, 4).link_bytes, 800);
   EXPECT_EQ(traffic_of(CommKind::kBarrier, 0, 4).link_bytes, 0);
+  EXPECT_EQ(traffic_of(CommKind::kBarrier, 0, 1024).steps, 20);
+  EXPECT_EQ(traffic_of(CommKind::kAllToAll, 800, 4).steps, 3) << "a message for each other rank";
+}
+
+TEST(Traffic, ANodesOwnPart) {
+  const NodeLevel ring = node_level(CommKind::kAllReduce, 800, 8, 2);
+  EXPECT_EQ(ring.ranks, 4);
+  EXPECT_DOUBLE_EQ(traffic_of(CommKind::kAllReduce, ring.bytes, 4).link_bytes,
+                   traffic_of(CommKind::kAllReduce, 800, 8).link_bytes);
+  const NodeLevel exchange = node_level(CommKind::kAllToAll, 800, 8, 2);
+  EXPECT_EQ(exchange.ranks, 4);
+  EXPECT_DOUBLE_EQ(exchange.bytes, 400);
+  EXPECT_EQ(node_level(CommKind::kAllReduce, 800, 8, 8).ranks, 1);
+  EXPECT_EQ(node_steps(CommKind::kAllReduce, 8), 6);
+  EXPECT_EQ(node_steps(CommKind::kAllToAll, 8), 7);
 }
 
 TEST(Traffic, ARingLeavesANodeOnceAnExchangeFromEachRank) {

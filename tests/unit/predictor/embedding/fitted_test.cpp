@@ -81,6 +81,15 @@ TEST(FittedEmbedding, HotRowsHit) {
   EXPECT_EQ(misses(1e9), 0);
 }
 
+/// 10,000 lookups of rows that are said to be met once each, in a table of 100 rows.
+TEST(FittedEmbedding, NoMoreRowsAreMetThanThereAre) {
+  EmbeddingTable table{.rows = 100, .dim = 64, .pooling = 10, .reuse = ReuseShares{}};
+  (*table.reuse)[0] = 1;
+  const double half_of_the_table = 50.0 * 64 * 4;
+  EXPECT_NEAR(terms_of(table, 1000, CacheModel::kReuse, half_of_the_table)[5],
+              10000 - 50 * (100 - 1), 1);
+}
+
 TEST(FittedEmbedding, WhatNobodyLooksUpMissesNothing) {
   const EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 0};
   for (const CacheModel cache :

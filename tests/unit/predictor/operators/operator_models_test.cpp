@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
 #include "predictor/operators/peaks.h"
 #include "synthetic.h"
 
@@ -91,11 +92,52 @@ TEST(Convolutions, MayTakeLessThanTheirProductsByWinogradsWay) {
   const auto [winograd, measured] = of_filter(3);
   EXPECT_NEAR(winograd.ns, measured, 0.1 * measured);
   EXPECT_GT(winograd.high_ns, winograd.ns);
-  // 1x1 filters have no such way: lifted to the bound, the interval's upper side with it.
-  const auto [plain, too_fast] = of_filter(1);
-  EXPECT_NEAR(plain.ns, 2 * too_fast, 0.001 * too_fast);
-  EXPECT_EQ(plain.low_ns, plain.ns);
-  EXPECT_GT(plain.high_ns, 1.005 * plain.ns);
+}
+
+/// float32 products on tensor cores, a boost clock, a wrong data sheet: what was measured stays.
+TEST(Specification, DoesNotOverruleWhatWasMeasured) {
+  const Card on = synthetic::card("A");
+  const DeviceKey key{"A", 0, TimedAs::kTimedCall};
+  const auto calls = convolutions(on, 1, 0.1);  // ten times the peak, without Winograd's way
+  const OperatorModels models = fit_operator_models(calls, {on}, synthetic::quick_models());
+  const et_schema::JsonSource source{"p.json", "the platform cannot be read", "make it again"};
+  const nlohmann::json document = et_schema::parse_json(to_json(models), source);
+  const OperatorModels again = read_operator_models(et_schema::JsonField(document, source));
+  std::size_t held = 0;
+  for (const MeasuredCall& call : calls) {
+    const Prediction prediction = models.predict(call.call, key);
+    EXPECT_LT(prediction.ns, 1.5 * call.median_ns) << "ten times, were it lifted to the bound";
+    EXPECT_DOUBLE_EQ(again.predict(call.call, key).low_ns, prediction.low_ns);
+    held += prediction.low_ns <= call.median_ns && call.median_ns <= prediction.high_ns ? 1 : 0;
+  }
+  EXPECT_GE(held, calls.size() * 8 / 10);
+}
+
+/// A product of a type and a card that nobody measured, of a card by its specification alone.
+Prediction product_on(const Card& on, et_schema::DType dtype) {
+  OperatorModels models;
+  models.add_card(on);
+  const TensorLayout square{dtype, {4096, 4096}};
+  return models.predict({"aten::mm", "", {square, square}, {square}},
+                        {on.name, 0, TimedAs::kTimedCall});
+}
+
+TEST(Specification, ATypesPeakIsItsTensorCores) {
+  Card on = synthetic::card("A");
+  const double float32_ns = 2.0 * 4096 * 4096 * 4096 / on.flops * 1e9;
+  const Prediction unknown = product_on(on, et_schema::DType::kBFloat16);
+  EXPECT_EQ(unknown.model, "roofline bound, no peak of bfloat16");
+  EXPECT_FALSE(unknown.modelled);
+  EXPECT_LT(unknown.low_ns, float32_ns / 16) << "tensor cores are that much faster";
+  on.flops_by_dtype[et_schema::DType::kBFloat16] = 16 * on.flops;
+  const Prediction known = product_on(on, et_schema::DType::kBFloat16);
+  EXPECT_EQ(known.model, "roofline bound");
+  EXPECT_NEAR(known.ns, 2 * float32_ns / 16, 1e-6 * float32_ns);
+  EXPECT_NEAR(known.low_ns, float32_ns / 16, 1e-6 * float32_ns);
+  // float32 itself may go by tensor cores.
+  EXPECT_NEAR(product_on(on, et_schema::DType::kFloat32).low_ns, float32_ns, 1e-6 * float32_ns);
+  on.tf32_flops = 8 * on.flops;
+  EXPECT_NEAR(product_on(on, et_schema::DType::kFloat32).low_ns, float32_ns / 8, 1e-6 * float32_ns);
 }
 
 /// Rows of large products alone, in exact proportion to their work: they tell no floor.

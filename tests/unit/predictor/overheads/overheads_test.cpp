@@ -37,6 +37,7 @@ HostOverheads two_operators() {
                                     distribution_of(40000, 400, 9),
                                     distribution_of(8000, 0, 9),
                                     distribution_of(20000, 0, 9),
+                                    {},
                                     {}};
   host.operators["aten::view"].t5 = distribution_of(3000, 100, 9);
   return host;
@@ -63,18 +64,18 @@ TEST(HostTime, OfAnUnknownOperatorIsTheMedianOfThoseLikeIt) {
 TEST(HostTime, ALaunchOfAnotherKindTakesTheMean) {
   HostOverheads host = two_operators();
   host.t4["cudaMemcpyAsync"] = distribution_of(9000, 0, 9);
-  host.operators["x"] = {{"hipLaunchKernel"}, distribution_of(1, 0, 1), {}, {}, {}};
+  host.operators["x"] = {{"hipLaunchKernel"}, distribution_of(1, 0, 1), {}, {}, {}, {}};
   EXPECT_DOUBLE_EQ(host_time_of(host, "x", 1).ns, 7001);
 }
 
 TEST(Overheads, AreSharedOverWorkloads) {
   OverheadSamples a;
   a.t1_ns = {1, 2};
-  a.operators["op"].launches = {"cudaLaunchKernel"};
+  a.operators["op"].launches[{"cudaLaunchKernel"}] = 2;
   a.operators["op"].t2_ns = {10, 10};
   OverheadSamples b;
   b.t1_ns = {3};
-  b.operators["op"].launches = {"cudaLaunchKernel", "cudaLaunchKernel"};
+  b.operators["op"].launches[{"cudaLaunchKernel", "cudaLaunchKernel"}] = 1;
   b.operators["op"].t2_ns = {20, 20};
   merge(a, b);
   const HostOverheads host = summarize(a, "c++");

@@ -71,16 +71,36 @@ TEST(Plans, AStepWaitsForTheSlowestOfEachPhase) {
   // 20 samples x (16 | 15) lookups; four tables send 10 x 16 x 4 bytes each, one gets them.
   EXPECT_EQ(plan.time.forward.ns, 20 * 16);
   EXPECT_EQ(plan.time.backward.ns, 3 * 20 * 16);
-  EXPECT_EQ(link_bytes(plan.ranks), 4 * 640);
+  EXPECT_EQ(link_bytes(plan.ranks, &RankLoad::output_bytes), 4 * 640);
   EXPECT_EQ(plan.time.all_to_all.ns, 1000 + 4 * 640);
-  EXPECT_EQ(plan.time.ns(), 4 * 320 + 2 * 3560);
+  // Before that each rank gets the other's 10 samples: 15 lookups and 4 offsets of 8 bytes, or 17.
+  EXPECT_EQ(plan.time.indices.ns, 1000 + 10 * 19 * 8);
+  EXPECT_EQ(plan.time.ns(), 2520 + 4 * 320 + 2 * 3560);
   EXPECT_EQ(plan.rank_times[1].forward.ns, 300);
 }
 
 TEST(Plans, OneRankExchangesNothing) {
   auto plans = plans_of(five_tables(), 1, kAnyMemory);
   EXPECT_EQ(plans["naive"].time.all_to_all.ns, 0);
-  EXPECT_EQ(link_bytes(plans["naive"].ranks), 0);
+  EXPECT_EQ(link_bytes(plans["naive"].ranks, &RankLoad::output_bytes), 0);
+  EXPECT_EQ(plans["naive"].time.indices.ns, 0);
+}
+
+TEST(Plans, IndicesThatEachRankReadsAreNotExchanged) {
+  ShardTask task = five_tables();
+  task.has_local_indices = true;
+  EXPECT_EQ(plans_of(task, 2, kAnyMemory)["lookup_greedy"].time.indices.ns, 0);
+}
+
+TEST(Plans, TheOptimizersStateTakesRoom) {
+  ShardTask task = five_tables();
+  const double memory = held_bytes(task.tables[0].table) + 10000;
+  EXPECT_TRUE(plans_of(task, 2, memory)["lookup_greedy"].fits);
+  for (NamedTable& table : task.tables) {
+    table.table.state_bytes = 8;  // Adam
+  }
+  EXPECT_EQ(held_bytes(task.tables[0].table), 3 * table_bytes(task.tables[0].table));
+  EXPECT_FALSE(plans_of(task, 2, memory)["lookup_greedy"].fits);
 }
 
 TEST(Plans, PartsOfTables) {

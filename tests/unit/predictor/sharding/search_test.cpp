@@ -203,8 +203,9 @@ class WideEmbeddingCosts final : public EmbeddingCosts {
 TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
   const WideEmbeddingCosts embedding;
   const ShardCosts costs{&embedding, [](double bytes, int) { return known(bytes, "plain"); }};
-  const ShardTask task{{table("large", 1000, 64, 100), table("b", 10, 64, 1), table("c", 10, 8, 1)},
-                       8};
+  // Each part of a table that is cut in columns needs all of its indices: here nobody sends them.
+  const ShardTask task{
+      {table("large", 1000, 64, 100), table("b", 10, 64, 1), table("c", 10, 8, 1)}, 8, true};
   const Plan whole_tables = search_plan(task, 4, kAnyMemory, costs, {});
   const Plan cut = search_plan(task, 4, kAnyMemory, costs, {}, {.cuts_any = true});
   EXPECT_EQ(whole_tables.shards.size(), 3U);

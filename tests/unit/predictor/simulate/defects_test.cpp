@@ -27,6 +27,20 @@ TEST(Defects, OverlappingKernelsCountOnceAsActiveTime) {
   EXPECT_EQ(parts.sum_ns(), 25);
 }
 
+TEST(Defects, IdleTimeBetweenAnOperatorsLaunchesIsNoActiveTime) {
+  // Four launches at 50, 150, 250 and 350 of kernels that take 10 each.
+  HandMade made;
+  made.begin_program();
+  made.op("aten::a", {}, {made.cuda()}, {.host_ns = 400, .device_ns = 40, .launches = 4}, 7);
+  const Job job = made.job();
+  const Simulation simulation = simulate(job, made, single_step());
+  const Breakdown parts = simulation.classes[0].breakdown;
+  EXPECT_NEAR(parts.compute_ns, 40, 1e-9);
+  EXPECT_NEAR(parts.host_bound_ns, 360, 1e-9);
+  EXPECT_NEAR(parts.sum_ns(), 400, 1e-9);
+  EXPECT_EQ(prediction_of(job, simulation).bound_by, "host");
+}
+
 TEST(Defects, TwoExposedCommunicationsInARowCountTwice) {
   HandMade made;
   made.begin_program();

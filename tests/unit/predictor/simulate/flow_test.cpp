@@ -41,6 +41,21 @@ TEST(HostWaits, AnIndexThatIsAMaskOrOnTheHostWaits) {
   EXPECT_TRUE(waits_for_device(made.program(), op));
 }
 
+TEST(HostWaits, RepeatsInATensorAreAddedUpUnlessTheSumIsGiven) {
+  HandMade made;
+  made.begin_program();
+  auto& op = made.op("aten::repeat_interleave.Tensor", {made.cuda()}, {made.cuda()}, {});
+  made.program().schemas.back() =
+      "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor";
+  op.args.push_back({});
+  EXPECT_TRUE(waits_for_device(made.program(), op));
+  op.args.back() = {std::int64_t{64}};
+  EXPECT_FALSE(waits_for_device(made.program(), op));
+  op.name = "aten::repeat_interleave.self_int";
+  op.args.pop_back();
+  EXPECT_FALSE(waits_for_device(made.program(), op)) << "a number of the host's";
+}
+
 TEST(HostWaits, OnACpuNothingWaits) {
   HandMade made;
   made.begin_program();
@@ -99,6 +114,31 @@ TEST(Flows, AThreadThatTakesTurnsWithItsCallerIsOneWithIt) {
   EXPECT_EQ(flow_of(made.program()).timelines.size(), 1);
 }
 
+/// A graph of 700 of which 600 are kernels that nothing shows, around two operators of 50: 100
+/// behind the last of them, the others in their gaps.
+TEST(HostGaps, TheTimeOfAGraphThatShowsNoKernelsIsInItAlone) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::mm", {}, {made.cpu()}, {}).timing = {.start_ns = 0, .host_ns = 100};
+  auto& graph = made.op("## Call CompiledFxGraph x ##", {}, {made.cpu()}, {});
+  graph.kind = et_schema::InstructionKind::kNative;
+  graph.timing = {.start_ns = 700, .host_ns = 600};
+  const et_schema::Instruction native = graph;
+  made.program().instructions.pop_back();
+  made.op("extern::a", {}, {made.cpu()}, {}).timing = {.start_ns = 350, .host_ns = 50};
+  made.op("extern::b", {}, {made.cpu()}, {}).timing = {.start_ns = 650, .host_ns = 50};
+  made.program().instructions.push_back(native);
+  made.op("aten::sum", {}, {made.cpu()}, {}).timing = {.start_ns = 800, .host_ns = 200};
+  made.program().profile.emplace();
+  made.program().profile->step_ns = 1000;
+  const HostGaps gaps = host_gaps(made.program(), timelines_of(made.program()));
+  std::int64_t sum_ns = gaps.at_end.host_ns;
+  for (std::size_t i = 0; i < made.program().instructions.size(); ++i) {
+    sum_ns += gaps.of_instruction[i].host_ns + made.program().instructions[i].timing->host_ns;
+  }
+  EXPECT_EQ(sum_ns, 1000) << "each moment of the step once";
+}
+
 TEST(HostGaps, AWaitForACompletedEventIsAPartOfTheGap) {
   HandMade made;
   made.begin_program();
@@ -111,13 +151,14 @@ TEST(HostGaps, AWaitForACompletedEventIsAPartOfTheGap) {
       {.start_ns = 20, .host_ns = 9'000, .waits_for = et_schema::DeviceWait::For::kEvent}};
   HostGaps gaps = host_gaps(made.program(), timelines_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 49'990);
-  EXPECT_FALSE(gaps.of_instruction[1].wait);
+  EXPECT_EQ(gaps.of_instruction[1].wait_ns, 0);
+  ASSERT_TRUE(gaps.of_instruction[1].wait) << "a faster host would come to it earlier";
   EXPECT_EQ(gaps.at_end.host_ns, 9'990);
   made.program().profile->device_waits[0].host_ns = 20'000;
   gaps = host_gaps(made.program(), timelines_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 29'990);
   EXPECT_EQ(gaps.of_instruction[1].wait_ns, 20'000);
-  EXPECT_EQ(gaps.of_instruction[1].wait, et_schema::DeviceWait::For::kEvent);
+  EXPECT_EQ(gaps.of_instruction[1].wait->waits_for, et_schema::DeviceWait::For::kEvent);
 }
 
 }  // namespace

@@ -41,6 +41,51 @@ void make_job(HandMade& made) {
   }
 }
 
+/// 100 events of 1 ns in a step of 1000 ns, all of which is the host's.
+TEST(Predictions, KnowThatAnObserversCostIsAnEstimate) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::mm", {}, {made.cpu()}, {.host_ns = 1000});
+  made.program().profile.emplace();
+  et_schema::RecordedProfile& profile = *made.program().profile;
+  profile.steps = 2;
+  profile.events = 200;
+  profile.step_ns = 1000;
+  profile.observer_ns_per_event = 1;
+  profile.observer_source = et_schema::kObserverMeasured;
+  const Job job = made.job();
+  et_schema::Prediction prediction = prediction_of(job, simulate(job, made, round_times()));
+  const double low_ms = prediction.iteration_ms.low;
+  widen_by_observer(job, prediction);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, low_ms);
+  EXPECT_TRUE(prediction.assumptions.empty());
+  profile.observer_source = "the cheapest events of the profile";
+  widen_by_observer(job, prediction);
+  EXPECT_NEAR(prediction.iteration_ms.low, 1e-3 * (1 - std::hypot(kSimulatorSpread, 0.1)), 1e-9);
+  EXPECT_EQ(prediction.assumptions.size(), 1);
+}
+
+TEST(Predictions, DoNotContradictTheRecordedStep) {
+  HandMade made;
+  make_job(made);
+  const Job job = made.job();
+  et_schema::Prediction prediction = prediction_of(job, simulate(job, made, round_times()));
+  const et_schema::PredictedTime before = prediction.iteration_ms;
+  std::vector<et_schema::PredictedRank> played = prediction.ranks;
+  played[0].recorded_step = {.predicted_ms = 100, .recorded_ms = 98};
+  widen_by_recorded_steps(played, prediction);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, before.low) << "within the simulator's own spread";
+  EXPECT_TRUE(prediction.assumptions.empty());
+  played[1].recorded_step = {.predicted_ms = 141, .recorded_ms = 100};
+  widen_by_recorded_steps(played, prediction);
+  EXPECT_LE(prediction.iteration_ms.low, before.ms * 100 / 141);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, before.high);
+  EXPECT_EQ(
+      prediction.assumptions,
+      (std::vector<std::string>{"the recorded step of rank 1 took 100.000 ms and is played as "
+                                "141.000: the interval reaches as far down"}));
+}
+
 TEST(Predictions, SayWhatAnIterationConsistsOf) {
   HandMade made;
   make_job(made);

@@ -74,7 +74,13 @@ TEST(Schedule, SeveralKernelsEndNoSoonerThanTheLastIsLaunched) {
   made.op("aten::item", {0}, {}, {.host_ns = 0});
   const Simulation simulation = simulate(made.job(), made, single_step());
   EXPECT_EQ(simulation.iteration_ns, 100);
-  EXPECT_EQ(simulation.classes[0].breakdown.compute_ns, 84);
+  EXPECT_NEAR(simulation.classes[0].breakdown.compute_ns, 20, 1e-9);
+  for (const Span& span : simulation.classes[0].spans) {
+    if (span.kind == SpanKind::kDevice && span.instruction == 0) {
+      EXPECT_EQ(span.end_ns, 94);
+      EXPECT_EQ(span.launched_ns, 90);
+    }
+  }
 }
 
 TEST(Schedule, AHostIsNoFurtherAheadThanTheLaunchQueue) {
@@ -132,6 +138,30 @@ TEST(Schedule, StreamsSlowEachOther) {
   EXPECT_EQ(simulate(made.job(), made, options).iteration_ns, 130);
 }
 
+/// An operator of four launches in 400 beside one of 300 from 100 on: the device waits for launches
+/// all the while, and slower kernels between them do not matter.
+TEST(Schedule, WhatWaitsForLaunchesIsNotSlowed) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::a", {made.cuda()}, {made.cuda()}, {.host_ns = 0, .device_ns = 100}, 7);
+  made.op("aten::b", {made.cuda()}, {made.cuda()}, {.host_ns = 400, .device_ns = 40, .launches = 4},
+          8);
+  SimulateOptions options = single_step();
+  // Launched at 50, 150, 250 and 350; the last kernel takes 10.
+  EXPECT_EQ(simulate(made.job(), made, options).iteration_ns, 400);
+  const auto end_of_b = [&] {
+    const Simulation simulation = simulate(made.job(), made, options);
+    std::int64_t end_ns = 0;
+    for (const Span& span : simulation.classes[0].spans) {
+      end_ns = span.kind == SpanKind::kDevice && span.instruction == 1 ? span.end_ns : end_ns;
+    }
+    return end_ns;
+  };
+  EXPECT_EQ(end_of_b(), 360);
+  options.overlap.streams = 2;
+  EXPECT_EQ(end_of_b(), 360) << "beside the first until 150, alone when the last is launched";
+}
+
 TEST(Schedule, OneStreamRunsOneAfterTheOther) {
   HandMade made;
   made.begin_program();
@@ -162,6 +192,48 @@ TEST(Schedule, RecordedWaitsForTheDeviceArePlayedWhereTheyWere) {
   EXPECT_EQ(simulation.classes[0].first_step_ns, 105 + 3 + 10);
 }
 
+/// Three operators of 100 us on the device that take the host 10 us each, the third behind a wait.
+double third_begins_us(const et_schema::DeviceWait& wait, std::int64_t recorded_ns,
+                       double host = 1) {
+  constexpr std::int64_t kUs = 1000;
+  HandMade made;
+  made.begin_program();
+  const auto host_ns = static_cast<std::int64_t>(10 * kUs * host);
+  for (int i = 0; i < 3; ++i) {
+    auto& op = made.op("aten::mm", {made.cuda()}, {made.cuda()},
+                       {.host_ns = host_ns, .device_ns = 100 * kUs}, 7);
+    op.timing->start_ns = i < 2 ? 10 * kUs * i : recorded_ns;
+    op.timing->host_ns = 10 * kUs;
+    op.timing->device_ns = 100 * kUs;
+    op.timing->launches = 1;
+  }
+  made.program().profile.emplace();
+  made.program().profile->step_ns = recorded_ns + 10 * kUs;
+  made.program().profile->device_waits = {wait};
+  const Simulation simulation = simulate(made.job(), made, single_step());
+  for (const Span& span : simulation.classes[0].spans) {
+    if (span.kind == SpanKind::kHost && span.instruction == 2) {
+      return static_cast<double>(span.start_ns) / kUs;
+    }
+  }
+  return 0;
+}
+
+/// FSDP's rate limiter waits for what was issued some time ago, so that the device never runs dry.
+TEST(Schedule, AWaitForAnEventIsForWhatEndedThenNotForAllThatWasIssued) {
+  using enum et_schema::DeviceWait::For;
+  // The first operator's kernel ended at 110, the second's at 210.
+  EXPECT_NEAR(third_begins_us({20'000, 91'000, kEvent}, 111'000), 105, 1);
+  EXPECT_NEAR(third_begins_us({20'000, 191'000, kEvent}, 211'000), 205, 1);
+  EXPECT_NEAR(third_begins_us({20'000, 191'000, kStream}, 211'000), 205, 1);
+}
+
+/// A host that takes no time comes to the wait before its event is complete.
+TEST(Schedule, AnEventThatWasCompleteIsWaitedForByAFasterHost) {
+  const et_schema::DeviceWait wait{150'000, 2'000, et_schema::DeviceWait::For::kEvent};
+  EXPECT_NEAR(third_begins_us(wait, 152'000, 0), 100, 1);
+}
+
 TEST(Schedule, OperatorsOfOverlappingThreadsRunBesideEachOther) {
   HandMade made;
   made.begin_program();
@@ -177,6 +249,29 @@ TEST(Schedule, OperatorsOfOverlappingThreadsRunBesideEachOther) {
   const Simulation simulation = simulate(made.job(), made, single_step());
   EXPECT_EQ(simulation.flows[0].timelines, (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(simulation.iteration_ns, 110);
+}
+
+TEST(Schedule, AThreadsLateLaunchHoldsUpNoOthersOnTheStream) {
+  HandMade made;
+  made.begin_program();
+  const auto timed = [&](et_schema::Instruction& instruction, std::uint64_t thread,
+                         std::int64_t start_ns, std::int64_t host_ns) {
+    instruction.thread = thread;
+    instruction.timing = et_schema::Timing{.start_ns = start_ns, .host_ns = host_ns, .stream = 7};
+  };
+  timed(made.op("aten::slow", {made.cuda()}, {made.cuda()},
+                {.gap_ns = 500, .host_ns = 1000, .device_ns = 10}),
+        1, 500, 1000);
+  timed(made.op("aten::quick", {made.cuda()}, {made.cuda()},
+                {.gap_ns = 600, .host_ns = 100, .device_ns = 10}),
+        2, 600, 100);
+  const Simulation simulation = simulate(made.job(), made, single_step());
+  ASSERT_EQ(simulation.flows[0].timelines.size(), 2);
+  for (const Span& span : simulation.classes[0].spans) {
+    if (span.kind == SpanKind::kDevice) {
+      EXPECT_EQ(span.start_ns, span.instruction == 0 ? 1000 : 650);
+    }
+  }
 }
 
 TEST(Schedule, TheCriticalPathIsAsLongAsTheIterationAndNamesItsOperators) {

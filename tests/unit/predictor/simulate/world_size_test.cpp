@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "et_schema/support/error.h"
 #include "hand_made.h"
 
@@ -23,10 +25,10 @@ std::string refusal(const Job& job) {
 }
 
 /// Two ranks of a data-parallel job.
-void make_host_job(HandMade& made) {
+void make_host_job(HandMade& made, std::int64_t bytes = 4) {
   for (int rank = 0; rank < 2; ++rank) {
     made.begin_program();
-    const auto x = made.cpu();
+    const auto x = made.cpu(bytes);
     made.op("aten::mm", {}, {x}, {.host_ns = 100 + 20 * rank});
     made.comm(CommKind::kAllReduce, {x}, 0, 60, false);
   }
@@ -35,25 +37,35 @@ void make_host_job(HandMade& made) {
 class WorldSizes : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, WorldSizes, ::testing::Values(1, 2, 3, 4, 8));
 
-TEST_P(WorldSizes, ScaleCommunicationByTheFactorOfItsKind) {
+/// What 60 ns of communication between two ranks take between others.
+double communication_ns(std::int64_t bytes, int ranks) {
   HandMade made;
-  make_host_job(made);
-  const int ranks = GetParam();
+  make_host_job(made, bytes);
   const Job job = with_world_size(made.job(), ranks);
   EXPECT_EQ(job.world_size(), ranks);
   const Simulation simulation = simulate(job, ScaledCommunication(made, 2), round_times());
-  const double factor = 2.0 * (ranks - 1) / ranks;
-  EXPECT_DOUBLE_EQ(simulation.iteration_ns, (ranks == 1 ? 100 : 120) + 60 * factor);
   EXPECT_EQ(simulation.costs[0][1].communication.extrapolated, ranks != 2);
+  return simulation.iteration_ns - (ranks == 1 ? 100 : 120);
+}
+
+TEST_P(WorldSizes, ScaleLargeCommunicationByItsBytesSmallByItsSteps) {
+  const int ranks = GetParam();
+  EXPECT_NEAR(communication_ns(std::int64_t{1} << 40U, ranks), 60 * 2.0 * (ranks - 1) / ranks, 1);
+  EXPECT_NEAR(communication_ns(4, ranks), 60 * std::log2(ranks), 1);
+}
+
+TEST(LargeWorldSizes, AThousandRanksTakeTenStepsEachWay) {
+  EXPECT_NEAR(communication_ns(4096, 1024), 600, 20);
 }
 
 using Splits = std::vector<std::int64_t>;
 
-/// Two ranks that make one call of 256 bytes each.
-void make_call(HandMade& made, CommKind kind, const std::vector<Splits>& splits = {{}, {}}) {
+/// Two ranks that make one call each.
+void make_call(HandMade& made, CommKind kind, const std::vector<Splits>& splits = {{}, {}},
+               std::int64_t bytes = 256) {
   for (const Splits& of_rank : splits) {
     made.begin_program();
-    made.comm(kind, {made.cpu(256)}, 0, 60, false).comm->in_splits = of_rank;
+    made.comm(kind, {made.cpu(bytes)}, 0, 60, false).comm->in_splits = of_rank;
   }
 }
 
@@ -105,7 +117,7 @@ TEST(GathersOfAnotherSize, KeepTheirSumOrTheirParts) {
 
 TEST(GathersOfAnotherSize, TakeAsMuchLongerAsTheyAreLarger) {
   HandMade made;
-  make_call(made, CommKind::kAllGatherBase);
+  make_call(made, CommKind::kAllGatherBase, {{}, {}}, std::int64_t{1} << 40U);
   const auto ns = [&](GatherSize gathers) {
     return simulate(with_world_size(made.job(), 4, gathers), ScaledCommunication(made, 2),
                     round_times())

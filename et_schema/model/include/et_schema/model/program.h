@@ -357,6 +357,10 @@ struct HostProbe {
   bool operator==(const HostProbe&) const = default;
 };
 
+/// RecordedProfile::observer_source where the capture measured the cost; else it is read from the
+/// profile, which shows the cheapest events only.
+inline constexpr std::string_view kObserverMeasured = "measured at the capture";
+
 /// A call of the original that did nothing but wait for its device.
 struct DeviceWait {
   enum class For : std::uint8_t {

@@ -18,8 +18,8 @@ struct AlphaBetaGamma {
   bool operator==(const AlphaBetaGamma&) const = default;
 };
 
-/// The network between nodes: time = step x (nodes - 1) + bytes out of the busiest node /
-/// bandwidth.
+/// The network between nodes: time = step x messages one after the other (node_steps) + bytes out
+/// of the busiest node / bandwidth.
 struct NodeNetwork {
   double step_ns = 0;
   double ns_per_byte = 0;
@@ -48,9 +48,9 @@ struct CollectiveModels {
 /// - the kind's own rows on as many nodes (of another element type where there are none of this);
 /// - for all_to_allv those of all_to_all, at the size that loads the busiest link as much;
 /// - another kind's, by its traffic and what all kinds have in common (not modelled, wider);
-/// - on several nodes without rows of such: the larger of what the ranks' links take, as on one
-///   node, and what the network between nodes takes (extrapolated); without either, the former
-///   alone (not modelled).
+/// - on several nodes without rows of such: the larger of what a node's own links take (node_level)
+///   and what the network between nodes takes (extrapolated); without the network, as if
+///   all ranks were on one node (not modelled).
 /// Throws Error (usage) where the platform has no rows at all.
 [[nodiscard]] Estimate estimate(const CollectiveModels& models, const CommCall& call);
 

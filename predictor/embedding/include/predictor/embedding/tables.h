@@ -37,11 +37,14 @@ struct EmbeddingTable {
   std::int64_t dim = 1;  ///< numbers in a row
   double pooling = 1;    ///< lookups a bag, in the mean
   std::int64_t item_bytes = 4;
+  double state_bytes = 0;                 ///< of the optimizer for each number: SGD 0, Adam 8
   std::optional<ReuseShares> reuse = {};  ///< absent: uniform draws
   bool operator==(const EmbeddingTable&) const = default;
 };
 
 [[nodiscard]] double table_bytes(const EmbeddingTable& table);
+/// With the optimizer's state of it.
+[[nodiscard]] double held_bytes(const EmbeddingTable& table);
 /// Its shares, or those of uniform draws for a batch of so many bags.
 [[nodiscard]] ReuseShares shares_of(const EmbeddingTable& table, double batch);
 

@@ -42,7 +42,7 @@ struct Point {
   double compute_ns = 0;  ///< FLOPs at the card's peak
   double memory_ns = 0;   ///< bytes at the card's bandwidth
   /// The least that any way of computing the result takes: convolutions are done with fewer
-  /// products.
+  /// products, those of float32 on tensor cores. 0 where the card has no peak of the type.
   double least_compute_ns = 0;
   KernelLoad kernels = {};  ///< what its kernels do, at those: padding and transforms included
   std::uint64_t shape = 0;  ///< of operator, dtypes, shapes: what a split keeps together
@@ -56,6 +56,9 @@ struct Point {
 
 /// The card's peaks, bandwidth, processors and cache have to be above 0.
 [[nodiscard]] Point point_of(const OperatorCall& call, const Card& card);
+
+/// The type whose peak counts: that of the first floating tensor, float32 where there is none.
+[[nodiscard]] et_schema::DType compute_dtype(const OperatorCall& call);
 
 /// "aten::add.Tensor".
 [[nodiscard]] std::string full_name(const OperatorCall& call);

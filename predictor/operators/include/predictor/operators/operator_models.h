@@ -37,15 +37,29 @@ struct Prediction {
   bool modelled = true;
 };
 
+/// A card's samples of one operator or family.
+struct CardSamples {
+  std::string card;
+  std::vector<Sample> samples;
+};
+
 /// A model of several cards, for those that were not measured.
 struct SharedFit {
   std::shared_ptr<const SharedModel> model;
   Range range;
   std::vector<std::string> cards;
   std::vector<std::string> operators;
-  Errors errors;     ///< of each card by a fit to the others, pooled
-  double width = 0;  ///< likewise
+  Errors errors;  ///< of each card by a fit to the others, pooled
+  /// ln, half the 90 % interval: likewise, of cards of either kind by themselves (SharedModel),
+  /// since small boards are the harder ones; of a kind without cards half as much again as of the
+  /// other.
+  double width = 0;
+  double narrow_width = 0;
+  [[nodiscard]] double width_at(const Point& point) const;
 };
+/// Two cards or more.
+[[nodiscard]] SharedFit fit_shared_cards(const std::vector<CardSamples>& cards,
+                                         const TreeOptions& trees);
 
 /// A device and its models by operator ("aten::add.Tensor") and by family.
 struct DeviceModels {
@@ -69,8 +83,9 @@ class OperatorModels {
  public:
   /// Predicts a call. A device that was measured has its own models, any other card models that the
   /// measured ones share; `cards` of the platform or `card` say what it is. What neither covers
-  /// gets the bound of the roofline, wide and not `modelled`. Throws Error (usage) for a device
-  /// that is neither measured nor described.
+  /// gets the bound of the roofline, wide and not `modelled`. Where the card was not measured, and
+  /// its specification has no peak of the call's type, `model` says so. Throws Error (usage) for a
+  /// device that is neither measured nor described.
   [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key) const;
 
   [[nodiscard]] const std::map<DeviceKey, DeviceModels>& devices() const { return devices_; }
@@ -88,7 +103,8 @@ class OperatorModels {
 
  private:
   [[nodiscard]] std::optional<Prediction> measured(const Point& point, Family family,
-                                                   const DeviceModels& device) const;
+                                                   const DeviceModels& device,
+                                                   double least_ns) const;
   [[nodiscard]] std::optional<Prediction> transferred(const Point& point, Family family,
                                                       const DeviceKey& key) const;
 
@@ -99,6 +115,10 @@ class OperatorModels {
 
 /// No call takes less, however small it is: of few rows of large calls no model can tell a floor.
 [[nodiscard]] double least_call_ns(TimedAs timed);
+
+/// What the card's specification lets no call be faster than, arithmetic, memory and the call taken
+/// together.
+[[nodiscard]] double least_ns(const Point& point, const Card& card, TimedAs timed);
 
 /// Under which an operator's, or a family's, shared model is kept.
 [[nodiscard]] std::string shared_key(TimedAs timed, std::string_view operator_or_family);

@@ -23,11 +23,13 @@ struct Distribution {
 [[nodiscard]] Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n);
 
 /// One operator's. T2: from its start to its first launch; T3: from its last launch to its end; T5:
-/// between two launches, or of an operator that launches nothing all of it (Lin et al., arXiv
-/// 2404.12674). `whole`: from start to end, where single launches are not known.
+/// between two launches, or, as published, of an operator that launches nothing all of it (Lin et
+/// al., arXiv 2404.12674). `whole`: from start to end, of calls whose single launches are not
+/// known; `unlaunched`: of calls that launched nothing, which the same operator may do
+/// (`aten::to`).
 struct OperatorOverheads {
-  std::vector<std::string> launches;  ///< kinds, in order: "cudaLaunchKernel"
-  Distribution t2, t3, t5, whole;
+  std::vector<std::string> launches;  ///< kinds, in order, as most of its calls: "cudaLaunchKernel"
+  Distribution t2, t3, t5, whole, unlaunched;
   bool operator==(const OperatorOverheads&) const = default;
 };
 
@@ -44,8 +46,9 @@ struct HostOverheads {
 /// Samples of one or more workloads on one host.
 struct OverheadSamples {
   struct OfOperator {
-    std::vector<std::string> launches;  ///< of the first call that was seen
-    std::vector<double> t2_ns, t3_ns, t5_ns, whole_ns;
+    /// How many calls launched these; of a program kinds are not known: as many empty ones.
+    std::map<std::vector<std::string>, std::size_t> launches;
+    std::vector<double> t2_ns, t3_ns, t5_ns, whole_ns, unlaunched_ns;
   };
   std::vector<double> t1_ns;
   std::map<std::string, std::vector<double>> t4_ns;
@@ -57,8 +60,9 @@ void merge(OverheadSamples& into, const OverheadSamples& from);
 
 /// Of the issuing thread before an operator.
 [[nodiscard]] Estimate gap_of(const HostOverheads& host);
-/// Of the issuing thread for an operator, waits for a device excluded: T2 + its launches' T4 + T5
-/// between them + T3; `whole` where only that is known. An operator that was never seen takes what
+/// Of the issuing thread for a call with so many launches, waits for a device excluded: T2 + its
+/// launches' T4 + T5 between them + T3; `whole` where only that is known, `unlaunched` of a call
+/// without launches. An operator that was never seen takes what
 /// the median operator takes with as many launches (not modelled).
 [[nodiscard]] Estimate host_time_of(const HostOverheads& host, const std::string& name,
                                     std::size_t launches);

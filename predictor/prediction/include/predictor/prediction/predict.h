@@ -19,4 +19,15 @@ inline constexpr double kSimulatorSpread = 0.035;
 void add_recorded_steps(const Job& job, const Simulation& simulation,
                         et_schema::Prediction& prediction);
 
+/// Where nobody measured what recording an event cost, as much again as the profile's cheapest
+/// events told may still be in recorded times of the host: the interval reaches down as far as its
+/// part of the critical path goes, and an assumption says so.
+void widen_by_observer(const Job& job, et_schema::Prediction& prediction);
+
+/// Where a rank's recorded step is played longer or shorter than it was, by more than the
+/// simulator's own spread, the interval reaches as far as that error would take it, and an
+/// assumption says so. `played`: with their recorded steps.
+void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
+                             et_schema::Prediction& prediction);
+
 }  // namespace understudy::predictor

@@ -31,6 +31,7 @@ class Balance {
     double forward = 0;
     double backward = 0;
     double link_bytes = 0;
+    double index_bytes = 0;  ///< likewise, of the indices
   };
   /// The ranks with the most of a load, or the least: three, since a change touches two.
   using Outermost = std::vector<int>;
@@ -49,8 +50,8 @@ class Balance {
   std::vector<RankLoad> ranks_;
   double memory_bytes_;
   const ShardCosts& costs_;
-  Outermost most_forward_, most_backward_, most_output_, least_output_;
-  double output_sum_ = 0;
+  Outermost most_forward_, most_backward_, most_output_, least_output_, most_index_, least_index_;
+  double output_sum_ = 0, index_sum_ = 0;
   Maxima now_;
   double ns_ = 0;
 };

@@ -43,8 +43,9 @@ struct ShardCosts {
 struct ShardLoad {
   double forward = 0;  ///< EmbeddingCosts::load
   double backward = 0;
-  double bytes = 0;         ///< of memory
+  double bytes = 0;         ///< of memory, the optimizer's state included
   double output_bytes = 0;  ///< of the sums for one rank's samples
+  double index_bytes = 0;   ///< of one rank's indices and offsets, which it sends here
 };
 [[nodiscard]] ShardLoad load_of(const ShardTask& task, const Shard& shard, int ranks,
                                 const EmbeddingCosts& costs);
@@ -52,23 +53,27 @@ struct ShardLoad {
 /// Sum of the loads on one rank.
 using RankLoad = ShardLoad;
 
-/// What a step takes of its embedding tables: the slowest rank's lookups, the exchange of the sums,
-/// the exchange of their gradients, the slowest rank's updates. Each waits for all ranks.
+/// What a step takes of its embedding tables: the exchange of indices, the slowest rank's lookups,
+/// the exchange of the sums, that of their gradients, the slowest rank's updates. Each waits for
+/// all ranks.
 struct StepTime {
+  Estimate indices;  ///< nothing where each rank reads all samples' indices by itself
   Estimate forward;
   Estimate all_to_all;  ///< one way; both take as long
   Estimate backward;
-  [[nodiscard]] double ns() const { return forward.ns + 2 * all_to_all.ns + backward.ns; }
+  [[nodiscard]] double ns() const {
+    return indices.ns + forward.ns + 2 * all_to_all.ns + backward.ns;
+  }
   [[nodiscard]] double low_ns() const {
-    return forward.low_ns + 2 * all_to_all.low_ns + backward.low_ns;
+    return indices.low_ns + forward.low_ns + 2 * all_to_all.low_ns + backward.low_ns;
   }
   [[nodiscard]] double high_ns() const {
-    return forward.high_ns + 2 * all_to_all.high_ns + backward.high_ns;
+    return indices.high_ns + forward.high_ns + 2 * all_to_all.high_ns + backward.high_ns;
   }
 };
 [[nodiscard]] StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs);
 /// What the busiest link carries one way: the most that a rank sends to the others or gets of them.
-[[nodiscard]] double link_bytes(const std::vector<RankLoad>& ranks);
+[[nodiscard]] double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part);
 
 /// What one rank takes of that.
 struct RankTime {

@@ -20,6 +20,9 @@ struct NamedTable {
 struct ShardTask {
   std::vector<NamedTable> tables;
   std::int64_t batch = 2048;  ///< samples a rank: all ranks' samples meet each table
+  /// Each rank reads all samples' indices of its tables; else it reads its own samples' of all
+  /// tables, and they are exchanged.
+  bool has_local_indices = false;
   bool operator==(const ShardTask&) const = default;
 };
 

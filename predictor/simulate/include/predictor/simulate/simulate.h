@@ -77,6 +77,9 @@ struct Span {
   std::uint32_t lane = 0;                ///< of a host's span the timeline, else the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< what ended, or issued it, when it began
+  /// Of a device's operator that waited for its launches: the last one, from which on its own time
+  /// decides when it ends; `cause` issued it.
+  std::int64_t launched_ns = 0;
 };
 
 /// Ranks that are simulated as one, and the results for each of them.

@@ -16,9 +16,10 @@ namespace understudy::predictor {
 [[nodiscard]] Job with_world_size(const Job& job, int ranks,
                                   std::optional<GatherSize> gathers = {});
 
-/// Times of communications that were seen on some ranks, for more of them: by nccl-tests' factor of
-/// the kind, as if the network between all of them were that between those. The interval says that
-/// this need not be so. Throws Error (usage) where only one rank was seen.
+/// Times of communications that were seen on some ranks, for more of them, as if the network
+/// between all of them were that between those: latency grows with the steps, the rest with the
+/// link bytes (collectives/traffic.h). The interval says that this need not be so. Throws Error
+/// (usage) where only one rank was seen.
 class ScaledCommunication final : public Costs {
  public:
   /// `costs` must outlive it.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace understudy::et_schema {
@@ -132,5 +133,15 @@ struct Prediction {
 /// Throws Error (bad input): no JSON, another format, a newer version, a field that is missing or
 /// of another type.
 [[nodiscard]] Prediction parse_prediction(std::string_view text, const std::string& file);
+
+/// What a prediction has to say at least, also one that another tool wrote.
+struct PredictedIteration {
+  PredictedTime time;
+  std::vector<std::pair<std::string, double>> operators = {};  ///< name, ms
+  std::optional<std::string> benchmark_hash = {};
+};
+/// Throws as parse_prediction(), and where the time is not above 0 between its low and its high.
+[[nodiscard]] PredictedIteration parse_predicted_iteration(std::string_view text,
+                                                           const std::string& file);
 
 }  // namespace understudy::et_schema
