@@ -54,7 +54,7 @@ std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Dev
 std::string largest_text(const Program& program, const MemoryPlan& plan) {
   std::string text;
   for (const LiveTensor& tensor : plan.largest) {
-    text += fmt::format("\n            {} bytes: {}, {}", tensor.bytes,
+    text += fmt::format("\n{} bytes: {}, {}", tensor.bytes,
                         et_schema::layout_text(program.slots[tensor.slot]),
                         et_schema::maker_text(program, plan, tensor));
   }

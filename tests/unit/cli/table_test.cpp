@@ -24,9 +24,9 @@ TEST(TextTable, ACellCannotLeaveItsPlace) {
   table.add({"a\n\x1b[1A\u202eb", "1"});
   table.add({"\xff", "2"});
   EXPECT_EQ(table.to_text(),
-            "  name                    count\n"
+            "  name                     count\n"
             "  a\\u000a\\u001b[1A\\u202eb  1\n"
-            "  \\xff                    2\n");
+            "  \\xff                     2\n");
 }
 
 TEST(TextTable, CsvQuotesWhatItMust) {

@@ -145,7 +145,7 @@ TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
           "\n"
           "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
           "  got:      other files: " +
-          folder.path() + "/capture.json and 3 more");
+          folder.path() + "/capture.json and 2 more");
 }
 
 TEST(TraceFilesRefusal, FolderOfJobs) {
