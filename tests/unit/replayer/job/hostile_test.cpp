@@ -172,9 +172,9 @@ struct Ending {
     options.sandbox = Sandbox::kAuto;
     options.continue_on_error = true;
     const auto backend = backends::make_single_backend({});
-    const RankRun run = replay_rank(
-        et_schema::read_bench_bytes(et_schema::bench_bytes(bench), "hostile.et"), 0, *backend,
-        options);
+    const RankRun run =
+        replay_rank(et_schema::read_bench_bytes(et_schema::bench_bytes(bench), "hostile.et"), 0,
+                    *backend, options);
     if (run.report.coverage.exact > 0) {
       static_cast<void>(!write(STDERR_FILENO, kRan.data(), kRan.size()));
     }
