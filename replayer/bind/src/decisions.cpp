@@ -326,17 +326,21 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
 
 const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
                                              const Instruction& instruction) const {
-  const auto [found, is_new] = why_not_called_.try_emplace(handle.operator_name());
+  const auto known = why_not_called_.find(handle.operator_name());
+  if (known != why_not_called_.end()) {
+    return known->second;
+  }
+  std::string why;
   const std::string name = c10::toString(handle.operator_name());
-  if (is_new && !et_schema::allows(options_.allowed, name)) {
+  if (!et_schema::allows(options_.allowed, name)) {
     const std::string schema = c10::toString(handle.schema());
     et_schema::refuse_operator(schema, instruction, options_.allowed);
     if (const auto trust = et_schema::trust_of(schema);
         trust.reach == et_schema::OperatorReach::kUnknown) {
-      found->second = fmt::format("{}; --allow-operator {} calls it", trust.why, base_name(name));
+      why = fmt::format("{}; --allow-operator {} calls it", trust.why, base_name(name));
     }
   }
-  return found->second;
+  return why_not_called_.emplace(handle.operator_name(), std::move(why)).first->second;
 }
 
 bool Decisions::step_down(const Instruction& instruction) {
