@@ -6,6 +6,7 @@ understudy_test(readers_test
     formats/capture/capture_origin_test.cpp
     formats/capture/capture_test.cpp
     formats/capture/index_uses_test.cpp
+    formats/json_trace/json_pull_test.cpp
     formats/kineto/kineto_test.cpp
     formats/kineto/profile_files_test.cpp
     formats/pytorch_et/comm_calls_test.cpp

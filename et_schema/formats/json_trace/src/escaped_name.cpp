@@ -13,4 +13,15 @@ std::string escaped_name(std::string_view name, Losses& losses) {
   return escape_control_characters(name);
 }
 
+std::string_view InternedNames::operator()(std::string_view text) {
+  if (text.empty()) {
+    return {};
+  }
+  if (const auto found = names_.find(text); found != names_.end()) {
+    return found->second;
+  }
+  const std::string_view copy = arena_.copy(text);
+  return names_.emplace(copy, escaped_name(copy, arena_, losses_)).first->second;
+}
+
 }  // namespace understudy::et_schema

@@ -7,20 +7,18 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/json_trace/json_cursor.h"
+#include "et_schema/json_trace/json_objects.h"
+#include "et_schema/json_trace/json_pull.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_depth.h"
-#include "et_schema/support/json_element.h"
-#include "et_schema/support/json_repair.h"
-#include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
 #include "kineto_category.h"
 #include "kineto_header.h"
@@ -29,9 +27,7 @@ namespace understudy::et_schema {
 namespace {
 
 using simdjson::SUCCESS;
-using simdjson::dom::element;
 
-constexpr std::size_t kMaxEventBytes = std::size_t{64} << 20U;
 constexpr std::int64_t kNsPerUs = 1000;
 
 /// Keys that follow an event's name.
@@ -46,44 +42,61 @@ constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "du
                                        .hint = std::move(hint)});
 }
 
+/// A text, or none where something else stands.
+std::string_view take_text(JsonPull& value, std::string& unescaped) {
+  std::string_view text;
+  if (!value.take(text, unescaped)) {
+    value.skip();
+  }
+  return text;
+}
+
 /// Integers stand as such or, in some versions, as text ("0x0" for streams of AMD devices).
-std::int64_t lenient_integer(element value) {
+std::int64_t lenient_integer(JsonPull& value) {
   constexpr int kHex = 16;
   constexpr int kDecimal = 10;
   std::int64_t number = -1;
-  if (value.get_int64().get(number) == SUCCESS) {
+  if (value.take(number)) {
     return number;
   }
-  std::string_view text;
-  if (value.get_string().get(text) != SUCCESS) {
-    return -1;
-  }
+  std::string unescaped;
+  std::string_view text = take_text(value, unescaped);
   const bool is_hex = text.starts_with("0x");
   if (is_hex) {
     text.remove_prefix(2);
   }
-  number = -1;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? kHex : kDecimal);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
+/// Ids that are numbers; texts stand for what is no process or thread.
+std::int64_t plain_id(JsonPull& value) {
+  if (value.stands_on('"')) {
+    value.skip();
+    return -1;
+  }
+  return lenient_integer(value);
+}
+
 /// Microseconds, whole or with three decimals, to nanoseconds.
-std::int64_t read_time(element value, std::string_view field) {
+std::int64_t read_time(JsonPull& value, std::string_view field) {
+  const JsonPull whole_value = value;
   std::int64_t whole = 0;
   std::int64_t result = 0;
-  if (value.get_int64().get(whole) == SUCCESS) {
+  if (value.take(whole)) {
     if (__builtin_mul_overflow(whole, kNsPerUs, &result)) {
       fail("an event's time overflows", std::string(field), "nanoseconds below 2^63",
-           describe(value));
+           describe(whole_value));
     }
     return result;
   }
   double fraction = 0;
   // Far from the ends of the range, so that sums of two times cannot overflow either.
   constexpr double kMostUs = 4e15;
-  if (value.get_double().get(fraction) != SUCCESS || !(std::abs(fraction) < kMostUs)) {
-    fail("an event's time cannot be read", std::string(field), "microseconds", describe(value));
+  if (!value.take(fraction) || !(std::abs(fraction) < kMostUs)) {
+    fail("an event's time cannot be read", std::string(field), "microseconds",
+         describe(whole_value));
   }
   // A product of doubles would be rounded once more, which can cost a nanosecond.
   return std::llround(static_cast<long double>(fraction) * kNsPerUs);
@@ -94,56 +107,36 @@ class KinetoParser {
   KinetoParser(std::string_view json, Profile& profile, Arena& arena, KinetoDetail detail)
       : json_(json),
         profile_(profile),
-        arena_(arena),
         detail_(detail),
-        cursor_(json, check_start(json) + 1, profile.losses) {}
+        cursor_(json, check_start(json) + 1, profile.losses),
+        names_(arena, profile.losses) {}
 
   void parse();
 
  private:
   void read_member(std::string_view key);
-  void read_header(std::string_view key, element value);
-  void read_events();
-  void read_event();
-  void add_event(element value);
-  void add_memory(simdjson::dom::object object);
+  void read_number(std::string_view key, std::string_view text);
+  void read_event(JsonPull& json);
+  void add_event(KinetoEvent event, std::string_view category, KinetoComm comm, bool is_on_device);
+  void add_memory(JsonPull event);
   /// Whether they name a device or a stream.
-  bool read_arguments(KinetoEvent& event, KinetoComm& comm, element value);
-  void read_communication(KinetoComm& comm, std::string_view key, element value);
-  void read_shape(std::string_view key, element value);
+  bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
+  /// Takes one that is known; false if it is not.
+  bool read_communication(KinetoComm& comm, std::string_view key, JsonPull& value);
   void add_base_time();
-  [[nodiscard]] std::string_view intern(std::string_view text);
-  [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
-                                                 element& value);
+  [[nodiscard]] std::string_view take_name(JsonPull& value) {
+    return names_(take_text(value, unescaped_));
+  }
 
   std::string_view json_;
   Profile& profile_;
-  Arena& arena_;
   KinetoDetail detail_;
   JsonCursor cursor_;
-  simdjson::dom::parser parser_;
-  /// Names repeat: a profile of 100,000 events has some hundred.
-  std::unordered_map<std::string_view, std::string_view> texts_;
+  InternedNames names_;
   std::string shape_;  ///< of the event that is being read
+  std::string unescaped_;
   bool has_events_ = false;
-  bool is_damaged_ = false;
 };
-
-std::string_view KinetoParser::intern(std::string_view text) {
-  const auto found = texts_.find(text);
-  if (found != texts_.end()) {
-    return found->second;
-  }
-  const std::string_view copy = arena_.copy(text);
-  const std::string_view name = escaped_name(copy, arena_, profile_.losses);
-  texts_.emplace(copy, name);
-  return name;
-}
-
-simdjson::error_code KinetoParser::parse_slice(std::size_t begin, std::size_t end, element& value) {
-  const bool copy = end + simdjson::SIMDJSON_PADDING > json_.size();
-  return parser_.parse(json_.data() + begin, end - begin, copy).get(value);
-}
 
 void KinetoParser::parse() {
   for (bool first = true; cursor_.next_item(first, '}'); first = false) {
@@ -168,143 +161,104 @@ void KinetoParser::parse() {
 
 void KinetoParser::read_member(std::string_view key) {
   if (key == "traceEvents") {
-    read_events();
+    if (std::exchange(has_events_, true)) {
+      fail("two lists of events", "traceEvents", "one list", "a second one");
+    }
+    read_objects(json_, cursor_, profile_.losses, {"traceEvents", "an event", "events", kEventKeys},
+                 [this](JsonPull& event) { read_event(event); });
     return;
   }
   if (key == "nodes" && cursor_.stands_on('[')) {
     fail("not a Kineto trace: this is an execution trace", "nodes", "a list of traceEvents",
          "a PyTorch execution trace", "give the profile of the same run");
   }
-  const std::size_t begin = cursor_.position();
   const std::string_view text = cursor_.skip_value();
   const bool is_known = key == "schemaVersion" || key == "baseTimeNanoseconds" ||
                         key == "deviceProperties" || key == "distributedInfo";
   if (cursor_.is_cut_off() || !is_known) {
     return;
   }
-  element value;
-  if (parse_slice(begin, cursor_.position(), value) != SUCCESS) {
+  if (key == "schemaVersion" || key == "baseTimeNanoseconds") {
+    read_number(key, text);
+    return;
+  }
+  simdjson::dom::parser parser;
+  simdjson::dom::element value;
+  if (parser.parse(text.data(), text.size()).get(value) != SUCCESS) {
     fail("not JSON", std::string(key), "a value", quote(text));
   }
-  read_header(key, value);
-}
-
-void KinetoParser::read_header(std::string_view key, element value) {
-  if (key == "schemaVersion") {
-    profile_.schema_version = lenient_integer(value);
-  } else if (key == "baseTimeNanoseconds") {
-    profile_.base_time_ns = lenient_integer(value);
-    if (profile_.base_time_ns < 0) {
-      fail("the base time cannot be read", std::string(key), "nanoseconds from 0 to 2^63 - 1",
-           describe(value));
-    }
-  } else if (key == "deviceProperties") {
+  if (key == "deviceProperties") {
     profile_.devices = read_devices(value, profile_.losses);
   } else {
     profile_.distributed = read_distributed(value, profile_.losses);
   }
 }
 
-void KinetoParser::read_events() {
-  if (has_events_) {
-    fail("two lists of events", "traceEvents", "one list", "a second one");
+void KinetoParser::read_number(std::string_view key, std::string_view text) {
+  try {
+    JsonPull value(text);
+    (key == "schemaVersion" ? profile_.schema_version : profile_.base_time_ns) =
+        lenient_integer(value);
+  } catch (const JsonDamage&) {
+    fail("not JSON", std::string(key), "a value", quote(text));
   }
-  has_events_ = true;
-  if (!cursor_.stands_on('[')) {
-    fail("the events are no list", "traceEvents", "an array", quote(cursor_.rest()));
-  }
-  cursor_.move_to(cursor_.position() + 1);
-  for (bool first = true; cursor_.next_item(first, ']'); first = false) {
-    if (!cursor_.stands_on('{')) {
-      fail("an event is no object", "traceEvents", "{", quote(cursor_.rest()));
-    }
-    read_event();
+  if (profile_.base_time_ns < 0) {
+    fail("the base time cannot be read", std::string(key), "nanoseconds from 0 to 2^63 - 1",
+         quote(text));
   }
 }
 
-void KinetoParser::read_event() {
-  const std::size_t begin = cursor_.position();
-  element value;
-  if (!is_damaged_) {
-    const ScanResult scan = scan_brackets(json_, begin);
-    if (scan.status == ScanStatus::kComplete && scan.end - begin <= kMaxEventBytes &&
-        parse_slice(begin, scan.end, value) == SUCCESS) {
-      add_event(value);
-      cursor_.move_to(scan.end);
-      return;
-    }
-    // As in a trace: an unescaped quote may have turned the strings inside out.
-    is_damaged_ = true;
-  }
-  const RepairedObject event = repair_object(json_, begin, kEventKeys);
-  if (event.status == ScanStatus::kTooDeep) {
-    fail_too_deep();
-  }
-  if (event.status == ScanStatus::kCutOff) {
-    profile_.losses.add(Loss::kTruncatedNodes);
-    cursor_.cut_off();
-    return;
-  }
-  if (event.text.size() > kMaxEventBytes) {
-    fail("an event is too large", "traceEvents", "events of at most 64 MiB",
-         fmt::format("{} bytes", event.text.size()));
-  }
-  const simdjson::error_code error = parser_.parse(event.text).get(value);
-  if (error != SUCCESS) {
-    fail("an event is no valid JSON", "traceEvents", "JSON",
-         fmt::format("{} in the event at byte {}: {}", simdjson::error_message(error), begin,
-                     quote(cursor_.rest())));
-  }
-  profile_.losses.add(Loss::kRepairedNames, event.name_repaired ? 1 : 0);
-  profile_.losses.add(Loss::kRepairedCommas, event.commas_repaired);
-  add_event(value);
-  cursor_.move_to(event.end);
-}
-
-void KinetoParser::add_event(element value) {
-  simdjson::dom::object object;
-  if (value.get_object().get(object) != SUCCESS) {
-    fail("an event is no object", "traceEvents", "{", quote(cursor_.rest()));
-  }
+void KinetoParser::read_event(JsonPull& json) {
+  const JsonPull whole = json;
   KinetoEvent event;
   KinetoComm comm;
-  std::string_view phase;
-  std::string_view name;
   std::string_view category;
+  std::string_view key;
   bool is_on_device = false;
+  bool has_phase = false;
   shape_.clear();
-  for (const auto [key, field] : object) {
+  for (bool first = true; json.next_member(first, key);) {
     if (key == "ph") {
-      phase = field.is_string() ? std::string_view(field) : std::string_view();
-      if (phase != "X") {
-        add_memory(object);
-        ++profile_.other_events[std::string(phase.substr(0, 1))];
+      const std::string_view phase = take_text(json, unescaped_);
+      has_phase = phase == "X";
+      if (!has_phase) {
+        const std::string first_letter(phase.substr(0, 1));
+        json = whole;
+        json.skip();
+        add_memory(whole);
+        ++profile_.other_events[first_letter];
         return;
       }
     } else if (key == "cat") {
-      category = field.is_string() ? std::string_view(field) : std::string_view();
+      category = take_name(json);
     } else if (key == "name") {
-      name = field.is_string() ? std::string_view(field) : std::string_view();
+      event.name = take_name(json);
     } else if (key == "pid") {
-      event.pid = field.is_string() ? -1 : lenient_integer(field);
+      event.pid = plain_id(json);
     } else if (key == "tid") {
-      event.tid = field.is_string() ? -1 : lenient_integer(field);
+      event.tid = plain_id(json);
     } else if (key == "ts") {
-      event.ts_ns = read_time(field, key);
+      event.ts_ns = read_time(json, key);
     } else if (key == "dur") {
-      event.dur_ns = read_time(field, key);
-    } else if (key == "args") {
-      is_on_device = read_arguments(event, comm, field);
+      event.dur_ns = read_time(json, key);
+    } else if (key == "args" && json.stands_on('{')) {
+      is_on_device = read_arguments(event, comm, json);
+    } else {
+      json.skip();
     }
   }
-  if (phase.empty()) {
+  if (has_phase) {
+    add_event(event, category, comm, is_on_device);
+  } else {
     ++profile_.other_events[""];
-    return;
   }
-  event.name = intern(name);
-  event.category_text = intern(category);
+}
+
+void KinetoParser::add_event(KinetoEvent event, std::string_view category, KinetoComm comm,
+                             bool is_on_device) {
+  event.category_text = category;
   event.category = category_of(category);
-  event.shape = intern(shape_);
+  event.shape = names_(shape_);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
@@ -316,64 +270,79 @@ void KinetoParser::add_event(element value) {
 }
 
 /// Of the instant events those named "[memory]" are kept.
-void KinetoParser::add_memory(simdjson::dom::object object) {
-  std::string_view name;
-  element time;
-  element arguments;
-  element bytes;
-  element address;
-  if (object["name"].get(name) != SUCCESS || name != "[memory]" ||
-      object["ts"].get(time) != SUCCESS || object["args"].get(arguments) != SUCCESS ||
-      arguments["Bytes"].get(bytes) != SUCCESS || arguments["Addr"].get(address) != SUCCESS) {
-    return;
-  }
+void KinetoParser::add_memory(JsonPull event) {
   constexpr std::int64_t kCpu = 0;  // c10::DeviceType::CPU
-  element device;
-  const bool on_cpu =
-      arguments["Device Type"].get(device) != SUCCESS || lenient_integer(device) == kCpu;
-  profile_.memory.push_back({read_time(time, "ts"),
-                             static_cast<std::uint64_t>(lenient_integer(address)),
-                             lenient_integer(bytes), on_cpu});
+  std::string_view key;
+  std::string_view name;
+  std::optional<std::int64_t> time_ns;
+  std::optional<std::int64_t> bytes;
+  std::optional<std::int64_t> address;
+  std::int64_t device = kCpu;
+  for (bool first = true; event.next_member(first, key);) {
+    if (key == "name") {
+      name = take_text(event, unescaped_);
+      if (name != "[memory]") {
+        return;
+      }
+    } else if (key == "ts") {
+      time_ns = read_time(event, key);
+    } else if (key == "args" && event.stands_on('{')) {
+      for (bool first_argument = true; event.next_member(first_argument, key);) {
+        if (key == "Bytes") {
+          bytes = lenient_integer(event);
+        } else if (key == "Addr") {
+          address = lenient_integer(event);
+        } else if (key == "Device Type") {
+          device = lenient_integer(event);
+        } else {
+          event.skip();
+        }
+      }
+    } else {
+      event.skip();
+    }
+  }
+  if (name == "[memory]" && time_ns && bytes && address) {
+    profile_.memory.push_back(
+        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu});
+  }
 }
 
-bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, element value) {
-  simdjson::dom::object object;
-  if (value.get_object().get(object) != SUCCESS) {
-    return false;
-  }
+bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object) {
   bool is_on_device = false;
-  for (const auto [key, field] : object) {
+  std::string_view key;
+  for (bool first = true; object.next_member(first, key);) {
     if (key == "External id" || key == "external id") {
-      event.external_id = lenient_integer(field);
+      event.external_id = lenient_integer(object);
     } else if (key == "Record function id") {
-      event.rf_id = lenient_integer(field);
+      event.rf_id = lenient_integer(object);
     } else if (key == "correlation") {
-      event.correlation = lenient_integer(field);
+      event.correlation = lenient_integer(object);
     } else if (key == "stream") {
-      event.stream = lenient_integer(field);
+      event.stream = lenient_integer(object);
     } else if (key == "Sequence number") {
-      event.sequence = lenient_integer(field);
+      event.sequence = lenient_integer(object);
     } else if (key == "bytes") {
-      event.bytes = lenient_integer(field);
+      event.bytes = lenient_integer(object);
     } else if (key == "pagefaults") {
-      event.page_faults = lenient_integer(field);
-    } else {
-      read_communication(comm, key, field);
-      read_shape(key, field);
+      event.page_faults = lenient_integer(object);
+    } else if (!read_communication(comm, key, object)) {
+      if (detail_ == KinetoDetail::kShapes &&
+          (key == "grid" || key == "block" || key == "Input Dims")) {
+        shape_ += minified(object);
+      }
+      object.skip();
     }
     is_on_device = is_on_device || key == "stream" || key == "device";
   }
   return is_on_device;
 }
 
-void KinetoParser::read_communication(KinetoComm& comm, std::string_view key, element value) {
-  const auto text = [&] {
-    return value.is_string() ? intern(std::string_view(value)) : std::string_view();
-  };
+bool KinetoParser::read_communication(KinetoComm& comm, std::string_view key, JsonPull& value) {
   if (key == "Collective name") {
-    comm.name = text();
+    comm.name = take_name(value);
   } else if (key == "dtype") {
-    comm.dtype = text();
+    comm.dtype = take_name(value);
   } else if (key == "In msg nelems") {
     comm.in_elements = lenient_integer(value);
   } else if (key == "Out msg nelems") {
@@ -381,17 +350,13 @@ void KinetoParser::read_communication(KinetoComm& comm, std::string_view key, el
   } else if (key == "Group size") {
     comm.ranks_in_group = lenient_integer(value);
   } else if (key == "Process Group Name") {
-    comm.group = text();
+    comm.group = take_name(value);
   } else if (key == "Process Group Ranks") {
-    comm.ranks = text();
+    comm.ranks = take_name(value);
+  } else {
+    return false;
   }
-}
-
-void KinetoParser::read_shape(std::string_view key, element value) {
-  if (detail_ == KinetoDetail::kShapes &&
-      (key == "grid" || key == "block" || key == "Input Dims")) {
-    shape_ += simdjson::minify(value);
-  }
+  return true;
 }
 
 void KinetoParser::add_base_time() {

@@ -1,7 +1,6 @@
 #include "et_schema/pytorch_et/chakra_trace.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <limits>
@@ -160,50 +159,40 @@ class TraceMaker {
     if (from.types.empty() && from.values.empty()) {
       return {};
     }
-    std::string_view part = "values";
+    const std::string_view strides =
+        node.text(side == "inputs" ? "input_strides" : "output_strides");
+    std::string_view part;
+    document_.clear();
+    const auto add = [&](std::string_view name, std::string_view python) {
+      part = name;
+      const std::size_t begin = document_.size();
+      append_json_of_python(document_, python);
+      return begin;
+    };
     try {
-      document_ = "{\"values\":";
-      append_json_of_python(document_, from.values);
-      part = "shapes";
-      document_ += ",\"shapes\":";
-      append_json_of_python(document_, from.shapes);
-      part = "types";
-      document_ += ",\"types\":";
-      append_json_of_python(document_, from.types);
-      const std::string_view strides =
-          node.text(side == "inputs" ? "input_strides" : "output_strides");
-      if (!strides.empty()) {
-        part = "strides";
-        document_ += ",\"strides\":";
-        append_json_of_python(document_, strides);
-      }
-      document_ += '}';
+      const std::size_t values = add("values", from.values);
+      const std::size_t shapes = add("shapes", from.shapes);
+      const std::size_t types = add("types", from.types);
+      const std::size_t layouts = add("strides", strides);
       part = "";
-      return parse_values(side, !strides.empty(), node.integer("strides_told") == 1);
+      return parse_values(side, {JsonPull(document_, values), JsonPull(document_, shapes),
+                                 JsonPull(document_, types), JsonPull(document_, layouts),
+                                 node.integer("strides_told") == 1});
     } catch (const Error& error) {
       throw with_node(error, node,
                       part.empty() ? error.context().field : fmt::format("{}.{}", side, part));
     }
   }
 
-  std::span<const Value> parse_values(std::string_view side, bool has_strides, bool told_strides) {
-    document_.reserve(document_.size() + simdjson::SIMDJSON_PADDING);
-    simdjson::dom::element root;
-    ValueArrays arrays;
-    arrays.has_values = arrays.has_shapes = arrays.has_types = true;
-    arrays.has_strides = has_strides;
-    arrays.told_strides = told_strides;
-    if (const simdjson::error_code error = parser_.parse(document_).get(root);
-        error != simdjson::SUCCESS || root["values"].get(arrays.values) != simdjson::SUCCESS ||
-        root["shapes"].get(arrays.shapes) != simdjson::SUCCESS ||
-        root["types"].get(arrays.types) != simdjson::SUCCESS ||
-        (has_strides && root["strides"].get(arrays.strides) != simdjson::SUCCESS)) {
+  std::span<const Value> parse_values(std::string_view side, const ValueArrays& arrays) {
+    try {
+      return values_.read(arrays, side);
+    } catch (const JsonDamage&) {
       throw bad_input("a list in the form of Python's text is damaged",
                       {.field = std::string(side),
                        .expected = "lists of values, shapes and types",
                        .got = quote(document_)});
     }
-    return values_.read(arrays, side);
   }
 
   // ---- times
@@ -279,7 +268,6 @@ class TraceMaker {
   ValueReader values_;
   ChakraBuffers buffers_;
   ChakraRoles roles_;
-  simdjson::dom::parser parser_;
   std::string document_;
   std::uint64_t shift_ = 0;
 };

@@ -9,13 +9,9 @@
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_element.h"
 
 namespace understudy::et_schema {
 namespace {
-
-using simdjson::SUCCESS;
-using simdjson::dom::element;
 
 [[noreturn]] void refuse_field(std::string_view field, std::string expected, std::string got) {
   throw bad_input(
@@ -23,83 +19,76 @@ using simdjson::dom::element;
       {.field = std::string(field), .expected = std::move(expected), .got = std::move(got)});
 }
 
-std::uint64_t unsigned_number(element value, std::string_view field) {
+std::uint64_t unsigned_number(JsonPull& value, std::string_view field) {
   std::uint64_t number = 0;
-  if (value.get_uint64().get(number) != SUCCESS) {
+  if (!value.take(number)) {
     refuse_field(field, "an integer from 0 to 2^64 - 1", describe(value));
   }
   return number;
 }
 
-std::int64_t signed_number(element value, std::string_view field) {
+std::int64_t signed_number(JsonPull& value, std::string_view field) {
   std::int64_t number = 0;
-  if (value.get_int64().get(number) != SUCCESS) {
+  if (!value.take(number)) {
     refuse_field(field, "an integer from -2^63 to 2^63 - 1", describe(value));
   }
   return number;
 }
 
-Scope scope_of(element value) {
+Scope scope_of(JsonPull& value) {
+  const JsonPull whole = value;
   const std::uint64_t number = unsigned_number(value, "scope");
   if (number > std::numeric_limits<std::uint8_t>::max()) {
-    refuse_field("scope", "a number from 0 to 255", describe(value));
+    refuse_field("scope", "a number from 0 to 255", describe(whole));
   }
   return static_cast<Scope>(number);
 }
 
-/// `inputs` and `outputs` of the nested layout.
-void read_nested_arrays(ValueArrays& arrays, element value, std::string_view side) {
-  simdjson::dom::object object;
-  if (value.get_object().get(object) != SUCCESS) {
-    refuse_field(side, "an object or an array", describe(value));
-  }
-  for (const auto [key, list] : object) {
-    if (key == "values") {
-      arrays.values = list;
-      arrays.has_values = true;
-    } else if (key == "shapes") {
-      arrays.shapes = list;
-      arrays.has_shapes = true;
-    } else if (key == "types") {
-      arrays.types = list;
-      arrays.has_types = true;
-    } else if (key == "strides") {
-      arrays.strides = list;
-      arrays.has_strides = true;
+/// Keeps the place of one of the arrays; false if `key` names none of them.
+bool keep_array(ValueArrays& arrays, std::string_view key, JsonPull value) {
+  struct Array {
+    std::string_view key;
+    std::optional<JsonPull> ValueArrays::*place;
+  };
+  static constexpr std::array kArrays = {
+      Array{"values", &ValueArrays::values}, Array{"shapes", &ValueArrays::shapes},
+      Array{"types", &ValueArrays::types}, Array{"strides", &ValueArrays::strides}};
+  for (const Array& array : kArrays) {
+    if (array.key == key) {
+      arrays.*array.place = value;
+      return true;
     }
   }
+  return false;
 }
 
 /// `inputs` and `outputs`: an array in the flat layout, an object in the nested one.
-void read_values_field(ValueArrays& arrays, element value, std::string_view side) {
-  if (value.is_array()) {
+void read_values_field(ValueArrays& arrays, JsonPull& value, std::string_view side) {
+  if (value.stands_on('[')) {
     arrays.values = value;
-    arrays.has_values = true;
-  } else {
-    read_nested_arrays(arrays, value, side);
+    value.skip();
+    return;
+  }
+  if (!value.stands_on('{')) {
+    refuse_field(side, "an object or an array", describe(value));
+  }
+  std::string_view key;
+  for (bool first = true; value.next_member(first, key); value.skip()) {
+    keep_array(arrays, key, value);
   }
 }
 
 /// `input_shapes` and the like of the flat layout; other keys are passed over.
 void read_flat_list(ValueArrays& inputs, ValueArrays& outputs, std::string_view key,
-                    element value) {
+                    JsonPull& value) {
   constexpr std::string_view kInput = "input_";
   constexpr std::string_view kOutput = "output_";
-  if (!key.starts_with(kInput) && !key.starts_with(kOutput)) {
-    return;
+  if (key.starts_with(kInput) && key != "input_values") {
+    keep_array(inputs, key.substr(kInput.size()), value);
+  } else if (key.starts_with(kOutput) && key != "output_values") {
+    keep_array(outputs, key.substr(kOutput.size()), value);
   }
-  ValueArrays& arrays = key.starts_with(kInput) ? inputs : outputs;
-  key.remove_prefix(key.starts_with(kInput) ? kInput.size() : kOutput.size());
-  if (key == "shapes") {
-    arrays.shapes = value;
-    arrays.has_shapes = true;
-  } else if (key == "types") {
-    arrays.types = value;
-    arrays.has_types = true;
-  } else if (key == "strides") {
-    arrays.strides = value;
-    arrays.has_strides = true;
-  }
+  value.skip();
 }
 
 // The fields that both layouts have: members of a node in the flat one, attributes in the nested.
@@ -147,20 +136,19 @@ constexpr std::array kCommTexts = {CommText{"collective_name", &CommAttributes::
 struct NodeReader::Parts {
   ValueArrays inputs;
   ValueArrays outputs;
-  std::optional<element> attributes;
   bool has_id = false;
   bool has_name = false;
 };
 
-std::string_view NodeReader::text(element value, std::string_view field) {
+std::string_view NodeReader::text(JsonPull& value, std::string_view field) {
   std::string_view result;
-  if (value.get_string().get(result) != SUCCESS) {
+  if (!value.take(result, unescaped_)) {
     refuse_field(field, "a text", describe(value));
   }
-  return escaped_name(arena_.copy(result), arena_, losses_);
+  return names_(result);
 }
 
-bool NodeReader::read_common_field(Node& node, std::string_view key, element value) {
+bool NodeReader::read_common_field(Node& node, std::string_view key, JsonPull& value) {
   for (const UnsignedField& field : kUnsignedFields) {
     if (field.name == key) {
       node.*field.member = unsigned_number(value, key);
@@ -184,7 +172,7 @@ bool NodeReader::read_common_field(Node& node, std::string_view key, element val
   return false;
 }
 
-void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, element value) {
+void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, JsonPull& value) {
   if (key == "id") {
     node.id = unsigned_number(value, key);
     parts.has_id = true;
@@ -199,13 +187,13 @@ void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, elem
   } else if (key == "outputs") {
     read_values_field(parts.outputs, value, key);
   } else if (key == "attrs") {
-    parts.attributes = value;
+    read_attributes(node, value);
   } else if (!read_common_field(node, key, value)) {
     read_flat_list(parts.inputs, parts.outputs, key, value);
   }
 }
 
-bool NodeReader::read_comm_attribute(CommAttributes& comm, std::string_view name, element value) {
+bool NodeReader::read_comm_attribute(CommAttributes& comm, std::string_view name, JsonPull& value) {
   for (const CommNumber& field : kCommNumbers) {
     if (field.name == name) {
       comm.*field.member = signed_number(value, name);
@@ -221,35 +209,74 @@ bool NodeReader::read_comm_attribute(CommAttributes& comm, std::string_view name
   return false;
 }
 
-void NodeReader::read_attributes(Node& node, element list) {
-  simdjson::dom::array attributes;
-  if (list.get_array().get(attributes) != SUCCESS) {
+bool NodeReader::read_as_observer_writes(Node& node, CommAttributes& comm, bool& has_comm,
+                                         JsonPull& attribute) {
+  JsonPull at = attribute;
+  std::string_view name;
+  std::string_view type;
+  if (!at.pass(R"({"name": )") || !at.take(name, unescaped_name_) || !at.pass(R"(, "type": )") ||
+      !at.take(type, unescaped_) || !at.pass(R"(, "value": )")) {
+    return false;
+  }
+  read_attribute(node, comm, has_comm, name, at);
+  if (!at.pass("}")) {
+    return false;
+  }
+  attribute = at;
+  return true;
+}
+
+void NodeReader::read_attribute(Node& node, CommAttributes& comm, bool& has_comm,
+                                std::string_view name, JsonPull& value) {
+  if (read_common_field(node, name, value)) {
+    return;
+  }
+  if (read_comm_attribute(comm, name, value)) {
+    has_comm = true;
+    return;
+  }
+  value.skip();  // of a later torch
+}
+
+void NodeReader::read_any_attribute(Node& node, CommAttributes& comm, bool& has_comm,
+                                    JsonPull& attribute) {
+  const JsonPull whole = attribute;
+  const auto refuse = [&whole](std::string expected) {
+    refuse_field("attrs", std::move(expected), describe(whole));
+  };
+  if (!attribute.stands_on('{')) {
+    refuse(R"(objects {"name", "type", "value"})");
+  }
+  std::string_view key;
+  std::string_view name;
+  std::optional<JsonPull> value;
+  for (bool first = true; attribute.next_member(first, key);) {
+    if (key == "name") {
+      if (!attribute.take(name, unescaped_name_)) {
+        refuse("a text as name");
+      }
+      continue;
+    }
+    if (key == "value") {
+      value = attribute;
+    }
+    attribute.skip();
+  }
+  if (name.empty() || !value) {
+    refuse(R"(objects {"name", "type", "value"})");
+  }
+  read_attribute(node, comm, has_comm, name, *value);
+}
+
+void NodeReader::read_attributes(Node& node, JsonPull& list) {
+  if (!list.stands_on('[')) {
     refuse_field("attrs", "an array", describe(list));
   }
   CommAttributes comm;
   bool has_comm = false;
-  for (const element attribute : attributes) {
-    simdjson::dom::object object;
-    if (attribute.get_object().get(object) != SUCCESS) {
-      refuse_field("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
-    }
-    std::string_view name;
-    std::optional<element> value;
-    for (const auto [key, field] : object) {
-      if (key == "name") {
-        if (field.get_string().get(name) != SUCCESS) {
-          refuse_field("attrs", "a text as name", describe(attribute));
-        }
-      } else if (key == "value") {
-        value = field;
-      }
-    }
-    if (name.empty() || !value) {
-      refuse_field("attrs", R"(objects {"name", "type", "value"})", describe(attribute));
-    }
-    // Attributes of a later torch are passed over.
-    if (!read_common_field(node, name, *value) && read_comm_attribute(comm, name, *value)) {
-      has_comm = true;
+  for (bool first = true; list.next_item(first);) {
+    if (!read_as_observer_writes(node, comm, has_comm, list)) {
+      read_any_attribute(node, comm, has_comm, list);
     }
   }
   if (has_comm) {
@@ -257,21 +284,19 @@ void NodeReader::read_attributes(Node& node, element list) {
   }
 }
 
-Node NodeReader::read(simdjson::dom::object object) {
+Node NodeReader::read(JsonPull& json) {
   Node node;
   Parts parts;
   try {
-    for (const auto [key, value] : object) {
-      read_field(node, parts, key, value);
+    std::string_view key;
+    for (bool first = true; json.next_member(first, key);) {
+      read_field(node, parts, key, json);
     }
     if (!parts.has_id) {
       refuse_field("id", "an integer", "nothing");
     }
     if (!parts.has_name) {
       refuse_field("name", "a text", "nothing");
-    }
-    if (parts.attributes) {
-      read_attributes(node, *parts.attributes);
     }
     node.inputs = values_.read(parts.inputs, "inputs");
     node.outputs = values_.read(parts.outputs, "outputs");

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <simdjson.h>
-
+#include <string>
 #include <string_view>
 
+#include "et_schema/json_trace/escaped_name.h"
+#include "et_schema/json_trace/json_pull.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/support/arena.h"
@@ -12,28 +13,37 @@
 namespace understudy::et_schema {
 
 /// Turns the JSON object of one node, of the flat (up to schema 1.0.1) or the nested layout, into a
-/// Node whose links are not made yet. Throws Error (bad input) with node and field set.
+/// Node whose links are not made yet, and passes it. Throws Error (bad input) with node and field
+/// set, and JsonDamage.
 class NodeReader {
  public:
   NodeReader(Arena& arena, Losses& losses)
-      : arena_(arena), losses_(losses), values_(arena, losses) {}
+      : arena_(arena), names_(arena, losses), values_(arena, losses) {}
 
-  [[nodiscard]] Node read(simdjson::dom::object object);
+  [[nodiscard]] Node read(JsonPull& json);
 
  private:
   struct Parts;
-  void read_field(Node& node, Parts& parts, std::string_view key, simdjson::dom::element value);
-  void read_attributes(Node& node, simdjson::dom::element list);
-  /// Reads a field that both layouts have; false if `key` is none.
-  bool read_common_field(Node& node, std::string_view key, simdjson::dom::element value);
-  /// Reads an attribute of record_param_comms; false if `name` is none.
-  bool read_comm_attribute(CommAttributes& comm, std::string_view name,
-                           simdjson::dom::element value);
-  [[nodiscard]] std::string_view text(simdjson::dom::element value, std::string_view field);
+  void read_field(Node& node, Parts& parts, std::string_view key, JsonPull& value);
+  void read_attributes(Node& node, JsonPull& list);
+  /// Takes an attribute in the very letters of PyTorch's observer, which nearly all files have;
+  /// false if it has others.
+  [[nodiscard]] bool read_as_observer_writes(Node& node, CommAttributes& comm, bool& has_comm,
+                                             JsonPull& attribute);
+  void read_any_attribute(Node& node, CommAttributes& comm, bool& has_comm, JsonPull& attribute);
+  void read_attribute(Node& node, CommAttributes& comm, bool& has_comm, std::string_view name,
+                      JsonPull& value);
+  /// Takes a field that both layouts have; false if `key` is none.
+  bool read_common_field(Node& node, std::string_view key, JsonPull& value);
+  /// Takes an attribute of record_param_comms; false if `name` is none.
+  bool read_comm_attribute(CommAttributes& comm, std::string_view name, JsonPull& value);
+  [[nodiscard]] std::string_view text(JsonPull& value, std::string_view field);
 
   Arena& arena_;
-  Losses& losses_;
+  InternedNames names_;
   ValueReader values_;
+  std::string unescaped_;
+  std::string unescaped_name_;  ///< of an attribute, while its value is taken
 };
 
 }  // namespace understudy::et_schema

@@ -1,7 +1,6 @@
 #include "et_schema/pytorch_et/trace_reader.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
@@ -9,14 +8,12 @@
 #include <utility>
 
 #include "et_schema/json_trace/json_cursor.h"
+#include "et_schema/json_trace/json_objects.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/pytorch_et/process_groups.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_depth.h"
-#include "et_schema/support/json_repair.h"
-#include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
 #include "trace_nodes.h"
 #include "trace_tree.h"
@@ -24,19 +21,11 @@
 namespace understudy::et_schema {
 namespace {
 
-using simdjson::SUCCESS;
-
-/// Longer nodes are refused: real ones have at most some hundred kilobytes, and the parser takes
-/// about 14 times a node's length.
-constexpr std::size_t kMaxNodeBytes = std::size_t{64} << 20U;
-
 /// Keys that follow a node's name in one of the layouts.
 constexpr std::array<std::string_view, 12> kNodeKeys = {
     "id",  "ctrl_deps", "inputs",    "outputs", "attrs",  "rf_id",
     "tid", "parent",    "fw_parent", "seq_id",  "fw_tid", "scope"};
 
-/// Splits a trace into its nodes by brackets and parses these one after the other: damage stays in
-/// the node where it is, and the parser's memory stays small.
 class TraceParser {
  public:
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
@@ -49,22 +38,16 @@ class TraceParser {
 
  private:
   void read_member(std::string_view key);
+  void read_header(std::string_view key, JsonPull value);
   void read_nodes();
-  void read_node();
-  void read_damaged_node();
-  void add_node(simdjson::dom::element element);
-  [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
-                                                 simdjson::dom::element& element);
   void check_schema() const;
 
   std::string_view json_;
   Trace& trace_;
   JsonCursor cursor_;
   NodeReader nodes_;
-  simdjson::dom::parser parser_;
   bool has_nodes_ = false;
   bool has_schema_ = false;
-  bool is_damaged_ = false;  ///< a node needed repair: look at each name from here on
 };
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
@@ -109,7 +92,6 @@ void TraceParser::read_member(std::string_view key) {
     read_nodes();
     return;
   }
-  const std::size_t begin = cursor_.position();
   const std::string_view value = cursor_.skip_value();
   if (key == "format") {
     refuse_own_file(value);
@@ -119,31 +101,29 @@ void TraceParser::read_member(std::string_view key) {
   if (cursor_.is_cut_off() || (!is_text && !is_number)) {
     return;
   }
-  simdjson::dom::element element;
-  if (parse_slice(begin, cursor_.position(), element) != SUCCESS) {
+  try {
+    read_header(key, JsonPull(value));
+  } catch (const JsonDamage&) {
     fail("not JSON", std::string(key), "a value", quote(value));
   }
-  if (is_text) {
+}
+
+void TraceParser::read_header(std::string_view key, JsonPull value) {
+  if (key == "schema" || key == "time") {
+    std::string unescaped;
     std::string_view text;
-    if (element.get_string().get(text) != SUCCESS) {
-      fail("the header cannot be read", std::string(key), "a text", quote(value));
+    if (!value.take(text, unescaped)) {
+      fail("the header cannot be read", std::string(key), "a text", describe(value));
     }
     (key == "schema" ? trace_.schema : trace_.time) = text;
     has_schema_ = has_schema_ || key == "schema";
     return;
   }
-  std::int64_t number = 0;
-  if (element.get_int64().get(number) != SUCCESS) {
-    fail("the header cannot be read", std::string(key), "an integer", quote(value));
+  if (!value.take(key == "pid"        ? trace_.pid
+                  : key == "start_ts" ? trace_.start_ts
+                                      : trace_.finish_ts)) {
+    fail("the header cannot be read", std::string(key), "an integer", describe(value));
   }
-  (key == "pid" ? trace_.pid : key == "start_ts" ? trace_.start_ts : trace_.finish_ts) = number;
-}
-
-simdjson::error_code TraceParser::parse_slice(std::size_t begin, std::size_t end,
-                                              simdjson::dom::element& element) {
-  // The parser reads up to this many bytes past the text: if they are not ours, it makes a copy.
-  const bool copy = end + simdjson::SIMDJSON_PADDING > json_.size();
-  return parser_.parse(json_.data() + begin, end - begin, copy).get(element);
 }
 
 void TraceParser::read_nodes() {
@@ -151,69 +131,8 @@ void TraceParser::read_nodes() {
     fail("two lists of nodes", "nodes", "one list", "a second one");
   }
   has_nodes_ = true;
-  if (!cursor_.stands_on('[')) {
-    fail("the nodes are no list", "nodes", "an array", quote(cursor_.rest()));
-  }
-  cursor_.move_to(cursor_.position() + 1);
-  for (bool first = true; cursor_.next_item(first, ']'); first = false) {
-    if (!cursor_.stands_on('{')) {
-      fail("a node is no object", "nodes", "{", quote(cursor_.rest()));
-    }
-    read_node();
-  }
-}
-
-void TraceParser::read_node() {
-  if (!is_damaged_) {
-    const std::size_t begin = cursor_.position();
-    const ScanResult scan = scan_brackets(json_, begin);
-    simdjson::dom::element element;
-    if (scan.status == ScanStatus::kComplete && scan.end - begin <= kMaxNodeBytes &&
-        parse_slice(begin, scan.end, element) == SUCCESS) {
-      add_node(element);
-      cursor_.move_to(scan.end);
-      return;
-    }
-    // An unescaped quote turns strings inside out up to the end of the file: from here on the
-    // names are looked at before the brackets are counted, which keeps the time linear.
-    is_damaged_ = true;
-  }
-  read_damaged_node();
-}
-
-void TraceParser::read_damaged_node() {
-  const RepairedObject node = repair_object(json_, cursor_.position(), kNodeKeys);
-  if (node.status == ScanStatus::kTooDeep) {
-    fail_too_deep();
-  }
-  if (node.status == ScanStatus::kCutOff) {
-    trace_.losses.add(Loss::kTruncatedNodes);
-    cursor_.cut_off();
-    return;
-  }
-  if (node.text.size() > kMaxNodeBytes) {
-    fail("a node is too large", "nodes", "nodes of at most 64 MiB",
-         fmt::format("{} bytes", node.text.size()));
-  }
-  simdjson::dom::element element;
-  const simdjson::error_code error = parser_.parse(node.text).get(element);
-  if (error != SUCCESS) {
-    fail("a node is no valid JSON", "nodes", "JSON",
-         fmt::format("{} in the node at byte {}: {}", simdjson::error_message(error),
-                     cursor_.position(), quote(cursor_.rest())));
-  }
-  trace_.losses.add(Loss::kRepairedNames, node.name_repaired ? 1 : 0);
-  trace_.losses.add(Loss::kRepairedCommas, node.commas_repaired);
-  add_node(element);
-  cursor_.move_to(node.end);
-}
-
-void TraceParser::add_node(simdjson::dom::element element) {
-  simdjson::dom::object object;
-  if (element.get_object().get(object) != SUCCESS) {
-    fail("a node is no object", "nodes", "{", quote(cursor_.rest()));
-  }
-  trace_.nodes.push_back(nodes_.read(object));
+  read_objects(json_, cursor_, trace_.losses, {"nodes", "a node", "nodes", kNodeKeys},
+               [this](JsonPull& node) { trace_.nodes.push_back(nodes_.read(node)); });
 }
 
 void TraceParser::check_schema() const {
@@ -233,15 +152,17 @@ void TraceParser::check_schema() const {
 }  // namespace
 
 Trace parse_trace(std::string_view json, const std::string& file) {
-  // The arena of real traces takes about as much as half of their text.
+  // What real traces need at most; the memory is taken when it is written.
   constexpr std::size_t kArenaShare = 2;
   constexpr std::size_t kSmallestArena = 4096;
+  constexpr std::size_t kShortNode = 512;
   Trace trace;
   trace.file = file;
   trace.content_bytes = json.size();
   trace.content_hash = content_hash(json);
   trace.arena = std::make_unique<std::pmr::monotonic_buffer_resource>(
       std::max(json.size() / kArenaShare, kSmallestArena));
+  trace.nodes.reserve(json.size() / kShortNode);
   Arena arena(*trace.arena);
   try {
     TraceParser(json, trace, arena).parse();

@@ -41,23 +41,34 @@ void sort_by_id(std::vector<Node>& nodes) {
                                        .expected = "fewer than 2^32 - 1 nodes",
                                        .got = fmt::format("{}", nodes.size())});
   }
-  // Nodes are large: sort small keys, then move each node once.
+  // Nodes are large: sort small keys, then move each node once, along the circles of the order.
   std::vector<std::pair<std::uint64_t, NodeIndex>> order;
   order.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     order.emplace_back(nodes[i].id, static_cast<NodeIndex>(i));
   }
-  std::sort(order.begin(), order.end());
-  std::vector<Node> sorted;
-  sorted.reserve(nodes.size());
-  for (const auto& [id, index] : order) {
-    if (!sorted.empty() && sorted.back().id == id) {
-      fail("two nodes have the same id", id, "id", "each id once",
-           fmt::format("{} and {}", sorted.back().name, nodes[index].name));
+  std::ranges::sort(order, {}, &std::pair<std::uint64_t, NodeIndex>::first);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (order[i].first == order[i - 1].first) {
+      fail("two nodes have the same id", order[i].first, "id", "each id once",
+           fmt::format("{} and {}", nodes[std::min(order[i - 1].second, order[i].second)].name,
+                       nodes[std::max(order[i - 1].second, order[i].second)].name));
     }
-    sorted.push_back(nodes[index]);
   }
-  nodes = std::move(sorted);
+  for (std::size_t start = 0; start < order.size(); ++start) {
+    if (order[start].second == start) {
+      continue;
+    }
+    const Node first = nodes[start];
+    std::size_t at = start;
+    for (std::size_t from = order[at].second; from != start; from = order[at].second) {
+      nodes[at] = nodes[from];
+      order[at].second = static_cast<NodeIndex>(at);
+      at = from;
+    }
+    nodes[at] = first;
+    order[at].second = static_cast<NodeIndex>(at);
+  }
 }
 
 /// Makes nodes[0] the process root: node 1 is its own parent, and written last, so a cut-off file
@@ -133,7 +144,14 @@ bool set_known_parents(Trace& trace) {
   bool all_known = true;
   for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
     Node& node = trace.nodes[i];
-    node.parent = node.parent_id < node.id ? trace.find(node.parent_id) : kNoNode;
+    const Node& before = trace.nodes[i - 1];
+    if (i > 1 && node.parent_id == before.parent_id) {
+      node.parent = before.parent;
+    } else if (node.parent_id == before.id) {
+      node.parent = static_cast<NodeIndex>(i - 1);
+    } else {
+      node.parent = node.parent_id < node.id ? trace.find(node.parent_id) : kNoNode;
+    }
     all_known = all_known && node.parent != kNoNode;
   }
   return all_known;

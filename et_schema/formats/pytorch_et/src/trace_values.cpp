@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
-#include "et_schema/support/json_element.h"
 #include "et_schema/support/quote.h"
 
 namespace understudy::et_schema {
 namespace {
 
-using simdjson::dom::element;
-
 /// The observer cuts longer lists without a mark.
 constexpr std::size_t kObserverListLimit = 4097;
-/// simdjson's count of an array's elements stops here.
-constexpr std::size_t kCountLimit = 0xFFFFFF;
-
 /// Cuts the next type off a list of types: up to a comma or closing bracket that is not inside of
 /// brackets of its own ("Tensor(c10::complex<float>)", "Tensor(nullptr (uninitialized))").
 std::string_view take_type_name(std::string_view& type) {
@@ -58,35 +53,41 @@ std::string_view without_angles(std::string_view tag) {
   return tag;
 }
 
-/// Walks an array that may be absent, or shorter than the one it stands beside.
-class SideList {
- public:
-  SideList(bool present, element list) {
-    simdjson::dom::array array;
-    if (present && list.get_array().get(array) == simdjson::SUCCESS) {
-      is_array_ = true;
-      size_ = array.size();
-      next_ = array.begin();
-      end_ = array.end();
+/// Items of an array; 0 where there is none.
+std::size_t count_items(std::optional<JsonPull> list) {
+  std::size_t count = 0;
+  if (list && list->stands_on('[')) {
+    for (bool first = true; list->next_item(first); ++count) {
+      list->skip();
     }
   }
-  [[nodiscard]] bool is_array() const { return is_array_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  /// Sets `item` to the next element; false past the end.
-  bool take(element& item) {
-    if (!is_array_ || !(next_ != end_)) {
-      return false;
+  return count;
+}
+
+/// Walks an array that may be absent, or shorter than the one it stands beside. An item that nobody
+/// took is passed.
+class SideList {
+ public:
+  explicit SideList(JsonPull* list)
+      : list_(list != nullptr && list->stands_on('[') ? list : nullptr),
+        has_more_(list_ != nullptr) {}
+  [[nodiscard]] bool is_array() const { return list_ != nullptr; }
+  /// The list, which stands on its next item, or null past the end.
+  [[nodiscard]] JsonPull* next() {
+    has_more_ = has_more_ && list_->next_item(first_);
+    return has_more_ ? list_ : nullptr;
+  }
+  /// Passes what is left.
+  void finish() {
+    while (next() != nullptr) {
+      list_->skip();
     }
-    item = *next_;
-    ++next_;
-    return true;
   }
 
  private:
-  bool is_array_ = false;
-  std::size_t size_ = 0;
-  simdjson::dom::array::iterator next_;
-  simdjson::dom::array::iterator end_;
+  JsonPull* list_;
+  bool first_ = true;
+  bool has_more_;
 };
 
 }  // namespace
@@ -98,16 +99,28 @@ void ValueReader::fail(std::string summary, std::string_view field, std::string 
                                        .got = std::move(got)});
 }
 
+std::span<const Value> ValueReader::take_from(std::size_t base) {
+  const std::span<Value> result = arena_.array<Value>(stack_.size() - base);
+  std::copy(stack_.begin() + static_cast<std::ptrdiff_t>(base), stack_.end(), result.begin());
+  stack_.resize(base);
+  return result;
+}
+
 std::span<const Value> ValueReader::read(const ValueArrays& arrays, std::string_view side) {
   side_ = side;
   told_strides_ = arrays.told_strides;
-  SideList values(arrays.has_values, arrays.values);
-  SideList shapes(arrays.has_shapes, arrays.shapes);
-  SideList types(arrays.has_types, arrays.types);
-  SideList strides(arrays.has_strides, arrays.strides);
-  if (!arrays.has_values && !arrays.has_types && !arrays.has_shapes) {
+  stack_.clear();
+  if (!arrays.values && !arrays.types && !arrays.shapes) {
     return {};
   }
+  std::optional<JsonPull> values_at = arrays.values;
+  std::optional<JsonPull> shapes_at = arrays.shapes;
+  std::optional<JsonPull> types_at = arrays.types;
+  std::optional<JsonPull> strides_at = arrays.strides;
+  SideList values(values_at ? &*values_at : nullptr);
+  SideList shapes(shapes_at ? &*shapes_at : nullptr);
+  SideList types(types_at ? &*types_at : nullptr);
+  SideList strides(strides_at ? &*strides_at : nullptr);
   if (!values.is_array() || !types.is_array() || !shapes.is_array()) {
     fail("a list of values is damaged",
          !values.is_array() ? "values"
@@ -115,38 +128,36 @@ std::span<const Value> ValueReader::read(const ValueArrays& arrays, std::string_
                             : "types",
          "an array", "something else");
   }
-  const std::size_t count = values.size();
-  if (types.size() != count || shapes.size() != count || count >= kCountLimit) {
-    fail("values, shapes and types do not belong together", "values",
-         "as many values as shapes and types",
-         fmt::format("{} values, {} shapes, {} types", count, shapes.size(), types.size()));
-  }
-  const std::span<Value> result = arena_.array<Value>(count);
-  for (Value& target : result) {
-    element value;
-    element type_element;
-    Beside beside;
-    values.take(value);
-    types.take(type_element);
-    beside.has_shape = shapes.take(beside.shape);
-    // Triton nodes have no stride entry for their stream.
-    beside.has_stride = strides.take(beside.stride);
+  while (true) {
+    JsonPull* value = values.next();
+    JsonPull* shape = shapes.next();
+    JsonPull* type_at = types.next();
+    if ((value == nullptr) != (type_at == nullptr) || (value == nullptr) != (shape == nullptr)) {
+      fail("values, shapes and types do not belong together", "values",
+           "as many values as shapes and types",
+           fmt::format("{} values, {} shapes, {} types", count_items(arrays.values),
+                       count_items(arrays.shapes), count_items(arrays.types)));
+    }
+    if (value == nullptr) {
+      break;
+    }
     std::string_view type;
-    if (type_element.get_string().get(type) != simdjson::SUCCESS) {
-      fail("a type is no text", "types", "a type such as \"Tensor(float)\"",
-           describe(type_element));
+    if (!type_at->take(type, unescaped_type_)) {
+      fail("a type is no text", "types", "a type such as \"Tensor(float)\"", describe(*type_at));
     }
     const std::string_view whole = type;
-    target = read_value(value, type, beside);
+    // Triton nodes have no stride entry for their stream.
+    const Value read = read_value(*value, type, {shape, strides.next()});
+    stack_.push_back(read);
     if (!type.empty()) {
       fail("a type cannot be read", "types", "a type such as \"GenericList[Tensor(float),None]\"",
            quote(whole));
     }
   }
-  return result;
+  return take_from(0);
 }
 
-Value ValueReader::read_value(element value, std::string_view& type, const Beside& beside) {
+Value ValueReader::read_value(JsonPull& value, std::string_view& type, const Beside& beside) {
   if (take_prefix(type, "GenericList[")) {
     return read_items(ValueKind::kList, value, type, beside);
   }
@@ -158,99 +169,115 @@ Value ValueReader::read_value(element value, std::string_view& type, const Besid
     name.remove_suffix(1);
     return read_tensor(value, name, beside);
   }
+  for (JsonPull* unused : {beside.shape, beside.stride}) {
+    if (unused != nullptr) {
+      unused->skip();
+    }
+  }
   return read_scalar(value, name);
 }
 
-Value ValueReader::read_items(ValueKind kind, element value, std::string_view& type,
+Value ValueReader::read_items(ValueKind kind, JsonPull& value, std::string_view& type,
                               const Beside& beside) {
-  SideList values(true, value);
-  SideList shapes(beside.has_shape, beside.shape);
-  SideList strides(beside.has_stride, beside.stride);
+  const JsonPull whole = value;
+  const std::optional<JsonPull> whole_shape =
+      beside.shape != nullptr ? std::optional(*beside.shape) : std::nullopt;
+  SideList values(&value);
+  SideList shapes(beside.shape);
+  SideList strides(beside.stride);
   if (!values.is_array()) {
     fail("a list is no array", "values", "an array, as its type says", describe(value));
   }
-  if (!shapes.is_array() || shapes.size() != values.size()) {
+  const auto fail_shapes = [&] {
     fail("values and shapes do not belong together", "shapes",
-         fmt::format("an array of {}, as many as the list has", values.size()),
-         beside.has_shape ? describe(beside.shape) : "nothing");
+         fmt::format("an array of {}, as many as the list has", count_items(whole)),
+         whole_shape ? describe(*whole_shape) : "nothing");
+  };
+  if (!shapes.is_array()) {
+    fail_shapes();
   }
-  const std::size_t count = values.size();
+  const std::size_t base = stack_.size();
+  while (true) {
+    JsonPull* item = values.next();
+    JsonPull* shape = shapes.next();
+    if ((item == nullptr) != (shape == nullptr)) {
+      fail_shapes();
+    }
+    if (item == nullptr) {
+      break;
+    }
+    const std::size_t done = stack_.size() - base;
+    if (type.empty() || (done > 0 && !take_prefix(type, ","))) {
+      fail("values and types do not belong together", "types",
+           fmt::format("{} types in the list", count_items(whole)), fmt::format("{}", done));
+    }
+    const Value read = read_value(*item, type, {shape, strides.next()});
+    stack_.push_back(read);
+  }
+  const std::size_t count = stack_.size() - base;
+  if (beside.stride != nullptr) {
+    if (strides.is_array()) {
+      strides.finish();
+    } else {
+      beside.stride->skip();
+    }
+  }
   if (count == kObserverListLimit) {
     losses_.add(Loss::kTruncatedLists);
-  }
-  // The type holds at least one character for each element, so this bounds the memory by the input.
-  if (count > type.size()) {
-    fail("values and types do not belong together", "types",
-         fmt::format("{} types in the list", count), quote(type));
-  }
-  const std::span<Value> result = arena_.array<Value>(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0 && !take_prefix(type, ",")) {
-      fail("values and types do not belong together", "types",
-           fmt::format("{} types in the list", count), fmt::format("{}", i));
-    }
-    element item;
-    Beside item_beside;
-    values.take(item);
-    item_beside.has_shape = shapes.take(item_beside.shape);
-    item_beside.has_stride = strides.take(item_beside.stride);
-    result[i] = read_value(item, type, item_beside);
   }
   if (!take_prefix(type, "]")) {
     fail("values and types do not belong together", "types",
          fmt::format("{} types in the list, then \"]\"", count), quote(type));
   }
-  return Value::of_items(kind, result);
+  return Value::of_items(kind, take_from(base));
 }
 
-std::span<const std::int64_t> ValueReader::read_integers(element list, const char* field) {
-  simdjson::dom::array array;
-  if (list.get_array().get(array) != simdjson::SUCCESS) {
+std::span<const std::int64_t> ValueReader::read_integers(JsonPull& list, const char* field) {
+  if (!list.stands_on('[')) {
     fail("a tensor's layout is no array", field, "an array of integers", describe(list));
   }
-  const std::size_t count = array.size();
-  if (count >= kCountLimit) {
-    fail("a tensor has too many dimensions", field, "a tensor's layout",
-         fmt::format("{} entries", count));
-  }
-  const std::span<std::int64_t> result = arena_.array<std::int64_t>(count);
-  std::size_t index = 0;
-  for (const element item : array) {
-    if (item.get_int64().get(result[index]) != simdjson::SUCCESS) {
-      fail("a tensor's layout is damaged", field, "an integer below 2^63", describe(item));
+  integers_.clear();
+  for (bool first = true; list.next_item(first);) {
+    if (!list.take(integers_.emplace_back())) {
+      fail("a tensor's layout is damaged", field, "an integer below 2^63", describe(list));
     }
-    ++index;
   }
+  const std::span<std::int64_t> result = arena_.array<std::int64_t>(integers_.size());
+  std::copy(integers_.begin(), integers_.end(), result.begin());
   return result;
 }
 
-Value ValueReader::read_tensor(element value, std::string_view cpp_name, const Beside& beside) {
+Value ValueReader::read_tensor(JsonPull& value, std::string_view cpp_name, const Beside& beside) {
   constexpr std::size_t kNumbers = 5;  // tensor id, storage id, offset, elements, bytes of one
-  simdjson::dom::array entries;
-  if (value.get_array().get(entries) != simdjson::SUCCESS ||
-      (entries.size() != kNumbers && entries.size() != kNumbers + 1)) {
+  const JsonPull whole = value;
+  const auto fail_length = [&] {
     fail("a tensor cannot be read", "values",
-         "[tensor id, storage id, offset, elements, bytes of one, \"device\"]", describe(value));
+         "[tensor id, storage id, offset, elements, bytes of one, \"device\"]", describe(whole));
+  };
+  if (!value.stands_on('[')) {
+    fail_length();
   }
   Tensor tensor;
   std::array<std::int64_t, kNumbers> numbers{};
   std::size_t index = 0;
-  for (const element entry : entries) {
+  for (bool first = true; value.next_item(first); ++index) {
     if (index < kNumbers) {
-      if (entry.get_int64().get(numbers[index]) != simdjson::SUCCESS ||
-          (index >= 2 && numbers[index] < 0)) {
+      const JsonPull entry = value;
+      if (!value.take(numbers[index]) || (index >= 2 && numbers[index] < 0)) {
         fail("a tensor cannot be read", "values",
              index < 2 ? "an id below 2^63" : "a number from 0 to 2^63 - 1", describe(entry));
       }
-    } else {
-      std::string_view device;
-      if (entry.get_string().get(device) != simdjson::SUCCESS) {
-        fail("a tensor's device is no text", "values", "a device such as \"cuda:0\"",
-             describe(entry));
-      }
+    } else if (std::string_view device; index > kNumbers) {
+      fail_length();
+    } else if (value.take(device, unescaped_value_)) {
       tensor.device = parse_device(device);
+    } else {
+      fail("a tensor's device is no text", "values", "a device such as \"cuda:0\"",
+           describe(value));
     }
-    ++index;
+  }
+  if (index < kNumbers) {
+    fail_length();
   }
   tensor.tensor_id = numbers[0];
   tensor.storage_id = numbers[1];
@@ -262,12 +289,12 @@ Value ValueReader::read_tensor(element value, std::string_view cpp_name, const B
   } else {
     losses_.add(Loss::kUnknownDtypes);
   }
-  if (beside.has_shape) {
-    tensor.sizes = read_integers(beside.shape, "shapes");
+  if (beside.shape != nullptr) {
+    tensor.sizes = read_integers(*beside.shape, "shapes");
   }
-  if (beside.has_stride) {
+  if (beside.stride != nullptr) {
     // Sparse and fake tensors have sizes but no strides.
-    const std::span<const std::int64_t> strides = read_integers(beside.stride, "strides");
+    const std::span<const std::int64_t> strides = read_integers(*beside.stride, "strides");
     if (strides.size() == tensor.sizes.size()) {
       tensor.has_strides = !told_strides_;
       tensor.strides = strides;
@@ -312,14 +339,15 @@ void ValueReader::check_extent(const Tensor& tensor) const {
   }
 }
 
-Value ValueReader::read_double(element value) {
+Value ValueReader::read_double(JsonPull& value) {
   double number = 0;
-  if (value.get_double().get(number) == simdjson::SUCCESS) {
+  if (value.take(number)) {
     return Value::of(number);
   }
   // What JSON has no number for stands in quotes.
   std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) {
+  const JsonPull whole = value;
+  if (value.take(text, unescaped_value_)) {
     if (text == "inf" || text == "Infinity") {
       return Value::of(std::numeric_limits<double>::infinity());
     }
@@ -330,23 +358,24 @@ Value ValueReader::read_double(element value) {
       return Value::of(std::numeric_limits<double>::quiet_NaN());
     }
   }
-  fail("a Double cannot be read", "values", R"(a number, "inf", "-inf" or "nan")", describe(value));
+  fail("a Double cannot be read", "values", R"(a number, "inf", "-inf" or "nan")", describe(whole));
 }
 
-Value ValueReader::read_scalar(element value, std::string_view type) {
+Value ValueReader::read_scalar(JsonPull& value, std::string_view type) {
   if (type == "Int") {
     std::int64_t number = 0;
-    if (value.get_int64().get(number) == simdjson::SUCCESS) {
+    if (value.take(number)) {
       return Value::of(number);
     }
     fail("an Int cannot be read", "values", "an integer below 2^63", describe(value));
   }
   if (type == "None") {
+    value.skip();
     return {};
   }
   if (type == "Bool") {
     bool flag = false;
-    if (value.get_bool().get(flag) == simdjson::SUCCESS) {
+    if (value.take(flag)) {
       return Value::of(flag);
     }
     fail("a Bool cannot be read", "values", "true or false", describe(value));
@@ -355,7 +384,7 @@ Value ValueReader::read_scalar(element value, std::string_view type) {
     return read_double(value);
   }
   std::string_view text;
-  const bool is_text = value.get_string().get(text) == simdjson::SUCCESS;
+  const bool is_text = value.take(text, unescaped_value_);
   if (type == "String" || type == "Device") {
     if (!is_text) {
       fail(fmt::format("a {} is no text", type), "values", "a text", describe(value));
@@ -365,6 +394,9 @@ Value ValueReader::read_scalar(element value, std::string_view type) {
   }
   if (type.empty()) {
     fail("a type is empty", "types", "a type such as \"Int\"", "\"\"");
+  }
+  if (!is_text) {
+    value.skip();
   }
   losses_.add(Loss::kPlaceholderValues);
   return Value::of_text(ValueKind::kOpaque, arena_.copy(is_text ? without_angles(text) : type));

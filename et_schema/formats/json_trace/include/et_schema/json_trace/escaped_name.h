@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "et_schema/model/losses.h"
 #include "et_schema/support/arena.h"
+#include "et_schema/support/content_hash.h"
 
 namespace understudy::et_schema {
 
@@ -14,5 +17,22 @@ namespace understudy::et_schema {
 [[nodiscard]] std::string_view escaped_name(std::string_view name, Arena& arena, Losses& losses);
 /// The same, as a text of its own.
 [[nodiscard]] std::string escaped_name(std::string_view name, Losses& losses);
+
+/// Names as escaped_name() makes them, each made and counted once: a file of 100,000 names has some
+/// hundred different ones.
+class InternedNames {
+ public:
+  InternedNames(Arena& arena, Losses& losses) : arena_(arena), losses_(losses) {}
+  [[nodiscard]] std::string_view operator()(std::string_view text);
+
+ private:
+  struct Hash {
+    std::size_t operator()(std::string_view text) const { return content_hash(text); }
+  };
+
+  Arena& arena_;
+  Losses& losses_;
+  std::unordered_map<std::string_view, std::string_view, Hash> names_;  ///< by their texts
+};
 
 }  // namespace understudy::et_schema

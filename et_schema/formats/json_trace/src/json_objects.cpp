@@ -1,0 +1,135 @@
+#include "et_schema/json_trace/json_objects.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_depth.h"
+#include "et_schema/support/json_repair.h"
+#include "et_schema/support/json_scan.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// Longer damaged objects are refused: real ones have at most some hundred kilobytes, and the
+/// parser takes about 14 times an object's length.
+constexpr std::size_t kMaxObjectBytes = std::size_t{64} << 20U;
+
+class ObjectsReader {
+ public:
+  ObjectsReader(std::string_view json, JsonCursor& cursor, Losses& losses, const ObjectsKind& kind,
+                const std::function<void(JsonPull&)>& read)
+      : json_(json),
+        cursor_(cursor),
+        losses_(losses),
+        kind_(kind),
+        read_(read),
+        is_utf8_(simdjson::validate_utf8(json)) {}
+
+  void read_all() {
+    if (!cursor_.stands_on('[')) {
+      fail(fmt::format("the {} are no list", kind_.many), "an array", quote(cursor_.rest()));
+    }
+    cursor_.move_to(cursor_.position() + 1);
+    // An unescaped quote turns strings inside out up to the end of the file: from there on the
+    // names are looked at before the brackets are counted, which keeps the time linear.
+    bool is_damaged = false;
+    for (bool first = true; cursor_.next_item(first, ']'); first = false) {
+      if (!cursor_.stands_on('{')) {
+        fail(fmt::format("{} is no object", kind_.one), "{", quote(cursor_.rest()));
+      }
+      is_damaged = is_damaged || !read_whole();
+      if (is_damaged) {
+        read_damaged();
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(std::string summary, std::string expected, std::string got) const {
+    throw bad_input(
+        std::move(summary),
+        {.field = std::string(kind_.list), .expected = std::move(expected), .got = std::move(got)});
+  }
+
+  /// Whether the object that the cursor stands on is valid JSON to its last letter.
+  [[nodiscard]] bool is_valid() {
+    const std::size_t begin = cursor_.position();
+    const ScanResult scan = scan_brackets(json_, begin);
+    return scan.status == ScanStatus::kComplete && scan.end - begin <= kMaxObjectBytes &&
+           parser_.parse(json_.data() + begin, scan.end - begin).error() == simdjson::SUCCESS;
+  }
+
+  /// False, and nothing is passed, if the object is damaged.
+  [[nodiscard]] bool read_whole() {
+    if (!is_utf8_ && !is_valid()) {
+      return false;
+    }
+    const Losses losses = losses_;
+    try {
+      JsonPull object(json_, cursor_.position());
+      read_(object);
+      cursor_.move_to(object.position_in(json_));
+      return true;
+    } catch (const JsonDamage&) {
+      // It is repaired, or refused with its place.
+    } catch (const Error&) {
+      if (is_valid()) {  // damage can look like a wrong field
+        throw;
+      }
+    }
+    losses_ = losses;
+    return false;
+  }
+
+  void read_damaged() {
+    const RepairedObject object = repair_object(json_, cursor_.position(), kind_.keys);
+    if (object.status == ScanStatus::kTooDeep) {
+      fail_too_deep();
+    }
+    if (object.status == ScanStatus::kCutOff) {
+      losses_.add(Loss::kTruncatedNodes);
+      cursor_.cut_off();
+      return;
+    }
+    if (object.text.size() > kMaxObjectBytes) {
+      fail(fmt::format("{} is too large", kind_.one),
+           fmt::format("{} of at most 64 MiB", kind_.many),
+           fmt::format("{} bytes", object.text.size()));
+    }
+    const simdjson::error_code error = parser_.parse(object.text).error();
+    if (error != simdjson::SUCCESS) {
+      fail(fmt::format("{} is no valid JSON", kind_.one), "JSON",
+           fmt::format("{} in the {} at byte {}: {}", simdjson::error_message(error),
+                       kind_.one.substr(kind_.one.find(' ') + 1), cursor_.position(),
+                       quote(cursor_.rest())));
+    }
+    losses_.add(Loss::kRepairedNames, object.name_repaired ? 1 : 0);
+    losses_.add(Loss::kRepairedCommas, object.commas_repaired);
+    JsonPull repaired(object.text);
+    read_(repaired);
+    cursor_.move_to(object.end);
+  }
+
+  std::string_view json_;
+  JsonCursor& cursor_;
+  Losses& losses_;
+  const ObjectsKind& kind_;
+  const std::function<void(JsonPull&)>& read_;
+  bool is_utf8_;
+  simdjson::dom::parser parser_;
+};
+
+}  // namespace
+
+void read_objects(std::string_view json, JsonCursor& cursor, Losses& losses,
+                  const ObjectsKind& kind, const std::function<void(JsonPull&)>& read) {
+  ObjectsReader(json, cursor, losses, kind, read).read_all();
+}
+
+}  // namespace understudy::et_schema

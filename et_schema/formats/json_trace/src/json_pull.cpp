@@ -1,0 +1,104 @@
+#include "et_schema/json_trace/json_pull.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+
+#include "et_schema/support/json_depth.h"
+#include "et_schema/support/quote.h"
+
+namespace understudy::et_schema {
+
+/// Escapes are rare: the library that knows them all may take its time.
+std::string_view JsonPull::unescape(std::string_view raw, std::string& unescaped) {
+  simdjson::dom::parser parser;
+  std::string_view text;
+  unescaped.assign(1, '"').append(raw).push_back('"');
+  if (parser.parse(unescaped).get_string().get(text) != simdjson::SUCCESS) {
+    throw JsonDamage();
+  }
+  unescaped.assign(text);
+  return unescaped;
+}
+
+std::string_view JsonPull::number_text() const {
+  const char* end = at_;
+  if (at_ == end_ || (!is_digit(*at_) && *at_ != '-')) {
+    return {};
+  }
+  while (end != end_ && !ends_scalar(*end)) {
+    ++end;
+  }
+  return {at_, static_cast<std::size_t>(end - at_)};
+}
+
+bool JsonPull::take(double& value) {
+  const std::string_view text = number_text();
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+    return false;
+  }
+  at_ = end;
+  return true;
+}
+
+bool JsonPull::take(bool& value) {
+  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  for (const bool candidate : {true, false}) {
+    const std::string_view word = candidate ? "true" : "false";
+    if (rest.starts_with(word) && (rest.size() == word.size() || ends_scalar(rest[word.size()]))) {
+      value = candidate;
+      at_ += word.size();
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view JsonPull::skip() {
+  const char* begin = at_;
+  if (stands_on('[') && at_ + 1 != end_ && at_[1] == ']') {
+    at_ += 2;  // most lists of most nodes
+  } else if (stands_on('{') || stands_on('[')) {
+    const ScanResult scan = scan_brackets({at_, static_cast<std::size_t>(end_ - at_)}, 0);
+    if (scan.status == ScanStatus::kTooDeep) {
+      fail_too_deep();
+    }
+    if (scan.status == ScanStatus::kCutOff) {
+      throw JsonDamage();
+    }
+    at_ += scan.end;
+  } else if (stands_on('"')) {
+    bool has_escapes = false;
+    static_cast<void>(raw_text(has_escapes));
+  } else {
+    bool flag = false;
+    constexpr std::string_view kNull = "null";
+    if (std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(kNull)) {
+      at_ += kNull.size();
+    } else if (const std::string_view text = number_text(); !text.empty()) {
+      at_ += text.size();
+    } else if (!take(flag)) {
+      throw JsonDamage();
+    }
+  }
+  return {begin, static_cast<std::size_t>(at_ - begin)};
+}
+
+std::string minified(JsonPull value) {
+  const std::string_view text = value.skip();
+  std::string result(text.size() + simdjson::SIMDJSON_PADDING, '\0');
+  std::size_t size = 0;
+  if (simdjson::minify(text.data(), text.size(), result.data(), size) != simdjson::SUCCESS) {
+    return std::string(text);
+  }
+  result.resize(size);
+  return result;
+}
+
+// Only messages need this text, and they show its start.
+std::string describe(JsonPull value) {
+  return quote(minified(value));
+}
+
+}  // namespace understudy::et_schema
