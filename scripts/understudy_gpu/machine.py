@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -52,8 +53,7 @@ class Machine:
     def run(self, *words, environment=None):
         done = self.start(*words, environment=environment)
         if done.returncode != 0:
-            lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-            raise Failed(f"{Path(str(words[0])).name}: " + " | ".join(lines[:6]))
+            raise Failed(f"{Path(str(words[0])).name}: {reason_of(done.stderr or done.stdout)}")
         return done
 
     def capture(self, program, folder, *options, launcher=(), environment=None):
@@ -90,6 +90,15 @@ class Machine:
     def ranks(self):
         """One a GPU; two where the way through is tried on a CPU."""
         return 2 if self.device == "cpu" else self.facts["gpus"]
+
+
+def reason_of(said):
+    """Of a traceback its last line that says what it is; else the first lines."""
+    lines = said.strip().splitlines() or ["no message"]
+    for line in reversed(lines):
+        if "Traceback (most recent call last)" in said and re.match(r"[\w.]*(Error|Exception|Failed)\b", line):
+            return line
+    return " | ".join(lines[:6])
 
 
 class Findings:

@@ -247,6 +247,9 @@ class CheckGpuTest(unittest.TestCase):
         with self.assertRaises(Failed) as caught:
             self.machine.run("sh", "-c", "echo one >&2; echo two >&2; exit 1")
         self.assertEqual(str(caught.exception), "sh: one | two")
+        with self.assertRaises(Failed) as caught:
+            self.machine.run("sh", "-c", "echo 'a warning' >&2; python3 -c 'raise ValueError(1)'")
+        self.assertEqual(str(caught.exception), "sh: ValueError: 1")
 
     @unittest.skipUnless((OWN_BIN / "replay").exists(), "nothing is built")
     def test_what_is_packed_runs_with_what_the_system_and_libtorch_have(self):

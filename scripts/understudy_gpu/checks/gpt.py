@@ -45,10 +45,11 @@ def capture(machine, findings, work):
 
 def kernels(machine, findings, work):
     """Names, grids and blocks of the original's last profiled step, in the replay's profile."""
+    bench = bench_of(work)
     on_gpu = machine.device == "cuda"
     category = "kernel" if on_gpu else "cpu_op"
     wanted = named(last_step(work / "gpt", category), on_gpu)
-    events, _ = machine.profiled_replay(bench_of(work), work / "gpt_kernels.json")
+    events, _ = machine.profiled_replay(bench, work / "gpt_kernels.json")
     seen = named(in_order(events, category), on_gpu)
     times, longest = find(wanted, seen)
     findings.figures.update({"in_a_step": len(wanted), "steps_found": times, "longest_part": longest})
@@ -122,4 +123,5 @@ def memory(machine, findings, work):
     findings.within("peak, bytes", replayed, original, MEMORY_SHARE)
     if rank["step_device_allocations"]:
         findings.figures["original_allocations"] = statistics.median(rank["step_device_allocations"])
-        findings.figures["replay_allocations"] = gpu["memory"]["allocations"]
+        findings.figures["replay_allocations"] = \
+            gpu["memory"]["allocations"] / len(report["iteration_ms"]["samples"])
