@@ -15,6 +15,9 @@ ASK = ("import json, torch, pathlib; print(json.dumps({"
        "'gpus': torch.cuda.device_count()}))")
 
 
+MOST_STEPS = 1_000_000  # of a program: the capture ends it
+
+
 class Failed(Exception):
     """A command did not succeed."""
 
@@ -61,7 +64,7 @@ class Machine:
         shutil.rmtree(folder, ignore_errors=True)
         steady = ["--threads", 1] if self.device == "cpu" else []
         self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", *steady, *options, program,
-                 "--device", self.device, environment={**os.environ, **(environment or {})})
+                 "--device", self.device, "--steps", MOST_STEPS, environment={**os.environ, **(environment or {})})
         summary = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
         return summary["ranks"][0]
 

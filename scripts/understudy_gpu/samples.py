@@ -12,13 +12,14 @@ RECORDED = {"resnet_ddp": "resnet_1gpu_et_1.1.1.json.tar.gz",
             "dlrm_8gpu": "dlrm_pytorch_et.tar.gz"}
 PACES = ["asap", "recorded"]
 STEPS = ["--warmup", 10, "--timed", 50]
+STEADY = ["--steady", 10]  # on a GPU: on a CPU the way through is tried, in 60 s
 ITERATIONS = ["--warmup", 10, "--iterations", 50, "--passes", 20]
 
 
 def capture_and_replay(machine, name, out, capturing=(), replaying=(), options=()):
     """The row of a sample with the report without pace; `capturing` and `replaying` launch ranks."""
     original = machine.capture(SAMPLES / "programs" / f"{name}.py", out / name, *STEPS,
-                               launcher=capturing)
+                               *(STEADY if machine.device == "cuda" else []), launcher=capturing)
     bench = machine.generate(out / name, out / f"{name}.et")
     reports = {pace: machine.replay(bench, out / f"{name}.{pace}.json", *ITERATIONS, "--pace", pace,
                                     *options, launcher=replaying)
