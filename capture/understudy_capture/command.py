@@ -42,6 +42,9 @@ def parse_arguments():
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
     parser.add_argument("--warmup", type=int, default=3, metavar="N",
                         help="steps to run first, after the one that starts the count (default 3)")
+    parser.add_argument("--steady", type=float, default=0, metavar="S",
+                        help="then go on warming up, for S seconds at most, until the halves of two "
+                        "seconds of steps agree within 2 %%; the script needs steps enough (default 0)")
     parser.add_argument("--timed", type=int, default=10, metavar="N",
                         help="steps to time with nothing attached (default 10)")
     parser.add_argument("--threads", type=int, metavar="N",
@@ -51,6 +54,12 @@ def parse_arguments():
                         "NCCL through a backend that delegates to Gloo (default gloo)")
     parser.add_argument("--profiled", type=int, default=5, metavar="N",
                         help="steps to profile without the observer (default 5)")
+    parser.add_argument("--free", type=int, metavar="N",
+                        help="steps to time together, without waiting for the device between them "
+                        "(default 10 with a GPU, else 0)")
+    parser.add_argument("--max-events", type=int, default=1_000_000, metavar="N",
+                        help="profile fewer steps than --profiled where they have more events "
+                        "together (default 1000000)")
     parser.add_argument("--no-trace", action="store_true",
                         help="record no execution trace, only times and profile")
     parser.add_argument("--no-fault-counts", action="store_true",
@@ -74,8 +83,10 @@ def parse_arguments():
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
-    if min(arguments.warmup, arguments.timed, arguments.profiled) < 0:
-        parser.error("--warmup, --timed and --profiled must not be negative")
+    if min(arguments.warmup, arguments.timed, arguments.profiled, arguments.steady, arguments.free or 0) < 0:
+        parser.error("--warmup, --steady, --timed, --free and --profiled must not be negative")
+    if arguments.max_events < 1:
+        parser.error("--max-events must be at least 1")
     if arguments.no_trace and arguments.timed + arguments.profiled == 0:
         parser.error("with --no-trace there must be timed or profiled steps")
     if arguments.threads is not None and arguments.threads < 1:
@@ -102,7 +113,8 @@ def make_capture(arguments):
         arguments.output, warmup=arguments.warmup, timed=arguments.timed,
         profiled=arguments.profiled, trace=not arguments.no_trace,
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
-        tensor_range=not arguments.no_tensor_range,
+        tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, free=arguments.free,
+        most_events=arguments.max_events,
         step_marker=not arguments.no_step_marker,
         compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
         speed_probe=(native.load_speed_probe(arguments.speed_probe)

@@ -26,6 +26,7 @@ REDUCTIONS = {
     "fp16_reduction": "_get_cublas_allow_fp16_reduced_precision_reduction",
     "bf16_reduction": "_get_cublas_allow_bf16_reduced_precision_reduction",
 }
+ATTENTIONS = ["math", "flash", "mem_efficient", "cudnn", "overrideable"]  # by at::SDPBackend
 PRECISIONS = [(library, op) for library in ("cuda", "mkldnn") for op in ("matmul", "conv", "rnn")]
 VARIABLE_PREFIXES = (
     "OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_", "CUBLAS", "CUDNN_", "NCCL_", "TORCH_NCCL_",
@@ -54,7 +55,7 @@ def kernel_settings():
 
     def read(name, get):
         # A torch that does not know a switch, or refuses one of two names for the same.
-        with contextlib.suppress(AttributeError, RuntimeError, TypeError, ValueError):
+        with contextlib.suppress(AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             settings[name] = get()
 
     read("float32_matmul_precision", torch.get_float32_matmul_precision)
@@ -66,6 +67,8 @@ def kernel_settings():
     for name, getter in REDUCTIONS.items():
         read(name, lambda getter=getter: _reduction(getattr(torch._C, getter)()))
     read("cudnn.benchmark_limit", lambda: str(torch._C._cuda_get_cudnn_benchmark_limit()))
+    read("sdp.priority", lambda: " ".join(ATTENTIONS[i] for i in torch._C._get_sdp_priority_order()))
+    read("blas_library", lambda: torch._C._get_blas_preferred_backend().name.lower())
     read("deterministic_algorithms", _deterministic)
     read("threads", lambda: str(torch.get_num_threads()))
     return settings

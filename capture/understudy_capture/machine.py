@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from . import nvml
 from .kernels import kernel_variables
 
 
@@ -41,6 +42,34 @@ def reset_device_peak():
         torch.cuda.reset_peak_memory_stats()
 
 
+def device_allocations():
+    """How often CUDA's allocator was asked for memory so far; None without a GPU in use."""
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        return None
+    return torch.cuda.memory_stats().get("allocation.all.allocated")
+
+
+def describe_gpu():
+    """What its kernels' times depend on beside the model; None without a GPU."""
+    if not torch.cuda.is_available():
+        return None
+    told = {"cudnn": torch.backends.cudnn.version(), "nccl": _nccl_version()}
+    try:
+        gpu = nvml.Nvml()
+        told.update({"driver": gpu.driver_version(), "sm_mhz": gpu.clock_mhz(),
+                     "memory_mhz": gpu.clock_mhz(nvml.MEMORY), "most_sm_mhz": gpu.most_clock_mhz(),
+                     "power_limit_w": gpu.power_limit_w()})
+    except OSError as problem:
+        told["no_nvml"] = str(problem)
+    return told
+
+
+def _nccl_version():
+    if not (torch.distributed.is_available() and torch.distributed.is_nccl_available()):
+        return None
+    return ".".join(map(str, torch.cuda.nccl.version()))
+
+
 def _cpu_model():
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -64,6 +93,7 @@ def describe_environment():
         "interop_threads": torch.get_num_interop_threads(),
         "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
         "cuda": torch.version.cuda if torch.cuda.is_available() else None,
+        "gpu": describe_gpu(),
         "variables": kernel_variables(),
         "load_average": os.getloadavg()[0],
     }

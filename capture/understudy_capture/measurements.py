@@ -7,6 +7,7 @@ import time
 
 from . import machine
 from .host_probe import load_host_probe
+from .phases import UNWATCHED
 from .records import synchronize
 
 
@@ -15,18 +16,27 @@ def clock():
     return time.perf_counter_ns()
 
 
+def clock_alone():
+    """Without waiting for the device."""
+    return time.perf_counter_ns()
+
+
 class Measurements:
     """Of one rank. For each step: note_peak_rss(), probe(), begin(), end()."""
 
     def __init__(self, phases, allocations, speed_probe):
-        self._times = {phase: [] for phase in phases}
-        self._faults = {phase: [] for phase in phases}
+        self._times = {phase: [] for phase in (*phases, "passed")}
+        self._faults = {phase: [] for phase in self._times}
         self._allocations = allocations
         self._speed_probe = speed_probe
         self._speed_probe_ms = {"timed": [], "kineto_only": []}
         self._probe = None  # made with the first step
         self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
+        self._free_since = None
+        self._free_ns = 0
+        self._free_steps = 0
+        self._allocation_counts = []  # of CUDA's allocator, by timed step
         self._rss_at_start = None
         self._peak_rss = None
         self._peak_tensor_bytes = None
@@ -38,7 +48,7 @@ class Measurements:
 
     def note_peak_rss(self, phase):
         """Call it before profilers start, which add their own memory."""
-        if phase not in ("warmup", "timed") and self._peak_rss is None:
+        if phase not in UNWATCHED and self._peak_rss is None:
             self._peak_rss = machine.peak_rss()
 
     def probe(self, phase):
@@ -49,20 +59,31 @@ class Measurements:
             self._speed_probe_ms[phase].append(self._speed_probe())
 
     def begin(self, phase):
+        if phase == "free":
+            self._free_since = self._free_since or clock()
+            return
         if self._allocations is not None:
             self._allocations.understudy_reset_peak()
         if phase == "timed":
             machine.reset_device_peak()
         self._faults_at_start = machine.minor_faults()
         self._cpu_at_start = time.process_time_ns()
+        self._allocated_at_start = machine.device_allocations()
         self._started = clock()
 
     def end(self, phase, now):
         """`now` is the clock() of the step's end, before what observed it was closed."""
+        if phase == "free":
+            self._free_ns = now - self._free_since
+            self._free_steps += 1
+            return
         self._times[phase].append(now - self._started)
         self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
         if phase == "timed":
             self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
+            if self._allocated_at_start is not None:
+                self._allocation_counts.append(machine.device_allocations()
+                                               - self._allocated_at_start)
             if self._allocations is not None:
                 self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
                                               self._allocations.understudy_peak_bytes())
@@ -74,6 +95,9 @@ class Measurements:
         if peak is not None:
             self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
 
+    def last_ns(self, phase):
+        return self._times[phase][-1]
+
     def forget_faults(self):
         """Drops the steps that count page faults: they were not all there."""
         self._faults["faults"] = []
@@ -82,6 +106,8 @@ class Measurements:
         """Its keys of capture.json."""
         return {
             "step_ns": self._times.get("timed", []),
+            "free_step_ns": self._free_ns / self._free_steps if self._free_steps else None,
+            "step_device_allocations": self._allocation_counts or None,
             "warmup_step_ns": self._times.get("warmup", []),
             "kineto_only_step_ns": _median(self._times.get("kineto_only")),
             "kineto_only_steps_ns": self._times.get("kineto_only", []),

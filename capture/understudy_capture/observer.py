@@ -24,7 +24,11 @@ def _loop_ns(tensor):
 
 
 def _under_kineto(tensor):
-    with profile(activities=[ProfilerActivity.CPU], acc_events=True):
+    """With the activities of a capture's profiles."""
+    activities = [ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(ProfilerActivity.CUDA)
+    with profile(activities=activities, acc_events=True):
         return _loop_ns(tensor)
 
 
@@ -71,8 +75,22 @@ def fault_counting():
         return None
 
 
+def _launch_ns():
+    """What a profile adds to an operator that launches a kernel; what runs is not waited for."""
+    tensor = torch.zeros(1, device="cuda")
+    _loop_ns(tensor)
+    rounds = {}
+    for name, run in (("bare", _loop_ns), ("kineto", _under_kineto)):
+        rounds[name] = []
+        for _ in range(ROUNDS):
+            torch.cuda.synchronize()
+            rounds[name].append(run(tensor))
+    return (min(rounds["kineto"]) - min(rounds["bare"])) / OPERATORS
+
+
 def observer_cost(traced=True):
-    """{"kineto_event": ns an event of a profile, "et_node": ns a node of a trace, or None}.
+    """{"kineto_event": ns an event of a profile, "et_node": ns a node of a trace, or None,
+    "kineto_launch": ns a kernel's launch beside its operator's event, or None without a GPU}.
 
     Measured on an operator that does next to nothing: the fastest of several rounds with, less the
     fastest without. Caches are warm here, so it is the least that being observed costs.
@@ -83,5 +101,8 @@ def observer_cost(traced=True):
         bare = min(_loop_ns(tensor) for _ in range(ROUNDS))
         kineto = min(_under_kineto(tensor) for _ in range(ROUNDS))
         trace = min(_under_observer(tensor) for _ in range(TRACED_ROUNDS)) if traced else None
-    return {"kineto_event": max(0.0, (kineto - bare) / OPERATORS),
+        launch = _launch_ns() if torch.cuda.is_available() else None
+    event = max(0.0, (kineto - bare) / OPERATORS)
+    return {"kineto_event": event,
+            "kineto_launch": None if launch is None else max(0.0, launch - event),
             "et_node": max(0.0, (trace - bare) / OPERATORS) if traced else None}

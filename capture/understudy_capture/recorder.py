@@ -1,14 +1,4 @@
-"""Drives the steps of a capture and what watches them.
-
-The steps are, in this order: `warmup` steps; `timed` steps with nothing attached, whose times are
-the ground truth for a replay (measurements.py); one step that warms up the profiler and is thrown
-away; `profiled` steps under the Kineto profiler alone, in one profile; one step whose index values
-are counted (indices.py); one step under the execution trace observer and Kineto together;
-FAULT_STEPS under a profiler that counts page faults, if there is no GPU. If the loop ends before
-these, the capture has none.
-Everything before the next call of step(), so the loading of the next batch too, is part of a step.
-docs/capture.md says what is written and what to watch for.
-"""
+"""Drives the steps of a capture (phases.py) and what watches them."""
 
 from __future__ import annotations
 
@@ -24,15 +14,18 @@ from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_graphs, graph_modules
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
-from .measurements import Measurements, clock
+from .measurements import Measurements, clock, clock_alone
 from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from .notices import of_groups, of_regions, of_steps
+from .phases import FAULT_STEPS, UNWATCHED, plan
 from .records import Records, beside, kineto, synchronize
+from .settling import Settling
 from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
 
 CAPTURE_VERSION = 1
-FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
+MOST_EVENTS = 1_000_000  # of a profile by default: some 400 MB of JSON
 
 
 class IncompleteCapture(CaptureFailed):
@@ -48,12 +41,18 @@ class Capture:
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
-                 stop_when_done=False, allocations=None, speed_probe=None):
+                 steady_s=0, free=None, most_events=MOST_EVENTS, stop_when_done=False, allocations=None,
+                 speed_probe=None):
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
                       which is replaced; BadOutput otherwise
         warmup        steps that are run and not recorded
         timed         steps that are timed with nothing attached
+        steady_s      seconds to go on warming up at most, until steps are steady; the loop must not
+                      end in them. 0: warm up for `warmup` steps alone
+        free          steps that are timed together, without waiting for the device between them:
+                      how far the host leads shows beside `timed` ones. None: FREE_STEPS with a GPU
+        most_events   of the profile of `profiled` steps: fewer are profiled where a step has so many
         profiled      steps that are profiled without the observer: operators' times come from these
         count_faults  profile FAULT_STEPS more that count page faults by operator, where there is no
                       GPU, the system lets a process count them and the loop goes on
@@ -82,17 +81,14 @@ class Capture:
         self.compiled_sources = compiled_sources
         self.stop_when_done = stop_when_done
         self._untouched_bytes = None
-        self._phases = ["warmup"] * warmup + ["timed"] * timed
-        if profiled:
-            self._phases += ["profiler_warmup"] + ["kineto_only"] * profiled
-        if trace:
-            self._phases += (["indices"] if indices else []) + ["et"]
         self._counting = fault_counting() if profiled and count_faults else None
         if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
             self.notices.append("page faults were not counted: the system or this torch does not "
                                 "let a process count its own")
-        if self._counting:
-            self._phases += ["faults"] * FAULT_STEPS
+        self._phases = plan(warmup=warmup, steady_s=steady_s, timed=timed, free=free, profiled=profiled,
+                            trace=trace, indices=indices, counts_faults=bool(self._counting))
+        self._settling = Settling(steady_s)
+        self._most_events = most_events
         self._index = None  # None: the first step has not begun
         self._measured = Measurements(self._phases, allocations, speed_probe)
         self._kernel_settings = {}
@@ -136,10 +132,13 @@ class Capture:
             self._begin_capture()
             return True
         phase = self._phases[self._index]
-        now = clock()
+        is_last = self._phases[self._index + 1:self._index + 2] != [phase]
+        now = clock() if phase != "free" or is_last else clock_alone()
         with self._failing():
             self._open.close()
         self._measured.end(phase, now)
+        if phase == "warmup":
+            self._warm_up_on(is_last)
         self._index += 1
         if self.done or self._phases[self._index] != phase:
             with self._failing():
@@ -152,6 +151,16 @@ class Capture:
         with self._failing():
             self._begin_step()
         return True
+
+    def _warm_up_on(self, is_last):
+        """Puts another step of warm-up behind the last one until they are steady."""
+        with self._failing():
+            if self._settling.is_over(self._measured.last_ns("warmup")):
+                if self._settling.notice:
+                    self.notices.append(self._settling.notice)
+                self._settling = Settling(0)
+            elif is_last:
+                self._phases.insert(self._index + 1, "warmup")
 
     def close(self):
         """Checks that the capture is complete; raises IncompleteCapture if it is not."""
@@ -208,9 +217,10 @@ class Capture:
                 self._enter_index_recorder()
         elif phase == "et":
             self._records.begin_trace(self.tensor_range)
-        if phase not in ("warmup", "timed"):
+        if phase not in UNWATCHED:
             self._open.enter_context(self._autocast)
-        self._kernel_settings = kernel_settings()
+        if phase != "free":
+            self._kernel_settings = kernel_settings()
         self._measured.probe(phase)
         if phase in ("kineto_only", "faults", "et"):
             self._open.enter_context(KernelLabels())
@@ -254,12 +264,24 @@ class Capture:
         self._open.enter_context(KernelLabels(recorder.touch))
         self._open.enter_context(recorder)
 
-    def _note_own_threads(self, threads):
+    def _note_own_threads(self, threads, events):
+        self._profile_fewer(events)
         self._records.all_threads = threads > 0
         if threads:
             more = "1 more thread" if threads == 1 else f"{threads} more threads"
             self.notices.append(f"operators ran on {more} of the program's own: to see them, profiles leave out "
                                 "when memory came and went")
+
+    def _profile_fewer(self, events):
+        """Profiles no more steps than the profile has room for; the others pass, so that all ranks
+        have as many steps."""
+        profiled = self._phases.count("kineto_only")
+        fits = min(profiled, max(1, self._most_events // max(1, events)))
+        if fits < profiled:
+            first = self._phases.index("kineto_only")
+            self._phases[first + fits:first + profiled] = ["passed"] * (profiled - fits)
+            self.notices.append(f"{fits} of {profiled} steps profiled: one has {events:,} events, and a profile "
+                                f"{self._most_events:,} at most")
 
     def abandon(self):
         """Stops everything and leaves nothing of this capture behind."""
@@ -306,6 +328,9 @@ class Capture:
             self._records.write_profiles()
             if graph_modules():
                 self._finish_compiled()
+            self.notices += of_steps(self._records.operators, self._phases.count("kineto_only"))
+            if "et" in self._phases:
+                self.notices += of_groups(job.process_groups(), job.world_size())
             report["description"] = self._describe_rank()
             report["bytes"] = {path.name: path.stat().st_size for path in self._records.targets}
         except Exception as problem:
@@ -354,10 +379,7 @@ class Capture:
 
     def _finish_compiled(self):
         """Keeps the sources of compiled graphs; notices steps that compiled differently."""
-        before, traced = self._records.regions.get("kineto_only"), self._records.regions.get("et")
-        if None not in (before, traced) and before != traced:
-            self.notices.append(f"the profiled steps have {before} compiled regions each and the traced "
-                              f"one {traced}: not the same work, generate will not take it as such")
+        self.notices += of_regions(self._records.regions)
         if self.compiled_sources and "et" in self._phases:
             target = self._records.path("compiled")
             raw = beside(target, ".raw")

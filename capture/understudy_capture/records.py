@@ -7,6 +7,7 @@ import gzip
 import os
 import re
 import shutil
+from collections import Counter
 
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
@@ -17,6 +18,7 @@ from .threads import settings
 
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
 HEADER_BYTES = 4096  # of a trace: before its nodes
+OPERATOR = re.compile(r'"cat": "cpu_op", "name": "(\w+::\w+)"')
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
@@ -28,6 +30,7 @@ class Records:
         self.targets = []  # files packed so far
         self.mark = None  # what the trace's header tells it by
         self.regions = {}  # "kineto_only", "et" → compiled regions a step
+        self.operators = {}  # "kineto_only", "kineto" → how often each was called
         self.nodes = 0  # of the trace
         self.all_threads = False  # profiles look at all, not the loop's alone
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
@@ -36,15 +39,19 @@ class Records:
     def path(self, kind):
         return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
 
-    def keep(self, raw, target):
-        """Packs what a profiler wrote."""
+    def keep(self, raw, target, take=None):
+        """Packs what a profiler wrote: as it is, or each line as `take` gives it back."""
         if not raw.exists():
             raise RuntimeError(f"{target.name}: the profiler wrote no file; "
                                "is another execution trace observer active in this process?")
         # No name and no time in the gzip header: equal content gives equal bytes.
         with open(raw, "rb") as source, open(target, "wb") as sink, \
                 gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
-            shutil.copyfileobj(source, zipped)
+            if take is None:
+                shutil.copyfileobj(source, zipped)
+            else:
+                zipped.writelines(take(line.decode(errors="surrogateescape")).encode(
+                    errors="surrogateescape") for line in source)
         raw.unlink()
         self.targets.append(target)
 
@@ -69,15 +76,21 @@ class Records:
 
         def export():
             profiler.export_chrome_trace(str(raw))
-            # The profiler writes down where it was told to write: a path of this machine.
-            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
-            text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', text)
-            raw.write_text(text, encoding="utf-8", errors="surrogateescape")
+            counts = Counter()
+            operators = self.operators[kind] = Counter()
+
+            def take(line):
+                counts["observed"] += line.count('"Record function id"')
+                counts["regions"] += line.count(f'"name": "{REGION}')
+                operators.update(OPERATOR.findall(line))
+                # The profiler writes down where it was told to write: a path of this machine.
+                return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', line)
+
+            self.keep(raw, target, take)
             if observer is not None:
-                self.check_observed(text.count('"Record function id"'))
+                self.check_observed(counts["observed"])
             if kind == "kineto_only":
-                self.regions[kind] = text.count(f'"name": "{REGION}') // steps
-            self.keep(raw, target)
+                self.regions[kind] = counts["regions"] // steps
 
         self._profile.callback(self._exports.append, export)
         self._profile.enter_context(profiler)
@@ -96,11 +109,14 @@ class Records:
 
     def _count_nodes(self, raw):
         if raw.exists():
-            text = raw.read_text(encoding="utf-8", errors="surrogateescape")
-            self.nodes = text.count('"name": "rf_id"')
-            header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', text[:HEADER_BYTES])
-            self.mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
-            self.regions["et"] = text.count(f'"name": "{REGION}')
+            self.regions["et"] = 0
+            with open(raw, encoding="utf-8", errors="surrogateescape") as file:
+                header = re.search(r'"pid": (\d+), .*?"start_ts": (\d+)', file.read(HEADER_BYTES), re.DOTALL)
+                self.mark = header and {"pid": int(header[1]), "start_ts": int(header[2])}
+                file.seek(0)
+                for line in file:
+                    self.nodes += line.count('"name": "rf_id"')
+                    self.regions["et"] += line.count(f'"name": "{REGION}')
 
     def check_observed(self, events):
         """An observer that meets an error says so on stderr, and loses what follows."""

@@ -46,7 +46,12 @@ def _steps(described):
         return "none timed"
     slowest = ", the slowest rank of each" if len(described) > 1 else ""
     return (f"{len(timed)} timed: median {statistics.median(timed):.3f} ms, p10 "
-            f"{percentile(timed, 0.1):.3f} ms, p90 {percentile(timed, 0.9):.3f} ms{slowest}")
+            f"{percentile(timed, 0.1):.3f} ms, p90 {percentile(timed, 0.9):.3f} ms{slowest}{_free(described)}")
+
+
+def _free(described):
+    free = [rank["free_step_ns"] for rank in described]
+    return "" if None in free else f"; {max(free) / 1e6:.3f} ms each where the device is not waited for"
 
 
 def _recorded(described, present, wanted):

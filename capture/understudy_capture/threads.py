@@ -5,6 +5,7 @@ came and went.
 
 import contextlib
 
+import torch
 from torch.profiler import record_function
 
 HERE = "understudy: the thread of the loop"
@@ -21,10 +22,20 @@ def settings(counts_faults=False, all_threads=False):
         chosen["performance_events"] = ["pagefaults"]
     if all_threads:
         chosen["profile_all_threads"] = True
+    if torch.cuda.is_available() and _can_show_syncs():
+        chosen["enable_cuda_sync_events"] = True  # which stream or event a wait was for
     if not chosen:
         return None
     from torch._C._profiler import _ExperimentalConfig
     return _ExperimentalConfig(**chosen)
+
+
+def _can_show_syncs():
+    try:
+        from torch._C._profiler import _ExperimentalConfig
+        return _ExperimentalConfig(enable_cuda_sync_events=True) is not None
+    except (ImportError, TypeError):
+        return False
 
 
 def can_see_all():
@@ -37,14 +48,15 @@ def can_see_all():
 
 @contextlib.contextmanager
 def counting_own_threads(profiler, report):
-    """Runs a profiler of all threads; calls report(n) at its end, n threads of the program's own
-    having run operators."""
+    """Runs a profiler of all threads; calls report(n, events) at its end, n threads of the
+    program's own having run operators, and so many events having been recorded."""
     with profiler:
         with record_function(HERE):
             pass
         yield
-    report(own_threads((event.name(), event.start_thread_id(), event.start_ns())
-                       for event in profiler.profiler.kineto_results.events()))
+    events = profiler.profiler.kineto_results.events()
+    report(own_threads((event.name(), event.start_thread_id(), event.start_ns()) for event in events),
+           len(events))
 
 
 def own_threads(events):

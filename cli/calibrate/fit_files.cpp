@@ -19,6 +19,7 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "et_schema/support/zip.h"
 #include "predictor/overheads/observe.h"
 #include "predictor/platform/platform.h"
 #include "predictor/platform/recorded_rows.h"
@@ -153,7 +154,8 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
                  "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "
                  "other cards are taken from their fastest rows")
       ->type_name("CARD");
-  app.add_option("-o,--output", arguments.output, "The platform file to write");
+  app.add_option("-o,--output", arguments.output,
+                 "The platform file to write; gzipped if its name ends in .gz");
   app.add_option_function<std::vector<std::string>>(
          "--models",
          [&arguments](const std::vector<std::string>& names) {
@@ -190,7 +192,9 @@ int fit_files(const FitArguments& arguments) {
   FitResult result;
   const predictor::Platform platform = fit(arguments, progress, result);
   progress.show("writing");
-  et_schema::write_file_atomically(arguments.output, predictor::to_json(platform));
+  const std::string text = predictor::to_json(platform);
+  et_schema::write_file_atomically(
+      arguments.output, arguments.output.ends_with(".gz") ? et_schema::gzip_bytes(text) : text);
   progress.clear();
   switch (arguments.format) {
     case Format::kText:

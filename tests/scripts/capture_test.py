@@ -13,7 +13,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 import understudy_capture  # noqa: E402
-from understudy_capture import kernels, recorder as capture, records, threads  # noqa: E402
+from understudy_capture import (kernels, machine, notices, recorder as capture, records,  # noqa: E402
+                                settling, threads)
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
@@ -119,6 +120,107 @@ class CaptureTest(unittest.TestCase):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_speed_probe_ms"], rank["kineto_only_speed_probe_ms"]), ([], []))
 
+    def test_steps_are_waited_for_until_they_are_steady(self):
+        """Each step counts as half a second; the tenth and later ones are alike."""
+        times = iter([*(int(5e8 * (2 - i / 10)) for i in range(10)), *([500_000_000] * 90)])
+        with mock.patch.object(capture.Measurements, "last_ns", lambda *_: next(times)):
+            _, rank = record(self.folder, 100, steady_s=60)
+        warm = len(rank["warmup_step_ns"])
+        self.assertGreaterEqual(warm, 12)
+        self.assertLess(warm, 25)
+
+    def test_steps_that_stay_unsteady_are_captured_and_named(self):
+        times = iter([500_000_000, 1_000_000_000] * 50)
+        recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=1, steady_s=10)
+        with mock.patch.object(settling, "half_difference", lambda _: 0.07), \
+                mock.patch.object(capture.Measurements, "last_ns", lambda *_: next(times)), recorder:
+            while not recorder.done:
+                torch.ones(4).add_(1)
+                recorder.step()
+        self.assertIn("steps were not steady after 10 s: halves of the last 2 s differ by 7%; the capture is of "
+                      "them as they were", recorder.notices)
+
+    def test_halves_are_of_the_last_seconds(self):
+        half = settling.half_difference
+        self.assertIsNone(half([100_000_000] * 19))
+        self.assertEqual(half([100_000_000] * 20), 0)
+        self.assertEqual(half([900_000_000] * 9 + [100_000_000] * 20), 0)
+        self.assertAlmostEqual(half([110_000_000] * 10 + [100_000_000] * 10), 1 / 11)
+        self.assertEqual(half([3_000_000_000] * 4), 0)
+
+    def test_free_steps_do_not_wait_for_the_device(self):
+        with mock.patch("understudy_capture.measurements.synchronize") as waits:
+            _, rank = record(self.folder, NEEDED, count_faults=False)
+            without = waits.call_count
+            _, free = record(self.folder, NEEDED + 5, count_faults=False, free=5)
+        # Before the first of them and behind the last one.
+        self.assertEqual(waits.call_count - without, without + 2)
+        self.assertIsNone(rank["free_step_ns"])
+        self.assertGreater(free["free_step_ns"], 0)
+
+    def test_a_profile_has_no_more_events_than_it_may(self):
+        recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=5, most_events=100,
+                                   count_faults=False)
+        model = torch.nn.Linear(16, 16)
+        with recorder:
+            while not recorder.done:
+                model(torch.ones(4, 16)).sum().backward()
+                recorder.step()
+        [notice] = [text for text in recorder.notices if " steps profiled" in text]
+        self.assertRegex(notice, r"^[1-4] of 5 steps profiled: one has \d+ events, and a profile 100 at most$")
+        rank = json.loads((Path(self.folder) / "capture.json").read_text())["ranks"][0]
+        self.assertEqual(len(rank["kineto_only_steps_ns"]), int(notice[0]))
+
+    def test_a_step_for_each_micro_batch_is_named(self):
+        model = torch.nn.Linear(16, 16)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, foreach=False)
+        for every, named in ((1, False), (4, True)):
+            recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=5, count_faults=False)
+            with recorder:
+                step = 0
+                while not recorder.done:
+                    model(torch.ones(4, 16)).sum().backward()
+                    step += 1
+                    if step % every == 0:
+                        optimizer.step()
+                        optimizer.zero_grad()
+                    recorder.step()
+            found = [text for text in recorder.notices if "dissimilar_steps" in text]
+            self.assertEqual(len(found), int(named), found)
+        self.assertTrue(found[0].startswith("the profiled steps call other operators than the traced one (aten::"))
+        self.assertTrue(found[0].endswith("call step() once a whole step, not for each micro-batch"))
+
+    def test_plain_gloo_on_some_ranks_is_named(self):
+        def group(ranks, backend):
+            return {"pg_name": "1", "backend_config": f"cpu:{backend}", "ranks": ranks}
+
+        self.assertEqual(notices.of_groups([group([0, 1], "gloo"), group([0], "nccl_form"), group([], "gloo")], 2), [])
+        self.assertEqual(notices.of_groups([group([0, 1], "gloo"), group([0], "gloo")], 2), [
+            "plain Gloo on 1 group of some ranks: it records no group, so generate takes such a collective as all "
+            "ranks' (assumed_process_groups); capture with --comms nccl-form, or use_nccl_form()"])
+
+    def test_waits_of_a_gpu_are_shown_for_what_they_are(self):
+        self.assertIsNone(threads.settings())
+        with mock.patch.object(torch.cuda, "is_available", return_value=True):
+            from torch._C._profiler import _ExperimentalConfig
+            self.assertEqual(threads.settings().__getstate__(),
+                             _ExperimentalConfig(enable_cuda_sync_events=True).__getstate__())
+
+    def test_a_gpu_is_described_by_its_driver(self):
+        nvml = Path(__file__).resolve().parents[2] / "build/release/tests/libunderstudy_fake_nvml.so"
+        if not nvml.exists():
+            self.skipTest("the driver's stand-in is not built")
+        self.assertIsNone(machine.describe_gpu())
+        with mock.patch.object(torch.cuda, "is_available", return_value=True), \
+                mock.patch.object(machine, "_nccl_version", return_value="2.28.9"), \
+                mock.patch.object(torch.backends.cudnn, "version", return_value=91300), \
+                mock.patch.dict("os.environ", {"UNDERSTUDY_NVML": str(nvml)}):
+            self.assertEqual(machine.describe_gpu(), {
+                "cudnn": 91300, "nccl": "2.28.9", "driver": "580.65.06", "sm_mhz": 1980, "memory_mhz": 2619,
+                "most_sm_mhz": 1980, "power_limit_w": 700})
+            with mock.patch.dict("os.environ", {"UNDERSTUDY_NVML": "/no/such.so"}):
+                self.assertIn("/no/such.so", machine.describe_gpu()["no_nvml"])
+
     def test_what_decides_kernels_is_recorded(self):
         before = torch.get_float32_matmul_precision()
         self.addCleanup(torch.set_float32_matmul_precision, before)
@@ -144,7 +246,7 @@ class CaptureTest(unittest.TestCase):
             "fp32_precision.mkldnn.rnn", "fp16_reduction", "bf16_reduction", "fp16_accumulation",
             "cudnn.enabled", "cudnn.benchmark", "cudnn.benchmark_limit", "cudnn.deterministic",
             "mkldnn.enabled", "mkldnn.deterministic", "sdp.flash", "sdp.mem_efficient", "sdp.math",
-            "sdp.cudnn", "deterministic_algorithms", "threads"})
+            "sdp.cudnn", "sdp.priority", "blas_library", "deterministic_algorithms", "threads"})
         variables = dict.fromkeys((
             "CUBLAS_WORKSPACE_CONFIG", "CUDNN_CONV_WSCAP_DBG", "NCCL_ALGO", "TORCH_NCCL_ASYNC_ERROR_HANDLING",
             "TORCH_BLAS_PREFER_CUBLASLT", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF",

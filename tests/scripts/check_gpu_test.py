@@ -1,27 +1,29 @@
-"""scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts."""
+"""scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts; and on
+the played GPU of tests/unit, whose faults it must find."""
 
-import importlib.machinery
 import importlib.util
 import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
-import types
 import unittest
 from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "capture")]
+from understudy_capture.endings import Refused  # noqa: E402
+from understudy_gpu import command, pack, profiles, run, samples  # noqa: E402
+from understudy_gpu.checks import CHECKS  # noqa: E402
+from understudy_gpu.layout import CHECK_S, HERE, OWN_BIN  # noqa: E402
+from understudy_gpu.machine import Failed, Findings, Machine  # noqa: E402
 
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("check_gpu", str(ROOT / "scripts" / "check_gpu"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_gpu", loader))
-    loader.exec_module(module)
-    return module
+PLAYED = OWN_BIN.parent / "tests" / "played_cuda"
+NVML = OWN_BIN.parent / "tests" / "libunderstudy_fake_nvml.so"
 
 
 def row(name, mismatches=0):
@@ -32,60 +34,127 @@ def row(name, mismatches=0):
             "environment": {"versions": {"torch": "2.11.0"}, "cpu_model": "a CPU"}}
 
 
+def passed(**figures):
+    return {"status": "passed", "reason": "", "figures": figures, "tests": []}
+
+
 class CheckGpuTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name)
-        self.check_gpu = load()
-        self.machine = types.SimpleNamespace(device="cuda", facts={"gpu": "A GPU"},
-                                             deadline=time.monotonic() + 100)
+        self.out = Path(folder.name) / "out"
+        self.work = Path(folder.name) / "work"
+        self.out.mkdir()
+        self.work.mkdir()
+        self.machine = Machine.__new__(Machine)
+        self.machine.bin, self.machine.python, self.machine.device = Path("bin"), "python3", "cuda"
+        self.machine.facts, self.machine.environment = {"gpu": "A GPU", "gpus": 1}, dict(os.environ)
 
     def check(self, examine, names):
-        sections = {section: (title, examine, *rest)
-                    for section, (title, _, *rest) in self.check_gpu.SECTIONS.items()}
-        with mock.patch.object(self.check_gpu, "SECTIONS", sections), \
+        with mock.patch.object(run, "run_one", lambda _machine, name, _work, limit_s: examine(name)), \
                 mock.patch.object(sys, "stderr"):
-            return self.check_gpu.check(self.machine, names, self.out)
+            return run.check(self.machine, names, self.out, self.work, minutes=1)
 
-    def test_writes_what_it_has_after_each_sample(self):
+    def test_writes_what_it_has_after_each_check(self):
         seen = []
 
-        def examine(_, name, out):
-            written = out / "check_gpu.json"
-            seen.append(json.loads(written.read_text())["trained"] if written.exists() else None)
-            return row(name)
+        def examine(name):
+            written = self.out / "check_gpu.json"
+            seen.append(len(json.loads(written.read_text())["checks"]) if written.exists() else None)
+            return passed(depth=1022) if name.startswith("check") else row(name.split(" ")[1])
 
-        document = self.check(examine, ["mlp", "resnet_ddp"])
-        self.assertEqual([found and len(found) for found in seen], [None, 1, 1])
+        document = self.check(examine, ["facts", "queue", "mlp", "resnet_ddp"])
+        self.assertEqual(seen, [None, 1, 2, 2, 2])
         self.assertEqual([row["name"] for row in document["moved"]], ["mlp"])
         self.assertEqual([row["name"] for row in document["recorded"]], ["resnet_ddp"])
         self.assertEqual(document["failures"], {})
         text = next(self.out.glob("gpu-a-gpu-*.md")).read_text()
         self.assertIn("| mlp | 2.000 | 1.000 (-50.0 %) | 2.100 (+5.0 %) | 1,010 (+1.0 %) |", text)
+        self.assertRegex(text, r"\| queue \| passed \| 0\.0 \| depth 1,022 \|  \|")
+
+    def test_all_is_in_three_files(self):
+        def examine(_name):
+            (self.work / "report.json").write_text("{}")
+            (self.work / "large").write_bytes(os.urandom(run.ARCHIVE_BYTES + 1))
+            (self.work / "zeros").write_bytes(bytes(run.ARCHIVE_BYTES + 1))
+            return passed()
+
+        document = self.check(examine, ["facts"])
+        self.assertEqual(len(list(self.out.iterdir())), 3)
+        with tarfile.open(self.out / run.ARCHIVE) as tar:
+            self.assertEqual(tar.getnames(), ["report.json", "zeros"])
+        self.assertEqual(document["left_out"], {"large": run.ARCHIVE_BYTES + 1})
+        self.assertIn("- large is not in the archive: 15,728,641 bytes",
+                      next(self.out.glob("*.md")).read_text())
 
     def test_other_outputs_fail_what_was_captured_here_alone(self):
-        document = self.check(lambda _, name, out: row(name, mismatches=3), ["mlp"])
+        document = self.check(lambda name: row(name.split(" ")[1], mismatches=3), ["mlp"])
         self.assertEqual(document["failures"],
                          {"trained mlp": "3 outputs differ from the recorded ones"})
         self.assertEqual(document["moved"][0]["mismatches"], 3)
 
-    def test_a_sample_that_does_not_run_is_named_and_the_others_go_on(self):
-        def examine(_, name, out):
-            if name == "mlp":
-                raise self.check_gpu.Failed("replay: out of memory")
-            return row(name)
+    def test_what_fails_is_named_and_the_others_go_on(self):
+        def examine(name):
+            return {"failed": "replay: out of memory"} if "mlp" in name or "facts" in name \
+                else row(name.split(" ")[1])
 
-        document = self.check(examine, ["mlp", "resnet18"])
-        self.assertEqual(document["failures"], {"trained mlp": "replay: out of memory",
-                                                "moved mlp": "replay: out of memory"})
+        document = self.check(examine, ["facts", "mlp", "resnet18"])
+        self.assertEqual(document["failures"], dict.fromkeys(
+            ["check facts", "trained mlp", "moved mlp"], "replay: out of memory"))
         self.assertEqual(len(document["trained"]), 1)
+        self.assertEqual(document["checks"][0]["status"], "failed")
+
+    def test_a_finding_says_what_was_expected(self):
+        findings = Findings()
+        findings.expect("peak", False, "1", "2")
+        findings.within("time, ms", 1.2, 1.0, 0.1)
+        findings.within("time again, ms", 1.05, 1.0, 0.1)
+        found = findings.to_row()
+        self.assertEqual((found["status"], found["reason"]),
+                         ("failed", "peak: expected 1, got 2; time, ms: expected 1 ± 0.1, got 1.2"))
+
+    def test_a_check_brings_those_whose_files_it_reads(self):
+        self.assertEqual(run.plan(["kernels"]), ["check gpt", "check kernels"])
+        self.assertEqual(run.plan([])[:len(CHECKS)], [f"check {name}" for name in CHECKS])
+
+    def test_each_check_is_there_and_says_why_a_cpu_has_none(self):
+        for name, each in CHECKS.items():
+            module, _, function = each.place.partition(".")
+            spec = importlib.util.find_spec(f"understudy_gpu.checks.{module}")
+            self.assertIn(f"\ndef {function}(", Path(spec.origin).read_text(), name)
+            self.assertTrue(all(list(CHECKS).index(need) < list(CHECKS).index(name)
+                                for need in each.needs), name)
+        self.assertLessEqual(CHECK_S, 60)
+
+    def run_one(self, script, limit_s=30):
+        """A stand-in for the Python that a check runs in: a shell script."""
+        stand_in = self.work / "python"
+        stand_in.write_text("#!/bin/sh\n" + script)
+        stand_in.chmod(0o755)
+        self.machine.python = str(stand_in)
+        return run.run_one(self.machine, "check facts", self.work, limit_s)
+
+    def test_what_a_check_has_started_ends_with_it(self):
+        told = self.work / "told"
+        found = self.run_one(f'sleep 100 & echo $! > "{told}"; sleep 100\n', limit_s=0.5)
+        self.assertEqual(found, {"failed": "it was not done after 0 s"})
+        process = Path("/proc") / told.read_text().strip() / "status"
+        for _ in range(100):
+            if not process.exists() or "State:\tZ" in process.read_text():
+                return
+            time.sleep(0.05)
+        self.fail("it is still there")
+
+    def test_a_check_that_ends_without_a_word_is_named(self):
+        self.assertEqual(self.run_one("echo first; echo last words >&2; exit 3"),
+                         {"failed": "it ended with status 3: last words"})
+        self.assertEqual(self.run_one("", limit_s=-1), {"failed": "the time was up before it"})
 
     def test_one_of_several_gpus_is_chosen_by_the_environment(self):
         words = ["check_gpu", "--device", "cuda:1", "--no-build"]
         with mock.patch.object(sys, "argv", words), mock.patch("sys.stderr", io.StringIO()) as said:
             with self.assertRaises(SystemExit) as ended:
-                self.check_gpu.main()
+                command.main()
         self.assertEqual(ended.exception.code, 2)
         self.assertIn("argument --device: invalid choice: 'cuda:1' (choose from 'cuda', 'cpu')",
                       said.getvalue())
@@ -101,31 +170,31 @@ class CheckGpuTest(unittest.TestCase):
     def test_ranks_are_launched_for_the_capture_and_for_the_replays(self):
         captured, replayed = [], []
 
-        def run(*words, environment=None):
-            captured.append([str(word) for word in words])
-
-        def replay(bench, target, *more, launcher=()):
-            replayed.append((list(launcher), list(more)))
-            return self.report()
-
         def check(ranks, device):
             captured.clear()
             replayed.clear()
-            machine = types.SimpleNamespace(python="python3", bin=Path("bin"), device=device,
-                                            run=run, replay=replay, ranks=lambda: ranks)
-            (self.out / "gpt_ddp").mkdir(exist_ok=True)
-            (self.out / "gpt_ddp" / "capture.json").write_text(json.dumps(
-                {"ranks": [{"step_ns": [1e6, 2e6, 9e6], "peak_device_bytes": 7}]}))
-            with mock.patch.object(self.check_gpu.shutil, "rmtree"):
-                return self.check_gpu.check_ranks(machine, "gpt_ddp", self.out)
+            self.machine.device, self.machine.facts = device, {"gpu": "A GPU", "gpus": ranks}
+            self.machine.replay = lambda bench, target, *more, launcher=(): (
+                replayed.append((list(launcher), list(more[len(samples.ITERATIONS):]))), self.report())[1]
+            folder = self.out / "gpt_ddp"
 
-        row = check(4, "cuda")
+            def start(*words, environment=None):
+                captured.append([str(word) for word in words])
+                folder.mkdir(exist_ok=True)
+                (folder / "capture.json").write_text(json.dumps(
+                    {"ranks": [{"step_ns": [1e6, 2e6, 9e6], "peak_device_bytes": 7}]}))
+                return subprocess.CompletedProcess(words, 0, "", "")
+
+            self.machine.start = start
+            return samples.check_ranks(self.machine, "gpt_ddp", self.out)
+
+        found = check(4, "cuda")
         self.assertEqual(captured[0][:7], ["python3", "-m", "torch.distributed.run", "--standalone",
                                            "--nproc-per-node", "4", "scripts/capture"])
         launcher = ["scripts/mpirun", "-np", 4]
         self.assertEqual(replayed, [(launcher, ["--pace", "asap", "--comms", "nccl"]),
                                     (launcher, ["--pace", "recorded", "--comms", "nccl"])])
-        self.assertEqual((row["name"], row["original_ms"], row["communication_ms"], row["comms"]),
+        self.assertEqual((found["name"], found["original_ms"], found["communication_ms"], found["comms"]),
                          ("gpt_ddp, 4 ranks", 2, 5, "nccl"))
         self.assertEqual(check(1, "cuda")["name"], "gpt_ddp, 1 rank")
         self.assertEqual(replayed[0], ([], ["--pace", "asap", "--comms", "nccl"]))
@@ -140,17 +209,15 @@ class CheckGpuTest(unittest.TestCase):
         listed = subprocess.run(["ninja", "-C", build, "-t", "query", "programs"],
                                 capture_output=True, text=True, check=True)
         built = {Path(line.strip()).name for line in listed.stdout.splitlines()}
-        self.assertEqual(modules - built, set())
+        self.assertEqual({*modules, "libunderstudy_profile.so"} - built, set())
 
     def test_each_stored_sample_is_a_job_that_generate_takes(self):
         started = []
-        self.machine.bin = Path("bin")
         self.machine.run = lambda *words: started.append(words)
         self.machine.replay = lambda *_: self.report()
-        for name in [*self.check_gpu.MOVED, *self.check_gpu.RECORDED]:
-            self.check_gpu.check_stored(self.machine, name, self.out)
-        generate = os.environ.get("UNDERSTUDY_GENERATE",
-                                  str(ROOT / "build" / "release" / "bin" / "generate"))
+        for name in [*samples.MOVED, *samples.RECORDED]:
+            samples.check_stored(self.machine, name, self.out)
+        generate = os.environ.get("UNDERSTUDY_GENERATE", str(OWN_BIN / "generate"))
         if not Path(generate).exists():
             self.skipTest("generate is not built")
         for words in started:
@@ -161,49 +228,117 @@ class CheckGpuTest(unittest.TestCase):
 
     def test_carried_libraries_are_for_the_programs_and_not_for_python(self):
         environments = []
+        folder = self.out / "mlp"
 
-        def run(words, env, **_):
+        def start(words, env, **_):
             environments.append((words[0], env.get("LD_LIBRARY_PATH")))
+            folder.mkdir(exist_ok=True)
+            (folder / "capture.json").write_text('{"ranks": [{}]}')
             return subprocess.CompletedProcess(words, 0, "", "")
 
-        machine = self.check_gpu.Machine.__new__(self.check_gpu.Machine)
-        machine.bin, machine.python, machine.device = Path("carry/bin"), "python3", "cuda"
-        machine.deadline = time.monotonic() + 100
-        machine.environment = {**os.environ, "LD_LIBRARY_PATH": "carry/lib"}
-        (self.out / "capture.json").write_text('{"ranks": [{}]}')
-        with mock.patch.object(self.check_gpu.subprocess, "run", run), \
-                mock.patch.object(self.check_gpu.shutil, "rmtree"):
-            self.check_gpu.capture(machine, "mlp", self.out)
-            machine.run("carry/bin/generate")
+        self.machine.environment = {**os.environ, "LD_LIBRARY_PATH": "carry/lib"}
+        with mock.patch.object(subprocess, "run", start):
+            self.machine.capture("mlp.py", folder)
+            self.machine.run("carry/bin/generate")
         own = os.environ.get("LD_LIBRARY_PATH")
         self.assertEqual(environments, [("python3", own), ("carry/bin/generate", "carry/lib")])
 
-    def test_no_command_runs_past_its_time(self):
-        machine = self.check_gpu.Machine.__new__(self.check_gpu.Machine)
-        machine.environment = dict(os.environ)
-        for left_s, command, message in ((-1, "true", "the time was up before it"),
-                                         (0.2, "sleep", "sleep: the time was up under way")):
-            machine.deadline = time.monotonic() + left_s
-            with self.assertRaises(self.check_gpu.Failed) as caught:
-                machine.run(command, 60)
-            self.assertEqual(str(caught.exception), message)
+    def test_a_command_that_fails_says_why(self):
+        with self.assertRaises(Failed) as caught:
+            self.machine.run("sh", "-c", "echo one >&2; echo two >&2; exit 1")
+        self.assertEqual(str(caught.exception), "sh: one | two")
+        with self.assertRaises(Failed) as caught:
+            self.machine.run("sh", "-c", "echo 'a warning' >&2; python3 -c 'raise ValueError(1)'")
+        self.assertEqual(str(caught.exception), "sh: ValueError: 1")
 
-    @unittest.skipUnless((ROOT / "build" / "release" / "bin" / "replay").exists(), "nothing is built")
+    @unittest.skipUnless((OWN_BIN / "replay").exists(), "nothing is built")
     def test_what_is_packed_runs_with_what_the_system_and_libtorch_have(self):
-        with mock.patch.object(sys, "stderr"):
-            self.check_gpu.pack(self.out)
+        with mock.patch("sys.stderr", io.StringIO()) as said:
+            pack.pack(self.out)
+        self.assertRegex(said.getvalue(), r"holds \d+\.\d MiB, \d+\.\d MiB with the tree; over there")
         self.assertEqual({path.name for path in (self.out / "bin").iterdir()}, {"inspect", "generate", "replay", "compare"})
         packed = sorted(path.name for path in (self.out / "lib" / "understudy").iterdir())
-        built = (self.check_gpu.OWN_BIN.parent / "lib" / "understudy").glob("*.so")
+        built = (OWN_BIN.parent / "lib" / "understudy").glob("*.so")
         self.assertEqual(packed, sorted(path.name for path in built))
         listed = subprocess.run(["ldd", self.out / "bin" / "inspect"], capture_output=True, text=True, check=True,
                                 env={"LD_LIBRARY_PATH": str(self.out / "lib")}).stdout
         for line in listed.splitlines():
-            if "=> /" in line and not self.check_gpu.SYSTEM.search(line):
+            if "=> /" in line and not pack.SYSTEM.search(line):
                 self.assertIn(str(self.out / "lib"), line)
         done = subprocess.run([self.out / "bin" / "inspect", "--version"], capture_output=True, text=True, check=True,
                               env={"LD_LIBRARY_PATH": str(self.out / "lib")})
         self.assertRegex(done.stdout, r"^inspect \d")
+
+    @unittest.skipUnless((OWN_BIN / "replay").exists(), "nothing is built")
+    def test_more_than_can_be_carried_is_refused(self):
+        with mock.patch.object(pack, "MOST_BYTES", 1 << 20), self.assertRaises(Refused) as caught:
+            pack.pack(self.out)
+        self.assertRegex(str(caught.exception), r"MiB with the tree: more than 1 MiB, which machines take$")
+
+
+class ProfilesTest(unittest.TestCase):
+    def test_a_step_is_found_in_order_and_whole(self):
+        self.assertEqual(profiles.find(list("abc"), list("xabcabcab")), (2, 3))
+        self.assertEqual(profiles.find(list("abc"), list("xabab")), (0, 2))
+        self.assertEqual(profiles.find(list("abc"), []), (0, 0))
+
+    def test_kernels_differ_by_grid_and_operators_by_name(self):
+        def event(name, begin, duration, **args):
+            return {"name": name, "ts": begin, "dur": duration, "args": args}
+
+        kernels = [event("k", 0, 1, grid=[1, 1, 1], block=[32, 1, 1])]
+        self.assertNotEqual(profiles.named(kernels, True),
+                            profiles.named([event("k", 0, 1, grid=[2, 1, 1], block=[32, 1, 1])], True))
+        nested = [event("aten::linear", 0, 10), event("aten::t", 1, 2), event("aten::addmm", 4, 5),
+                  event("AddBackward0", 11, 1), event("aten::mm", 12, 1)]
+        self.assertEqual(profiles.named(nested, False), [("addmm",), ("mm",)])
+
+
+@unittest.skipUnless(PLAYED.is_dir() and NVML.exists(), "the played GPU is not built")
+class PlayedGpuTest(unittest.TestCase):
+    """Each fault is reported by the one check that is for it, and by none without it."""
+
+    def found(self, name, fault="", nvml="20"):
+        with tempfile.TemporaryDirectory() as work:
+            target = Path(work) / "row.json"
+            played = ":".join(str(PLAYED / library) for library in (
+                "libcudart.so.13", "libcuda.so.1", "libunderstudy_played_blas.so"))
+            facts = {"gpu": "A played H100", "gpus": 1,
+                     "root": str(Path(importlib.util.find_spec("torch").origin).parent)}
+            subprocess.run([sys.executable, str(HERE / "one.py"), f"check {name}", "cuda", str(OWN_BIN),
+                            sys.executable, json.dumps(facts), work, str(target)], check=True,
+                           capture_output=True, env={
+                               **os.environ, "LD_PRELOAD": played, "UNDERSTUDY_NVML": str(NVML),
+                               "FAKE_NVML": nvml, "PLAYED_FAULT": fault})
+            found = json.loads(target.read_text())
+            return [f"{test['what']}: {test['got']}" for test in found["tests"] if not test["passed"]]
+
+    # It has no profiler: no kernels are shown.
+    BLIND = [f"torch.profiler shows kernels ({name}): none" for name in ("small", "spin", "matmul")]
+
+    def test_events_that_cost(self):
+        self.assertEqual(self.found("timer"), self.BLIND)
+        self.assertEqual(self.found("timer", "event_overhead"),
+                         ["an empty span between events, ms: 0.0500", *self.BLIND])
+
+    def test_a_queue_that_is_short(self):
+        self.assertEqual(self.found("queue"), [])
+        [found] = self.found("queue", "bounded_queue")
+        self.assertRegex(found, r"^launches before the host waits: 6\d$")
+
+    def test_errors_that_stay(self):
+        self.assertEqual(self.found("exhaustion"), [])
+        self.assertEqual(self.found("exhaustion", "sticky_errors"),
+                         ["an operator after it: the error stays: CUDA error: out of memory"])
+
+    def test_a_counter_that_seldom_moves(self):
+        self.assertEqual(self.found("energy"), [])
+        [found] = self.found("energy", nvml="100")
+        self.assertRegex(found, r"^the energy counter moves every: 1\d\d ms$")
+
+    def test_clocks_that_are_held_down(self):
+        self.assertEqual(self.found("energy", nvml="20 throttled"),
+                         [f"clocks are not held down ({fill}): hardware thermal" for fill in ("zeros", "random")])
 
 
 if __name__ == "__main__":

@@ -67,6 +67,19 @@ class PackageTest(unittest.TestCase):
             2, "capture: /usr/bin/python3 has no torch; run this with the Python of your training "
                "program: `path/to/python capture -o DIR train.py`\n"))
 
+    def test_another_python_than_the_callers_is_named(self):
+        script, own = CAPTURE.parent / "scripts" / "capture", CAPTURE.parent / ".venv" / "bin" / "python"
+        if not own.exists():
+            self.skipTest("the clone has no Python of its own")
+        bare = subprocess.run(
+            ["/usr/bin/python3", "-I", "-c", "import os, runpy, sys; from importlib import util; "
+             "util.find_spec = lambda _: None; os.execv = lambda path, _: sys.exit(f'starts {path}'); "
+             "runpy.run_path(sys.argv[1], run_name='__main__')", script],
+            capture_output=True, text=True, cwd=self.scratch)
+        self.assertEqual(bare.stderr, (
+            f"capture: /usr/bin/python3 has no torch, so the script runs under {own}, which has other packages; "
+            f"for your own: path/to/python scripts/capture …\nstarts {own}\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

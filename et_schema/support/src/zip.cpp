@@ -167,6 +167,42 @@ class Unpacker {
 
 }  // namespace
 
+namespace {
+
+void write_member(archive* handle, const std::string& name, std::string_view data) {
+  // No time is set: a zip then holds its earliest date, the same in every time zone.
+  const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
+  UNDERSTUDY_ASSERT(entry != nullptr);
+  archive_entry_set_pathname(entry.get(), name.c_str());
+  archive_entry_set_size(entry.get(), static_cast<la_int64_t>(data.size()));
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_perm(entry.get(), kFileMode);
+  expect_ok(archive_write_header(handle, entry.get()));
+  const la_ssize_t written = archive_write_data(handle, data.data(), data.size());
+  UNDERSTUDY_ASSERT(written == static_cast<la_ssize_t>(data.size()));
+}
+
+/// Without padding to a block's end.
+void open_into(std::string& bytes, archive* handle) {
+  expect_ok(archive_write_set_bytes_in_last_block(handle, 1));
+  expect_ok(archive_write_open(handle, &bytes, nullptr, append_block, nullptr));
+}
+
+}  // namespace
+
+std::string gzip_bytes(std::string_view content) {
+  std::string bytes;
+  const std::unique_ptr<archive, FreeWrite> handle(archive_write_new());
+  UNDERSTUDY_ASSERT(handle != nullptr);
+  expect_ok(archive_write_set_format_raw(handle.get()));
+  expect_ok(archive_write_add_filter_gzip(handle.get()));
+  expect_ok(archive_write_set_filter_option(handle.get(), "gzip", "timestamp", nullptr));
+  open_into(bytes, handle.get());
+  write_member(handle.get(), "content", content);
+  expect_ok(archive_write_close(handle.get()));
+  return bytes;
+}
+
 std::string zip_bytes(const std::vector<ZipMember>& members) {
   std::string bytes;
   const std::unique_ptr<archive, FreeWrite> handle(archive_write_new());
@@ -175,21 +211,9 @@ std::string zip_bytes(const std::vector<ZipMember>& members) {
   expect_ok(archive_write_set_format_option(handle.get(), "zip", "compression", "deflate"));
   expect_ok(
       archive_write_set_format_option(handle.get(), "zip", "compression-level", kDeflateLevel));
-  // Without padding to a block's end.
-  expect_ok(archive_write_set_bytes_in_last_block(handle.get(), 1));
-  expect_ok(archive_write_open(handle.get(), &bytes, nullptr, append_block, nullptr));
+  open_into(bytes, handle.get());
   for (const ZipMember& member : members) {
-    // No time is set: the zip then holds its earliest date, the same in every time zone.
-    const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
-    UNDERSTUDY_ASSERT(entry != nullptr);
-    archive_entry_set_pathname(entry.get(), member.name.c_str());
-    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(member.data.size()));
-    archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_perm(entry.get(), kFileMode);
-    expect_ok(archive_write_header(handle.get(), entry.get()));
-    const la_ssize_t written =
-        archive_write_data(handle.get(), member.data.data(), member.data.size());
-    UNDERSTUDY_ASSERT(written == static_cast<la_ssize_t>(member.data.size()));
+    write_member(handle.get(), member.name, member.data);
   }
   expect_ok(archive_write_close(handle.get()));
   return bytes;

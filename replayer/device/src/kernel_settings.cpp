@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <sstream>
 #include <string_view>
+#include <vector>
 
 namespace understudy::replayer {
 namespace {
@@ -113,6 +116,54 @@ bool set_benchmark_limit(const std::string& text) {
   return known;
 }
 
+constexpr std::array<std::string_view, at::num_sdp_backends> kAttentions = {
+    "math", "flash", "mem_efficient", "cudnn", "overrideable"};  // by at::SDPBackend
+
+/// The backends of attention, the one that is tried first in front.
+std::string attention_priority() {
+  std::string text;
+  for (const at::SDPBackend backend : at::globalContext().sDPPriorityOrder()) {
+    text += text.empty() ? "" : " ";
+    text += kAttentions.at(static_cast<std::size_t>(backend));
+  }
+  return text;
+}
+
+bool set_attention_priority(const std::string& text) {
+  std::vector<std::int64_t> order;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto* const found = std::ranges::find(kAttentions, word);
+    if (found == kAttentions.end() ||
+        std::ranges::find(order, found - kAttentions.begin()) != order.end()) {
+      return false;
+    }
+    order.push_back(found - kAttentions.begin());
+  }
+  if (order.size() != kAttentions.size()) {
+    return false;
+  }
+  at::globalContext().setSDPPriorityOrder(order);
+  return true;
+}
+
+constexpr std::array<std::string_view, 4> kBlasLibraries = {"default", "cublas", "cublaslt",
+                                                            "ck"};  // by at::BlasBackend
+
+std::string blas_library() {
+  return std::string(
+      kBlasLibraries.at(static_cast<std::size_t>(at::globalContext().blasPreferredBackend())));
+}
+
+bool set_blas_library(const std::string& text) {
+  const auto* const found = std::ranges::find(kBlasLibraries, text);
+  if (found != kBlasLibraries.end()) {
+    at::globalContext().setBlasPreferredBackend(
+        static_cast<at::BlasBackend>(found - kBlasLibraries.begin()));
+  }
+  return found != kBlasLibraries.end();
+}
+
 /// In the order in which they are set: the matmul precision's legacy name before those by library.
 const std::vector<Setting>& all_settings() {
   using at::Context;
@@ -158,6 +209,8 @@ const std::vector<Setting>& all_settings() {
                 &Context::setSDPUseMemEfficient),
       switch_of("sdp.math", &Context::userEnabledMathSDP, &Context::setSDPUseMath),
       switch_of("sdp.cudnn", &Context::userEnabledCuDNNSDP, &Context::setSDPUseCuDNN),
+      {"sdp.priority", attention_priority, set_attention_priority},
+      {"blas_library", blas_library, set_blas_library},
       {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms},
       // The user's --threads decides.
       {"threads", [] { return std::to_string(at::get_num_threads()); },

@@ -3,12 +3,16 @@
 #include "calibrator/measure/caller.h"
 
 #include <ATen/ops/_efficientzerotensor.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "calibrator/design/area.h"
+#include "calibrator/design/recipes.h"
 #include "call_timer.h"
 
 namespace understudy::calibrator {
@@ -85,6 +89,29 @@ TEST(Caller, WhatDoesNotRunSaysWhy) {
   EXPECT_NE(refusal(caller, made({"aten::mm", "", "{4,5} {6,7}"})).find("cannot be multiplied"),
             std::string::npos);
   EXPECT_EQ(refusal(caller, made({"aten::mm", "", "{4,5} {5,7}"})), "timed");
+}
+
+class Warnings : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+  std::vector<std::string> texts;
+};
+
+TEST(Caller, TheSmallestCallOfNoRecipeWarns) {
+  Caller caller({.threads = {1}, .limits = kQuick});
+  Warnings warnings;
+  const c10::WarningUtils::WarningHandlerGuard guard(&warnings);
+  for (const Recipe& recipe : recipes()) {
+    DimensionValues least;
+    for (const Dimension& dimension : dimensions_of(recipe)) {
+      least[dimension.name] = dimension.choices.empty() ? dimension.low : dimension.choices.front();
+    }
+    if (const auto call = make_call(recipe, least, {})) {
+      static_cast<void>(caller.time(*call));
+    }
+    EXPECT_TRUE(warnings.texts.empty()) << recipe.op << ": " << warnings.texts.front();
+    warnings.texts.clear();
+  }
 }
 
 /// Two small points of each area.

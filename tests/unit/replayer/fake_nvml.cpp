@@ -1,9 +1,11 @@
 // A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
-// by the variable FAKE_NVML ("throttled": held down from the second reading on). The energy is the
-// played GPU's where one is loaded (played_cuda.h).
+// by the variable FAKE_NVML ("throttled": held down from the second reading on; a number: the
+// energy counter goes by the clock and moves every so many milliseconds). The energy is the played
+// GPU's where one is loaded (played_cuda.h).
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -17,7 +19,16 @@ int readings = 0;
 
 bool is_throttled() {
   const char* const mode = std::getenv("FAKE_NVML");
-  return mode != nullptr && std::string(mode) == "throttled" && readings > 1;
+  return mode != nullptr && std::strstr(mode, "throttled") != nullptr && readings > 1;
+}
+
+constexpr unsigned kMilliwatts = 250'500;
+constexpr unsigned kMilliseconds = 1000;
+
+/// Of a counter that goes by the clock: how often it moves. 0: there is none.
+unsigned long long period_ms() {
+  const char* const mode = std::getenv("FAKE_NVML");
+  return mode == nullptr ? 0 : std::strtoull(mode, nullptr, 10);
 }
 
 }  // namespace
@@ -52,7 +63,7 @@ int nvmlDeviceGetName(int*, char* text, unsigned bytes) {
 }
 int nvmlDeviceGetPowerUsage(int*, unsigned* milliwatts) {
   ++readings;  // the first figure of each reading
-  *milliwatts = 250500;
+  *milliwatts = kMilliwatts;
   return kSuccess;
 }
 int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
@@ -60,6 +71,13 @@ int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
   return kSuccess;
 }
 int nvmlDeviceGetTotalEnergyConsumption(int*, unsigned long long* millijoules) {
+  if (const unsigned long long period = period_ms(); period > 0) {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    *millijoules =
+        static_cast<unsigned long long>(ms) / period * period * kMilliwatts / kMilliseconds;
+    return kSuccess;
+  }
   using Energy = unsigned long long (*)();
   const auto played = reinterpret_cast<Energy>(dlsym(RTLD_DEFAULT, "played_energy_millijoules"));
   constexpr unsigned long long kOfReading = 1'000'000;

@@ -71,6 +71,10 @@ TEST_F(KernelSettingsTest, EachIsSetAndReadBack) {
       {"sdp.mem_efficient", on},
       {"sdp.math", on},
       {"sdp.cudnn", on},
+      {"sdp.priority",
+       {"math cudnn flash mem_efficient overrideable",
+        "flash mem_efficient math cudnn overrideable"}},
+      {"blas_library", {"cublas"}},
       {"deterministic_algorithms", {"on", "warn", "off"}}};
   for (const auto& [name, texts] : values) {
     for (const std::string& text : texts) {
@@ -83,10 +87,14 @@ TEST_F(KernelSettingsTest, WhatIsNotKnownIsShown) {
   EXPECT_EQ(apply_kernel_settings({{"warp_speed", "on"},
                                    {"cudnn.benchmark", "maybe"},
                                    {"cudnn.benchmark_limit", "-1"},
+                                   {"sdp.priority", "flash math"},
+                                   {"blas_library", "openblas"},
                                    {"fp32_precision.cuda.conv", "fp3"}}),
             (Settings{{"warp_speed", "unknown, recorded on"},
                       {"cudnn.benchmark", "unknown, recorded maybe"},
                       {"cudnn.benchmark_limit", "unknown, recorded -1"},
+                      {"sdp.priority", "unknown, recorded flash math"},
+                      {"blas_library", "unknown, recorded openblas"},
                       {"fp32_precision.cuda.conv", "unknown, recorded fp3"}}));
 }
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +28,15 @@ constexpr double kDeviceBytesPerNs = 2000;
 constexpr double kBusBytesPerNs = 25;
 constexpr double kSpinClocksPerNs = 2;
 constexpr std::size_t kPage = 4096;
+
+constexpr double kEventFaultNs = 50'000;
+constexpr std::size_t kQueueFault = 64;
+
+/// What is planted for scripts/check_gpu to find, by the variable PLAYED_FAULT.
+bool has_fault(const char* name) {
+  static const char* const planted = std::getenv("PLAYED_FAULT");
+  return planted != nullptr && std::strcmp(planted, name) == 0;
+}
 
 struct Block {
   std::size_t bytes = 0;
@@ -49,6 +60,8 @@ struct Gpu {
   std::uint64_t moves = 0;  ///< copies and fills
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
+  std::deque<Clock::time_point> queue;  ///< with a bounded queue: ends of what was launched
+  cudaError_t stuck = cudaSuccess;      ///< with sticky errors: the first one
 };
 
 Gpu& gpu() {
@@ -69,6 +82,9 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t fail(cudaError_t error) {
   last_error = error;
+  if (error == cudaErrorMemoryAllocation && has_fault("sticky_errors")) {
+    gpu().stuck = error;
+  }
   return error;
 }
 
@@ -159,8 +175,21 @@ cudaError_t is_over(Clock::time_point time) {
   return time <= now() ? cudaSuccess : fail(cudaErrorNotReady);
 }
 
+/// Where a queue is bounded the host waits for the oldest of it.
+void enter_queue(cudaStream_t stream) {
+  std::deque<Clock::time_point>& queue = gpu().queue;
+  while (!queue.empty() && (queue.front() <= now() || queue.size() >= kQueueFault)) {
+    wait_until(queue.front());
+    queue.pop_front();
+  }
+  queue.push_back(end_of(stream));
+}
+
 cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
   Gpu& it = gpu();
+  if (it.stuck != cudaSuccess) {
+    return fail(it.stuck);
+  }
   double ns = played_cuda::kKernelMs * kNanoOfMilli;
   {
     const std::scoped_lock lock(it.mutex);
@@ -171,6 +200,9 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
     }
   }
   issue(stream, ns);
+  if (has_fault("bounded_queue")) {
+    enter_queue(stream);
+  }
   return cudaSuccess;
 }
 
@@ -380,9 +412,15 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (has_fault("event_overhead")) {
+    issue(stream, kEventFaultNs);
+  }
   event_of(event)->time = std::max(now(), end_of(stream));
   event_of(event)->is_recorded = true;
   return cudaSuccess;
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+  return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return is_over(event_of(event)->time);

@@ -11,7 +11,6 @@ constexpr int kNotSupported = 801;  // cudaErrorNotSupported
 ANSWERS(cudaDeviceEnablePeerAccess, kNotSupported)
 ANSWERS(cudaDeviceGetDefaultMemPool, kNotSupported)
 ANSWERS(cudaEventCreate, kNotSupported)
-ANSWERS(cudaEventRecordWithFlags, kNotSupported)
 ANSWERS(cudaFreeAsync, kNotSupported)
 ANSWERS(cudaGetSymbolAddress, kNotSupported)
 ANSWERS(cudaGraphDebugDotPrint, kNotSupported)

@@ -19,6 +19,10 @@ struct ZipMember {
 /// give the same bytes.
 [[nodiscard]] std::string zip_bytes(const std::vector<ZipMember>& members);
 
+/// The bytes of a gzip file with this content, without a name or a time: the same content gives the
+/// same bytes.
+[[nodiscard]] std::string gzip_bytes(std::string_view content);
+
 /// Unpacks a zip in memory: name → content. Throws Error (bad input): not a zip or cut off, names
 /// that are absolute or hold "..", two members of one name, more unpacked bytes than `limits`.
 [[nodiscard]] std::map<std::string, std::string> unzip(std::string_view bytes,

@@ -1,0 +1,42 @@
+"""What generate will say of a capture, said while the program is still at hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+OTHER_WAY = 0.005  # of a step's operators: generate takes no times from steps that differ by more
+PLAIN_GLOO = "gloo"
+
+
+def of_steps(operators, profiled):
+    """operators: "kineto_only" (of all profiled steps) and "kineto" (of the traced one) → counts."""
+    traced, seen = operators.get("kineto", Counter()), operators.get("kineto_only", Counter())
+    wanted = Counter({name: count * profiled for name, count in traced.items()})
+    differences = {name: abs(seen[name] - wanted[name]) for name in {*seen, *wanted}
+                   if seen[name] != wanted[name]}
+    if not profiled or not wanted or sum(differences.values()) <= OTHER_WAY * sum(wanted.values()):
+        return []
+    name = min(differences, key=lambda each: (-differences[each], each))
+    return [f"the profiled steps call other operators than the traced one ({name}: {seen[name]} in {profiled} "
+            f"steps, {traced[name]} in the traced one), and generate takes no times from such steps "
+            "(dissimilar_steps): call step() once a whole step, not for each micro-batch"]
+
+
+def of_groups(groups, world_size):
+    """groups: as c10d lists them."""
+    plain = [group for group in groups
+             if PLAIN_GLOO in str(group.get("backend_config", "")) and 0 < len(group.get("ranks", ())) < world_size]
+    if not plain:
+        return []
+    return [f"plain Gloo on {len(plain)} group{'s' if len(plain) > 1 else ''} of some ranks: it records no group, so "
+            "generate takes such a collective as all ranks' (assumed_process_groups); capture with "
+            "--comms nccl-form, or use_nccl_form()"]
+
+
+def of_regions(regions):
+    """regions: "kineto_only" (of a profiled step) and "et" → compiled regions."""
+    before, traced = regions.get("kineto_only"), regions.get("et")
+    if None in (before, traced) or before == traced:
+        return []
+    return [f"the profiled steps have {before} compiled regions each and the traced one {traced}: not the same "
+            "work, generate will not take it as such"]

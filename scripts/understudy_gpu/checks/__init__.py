@@ -1,0 +1,47 @@
+"""What is checked, in order; each runs in a process of its own, whose Python has torch."""
+
+import importlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    title: str
+    place: str  # MODULE.FUNCTION below this package
+    needs: tuple = ()  # checks whose files it reads
+    not_on_cpu: str = ""  # why it is not run there; otherwise the CPU has a twin of it
+
+    def run(self, machine, findings, work):
+        """Fills the findings; NotRun where it cannot be made here."""
+        module, _, function = self.place.partition(".")
+        getattr(importlib.import_module(f".{module}", __name__), function)(machine, findings, work)
+
+
+CHECKS = {
+    "facts": Check("versions, what the driver answers, permissions", "facts.run"),
+    "loading": Check("each program starts, and a small replay runs", "device.loading"),
+    "timer": Check("events against the profiler's kernels: an empty span, a short kernel, a spinning one, a product",
+                   "timer.run"),
+    "times": Check("the replay's device_ms against its kernels in a profile", "timer.device_times"),
+    "queue": Check("how many launches fit before the host waits", "timer.queue",
+                   not_on_cpu="a CPU has no queue of launches"),
+    "energy": Check("how often the energy counter moves; power and clocks, idle and at work", "power.energy",
+                    not_on_cpu="NVML reads no CPU"),
+    "gpm": Check("what NVML's GPM says of a matrix product", "power.gpm", not_on_cpu="GPM is of GPUs"),
+    "gpt": Check("a GPT of 1.1 billion parameters in bfloat16, captured and compiled", "gpt.capture"),
+    "kernels": Check("it launches the same kernels, with the same grids, in the same order", "gpt.kernels",
+                     needs=("gpt",)),
+    "null": Check("the original twice and its replay twice, in turn, are the same", "gpt.null",
+                  needs=("gpt",)),
+    "planted": Check("a planted slow-down and switched TF32 are found", "gpt.planted",
+                     needs=("gpt", "times")),
+    "memory": Check("the allocator's figures of original and replay", "gpt.memory", needs=("gpt",)),
+    "pinned": Check("page-locked memory is copied from in both", "device.pinned",
+                    not_on_cpu="page-locked memory is of GPUs"),
+    "index": Check("an index out of range is told, and ends nothing else", "errors.index"),
+    "exhaustion": Check("out of memory is told, and what follows runs", "errors.exhaustion"),
+    "compiled": Check("a step compiled by torch.compile, its kernels kept", "operators.compiled"),
+    "products": Check("_grouped_mm, _scaled_mm and cuDNN's attention", "operators.products"),
+    "one-rank": Check("NCCL with one rank", "ranks.one"),
+    "two-ranks": Check("two ranks on one device", "ranks.two"),
+}

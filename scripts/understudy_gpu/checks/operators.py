@@ -1,0 +1,43 @@
+"""Steps of operators that GPUs treat in their own way."""
+
+from ..layout import PROGRAMS, SAMPLES
+from ..machine import Failed
+
+STEPS = ["--warmup", 3, "--timed", 5, "--profiled", 1]
+ITERATIONS = ["--warmup", 2, "--iterations", 5, "--passes", 2]
+
+
+def compiled(machine, findings, work):
+    """Kernels stay in work/kernels, as torch.compile caches them: sources, and cubins of Triton's."""
+    cache = work / "kernels"
+    environment = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TRITON_CACHE_DIR": str(cache / "triton")}
+    rank = machine.capture(SAMPLES / "programs" / "compiled.py", work / "compiled", *STEPS,
+                           environment=environment)
+    bench = machine.generate(work / "compiled", work / "compiled.et")
+    report = machine.replay(bench, work / "compiled.json", *ITERATIONS)
+    kind = "*.cubin" if machine.device == "cuda" else "*.so"
+    kept = sum(1 for _ in cache.rglob(kind))
+    findings.figures.update({"graphs": rank["compiled_graphs"], "kept": kept,
+                             "coverage": report["coverage"]["count"],
+                             "stubs": sum(row["count"] for row in report["coverage"]["stubbed"])})
+    findings.expect("kernels are kept", kept > 0, f"{kind} at least once", kept)
+    dropped = [row["name"] for row in report["coverage"]["dropped"]]
+    findings.expect("all that is no kernel of its own runs", not dropped, "nothing dropped",
+                    ", ".join(dropped))
+
+
+def products(machine, findings, work):
+    names = ["_grouped_mm", "_scaled_mm"] + (["cudnn_attention"] if machine.device == "cuda" else [])
+    for name in names:
+        try:
+            machine.capture(PROGRAMS / "products.py", work / name, *STEPS,
+                            environment={"UNDERSTUDY_PRODUCT": name})
+            bench = machine.generate(work / name, work / f"{name}.et")
+            report = machine.replay(bench, work / f"{name}.json", *ITERATIONS)
+        except Failed as problem:
+            findings.expect(name, False, "a replay", problem)
+            continue
+        got = (report["coverage"]["count"], report["output_mismatches"], report["values"]["nan"])
+        findings.figures[name + "_ms"] = report["iteration_ms"]["median"]
+        findings.expect(f"{name}: coverage, mismatches, tensors with NaN", got == (1, 0, 0), (1, 0, 0),
+                        got)

@@ -1,0 +1,46 @@
+"""Ranks on one device: NCCL with one, and two that share it."""
+
+import shutil
+
+from ..layout import SAMPLES
+from ..machine import NotRun
+
+STEPS = ["--warmup", 2, "--timed", 5, "--profiled", 1]
+ITERATIONS = ["--warmup", 2, "--iterations", 5, "--passes", 2]
+
+
+def one(machine, findings, work):
+    machine.capture(SAMPLES / "programs" / "gpt_ddp.py", work / "one_rank", *STEPS,
+                    launcher=["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 1])
+    bench = machine.generate(work / "one_rank", work / "one_rank.et")
+    on_gpu = machine.device == "cuda"
+    report = machine.replay(bench, work / "one_rank.json", *ITERATIONS,
+                            *(["--comms", "nccl"] if on_gpu else []))
+    _expect_whole(findings, report, "nccl" if on_gpu else None)
+
+
+def two(machine, findings, work):
+    if shutil.which("mpirun") is None:
+        raise NotRun("there is no mpirun here")
+    bench = machine.generate(SAMPLES / "gpt_ddp", work / "two_ranks.et")
+    ranks = ["scripts/mpirun", "-np", 2, machine.bin / "replay", bench]
+    target = work / "two_ranks.json"
+    if machine.device == "cpu":
+        report = machine.replay(bench, target, *ITERATIONS, launcher=ranks[:3])
+        _expect_whole(findings, report, None)
+        return
+    refused = machine.start(*ranks, "--device", "cuda", *ITERATIONS)
+    findings.expect("two ranks and one visible GPU", refused.returncode != 0, "a refusal",
+                    f"status {refused.returncode}")
+    machine.run(*ranks, "--device", "cuda:0", "--report", target, *ITERATIONS)
+    report = machine.report(target)
+    _expect_whole(findings, report, "host")
+
+
+def _expect_whole(findings, report, comms):
+    got = report["environment"]["settings"].get("comms")
+    findings.figures.update({"comms": got or "none", "iteration_ms": report["iteration_ms"]["median"],
+                             "ranks": report["world_size"]})
+    findings.expect("coverage", report["coverage"]["count"] == 1, 1, report["coverage"]["count"])
+    if comms is not None:
+        findings.expect("communication goes by", str(got).partition(" ")[0] == comms, comms, got)

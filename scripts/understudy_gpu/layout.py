@@ -1,0 +1,11 @@
+"""Where things lie: the tree, what was built, the Python that has torch."""
+
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+OWN_BIN = ROOT / "build" / "release" / "bin"
+OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
+SAMPLES = ROOT / "fleet_samples"
+PROGRAMS = HERE / "programs"
+CHECK_S = 60  # what a check may take

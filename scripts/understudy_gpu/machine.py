@@ -1,0 +1,129 @@
+"""The programs and the Python with torch, as checks and samples start them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from .layout import ROOT
+
+ASK = ("import json, torch, pathlib; print(json.dumps({"
+       "'torch': torch.__version__, 'root': str(pathlib.Path(torch.__file__).parent), "
+       "'gpu': torch.cuda.get_device_name(0) if torch.cuda.is_available() else None, "
+       "'gpus': torch.cuda.device_count()}))")
+
+
+MOST_STEPS = 1_000_000  # of a program: the capture ends it
+
+
+class Failed(Exception):
+    """A command did not succeed."""
+
+
+class NotRun(Exception):
+    """A check that cannot be made here, and why."""
+
+
+class Machine:
+    def __init__(self, python, binaries, device, facts=None):
+        """facts: what another Machine of the same Python was told, to spare the question."""
+        self.bin = Path(binaries).resolve()
+        self.libraries = self.bin.parent / "lib" / "understudy"
+        self.python = python
+        self.device = device
+        self.facts = facts or self._ask()
+        # Carried libraries are for our programs alone, not for Python.
+        self.environment = dict(os.environ)
+        if self.facts:
+            libraries = [self.bin.parent / "lib", Path(self.facts["root"]) / "lib"]
+            own = self.environment.get("LD_LIBRARY_PATH")
+            self.environment["LD_LIBRARY_PATH"] = ":".join(
+                [*map(str, libraries), *([own] if own else [])])
+            self.environment["UNDERSTUDY_TORCH_ROOT"] = self.facts["root"]
+
+    def _ask(self):
+        """None where the Python has no torch."""
+        asked = subprocess.run([self.python, "-c", ASK], capture_output=True, text=True)
+        return json.loads(asked.stdout.splitlines()[-1]) if asked.returncode == 0 else None
+
+    def start(self, *words, environment=None):
+        """Runs a command and gives what it did, whatever its status."""
+        return subprocess.run([str(word) for word in words], cwd=ROOT,
+                              env=environment or self.environment, capture_output=True, text=True)
+
+    def run(self, *words, environment=None):
+        done = self.start(*words, environment=environment)
+        if done.returncode != 0:
+            raise Failed(f"{Path(str(words[0])).name}: {reason_of(done.stderr or done.stdout)}")
+        return done
+
+    def capture(self, program, folder, *options, launcher=(), environment=None):
+        """What capture.json says of rank 0; the program's device is this machine's."""
+        shutil.rmtree(folder, ignore_errors=True)
+        steady = ["--threads", 1] if self.device == "cpu" else []
+        self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", *steady, *options, program,
+                 "--device", self.device, "--steps", MOST_STEPS, environment={**os.environ, **(environment or {})})
+        summary = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
+        return summary["ranks"][0]
+
+    def generate(self, traces, bench):
+        self.run(self.bin / "generate", traces, "-o", bench)
+        return bench
+
+    def replay(self, bench, target, *more, launcher=(), environment=None):
+        steady = ["--threads", 1] if self.device == "cpu" else []
+        self.run(*launcher, self.bin / "replay", bench, "--device", self.device, *steady, "--report", target,
+                 *more, environment={**self.environment, **(environment or {})})
+        return self.report(target)
+
+    @staticmethod
+    def report(target):
+        return json.loads(target.read_text(encoding="utf-8"))
+
+    def profiled_replay(self, bench, target):
+        """The events of a short replay's profile (understudy_profile, which it loads), and its report."""
+        profile = target.with_suffix(".profile.json")
+        report = self.replay(bench, target, "--warmup", 0, "--iterations", 3, "--passes", 5,
+                             "--op-library", self.libraries / "libunderstudy_profile.so",
+                             "--sandbox", "off", environment={"UNDERSTUDY_PROFILE": str(profile)})
+        return json.loads(profile.read_text(encoding="utf-8"))["traceEvents"], report
+
+    def ranks(self):
+        """One a GPU; two where the way through is tried on a CPU."""
+        return 2 if self.device == "cpu" else self.facts["gpus"]
+
+
+def reason_of(said):
+    """Of a traceback its last line that says what it is; else the first lines."""
+    lines = said.strip().splitlines() or ["no message"]
+    for line in reversed(lines):
+        if "Traceback (most recent call last)" in said and re.match(r"[\w.]*(Error|Exception|Failed)\b", line):
+            return line
+    return " | ".join(lines[:6])
+
+
+class Findings:
+    """What a check saw, and what it held that to."""
+
+    def __init__(self):
+        self.figures = {}
+        self.tests = []
+
+    def expect(self, what, passed, expected, got):
+        self.tests.append({"what": what, "passed": bool(passed), "expected": str(expected),
+                           "got": str(got)})
+
+    def within(self, what, value, reference, share, slack=0.0):
+        """Whether value is within a share of reference, or nearer than `slack`."""
+        passed = abs(value - reference) <= max(share * abs(reference), slack)
+        self.expect(what, passed, f"{reference:.4g} ± {max(share * abs(reference), slack):.2g}",
+                    f"{value:.4g}")
+
+    def to_row(self):
+        failed = [test for test in self.tests if not test["passed"]]
+        return {"status": "failed" if failed else "passed",
+                "reason": "; ".join(f"{test['what']}: expected {test['expected']}, got {test['got']}"
+                                    for test in failed),
+                "figures": self.figures, "tests": self.tests}

@@ -1,0 +1,42 @@
+"""One check, or one sample, in a process of its own: what it found goes into a JSON file."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "capture")]
+from understudy_capture.whole_file import write_whole  # noqa: E402
+from understudy_gpu import samples  # noqa: E402
+from understudy_gpu.checks import CHECKS  # noqa: E402
+from understudy_gpu.machine import Failed, Findings, Machine, NotRun  # noqa: E402
+
+
+def examine(name, machine, work):
+    """The row of `check NAME` or `SECTION NAME`."""
+    kind, _, what = name.partition(" ")
+    if kind != "check":
+        return samples.SECTIONS[kind][1](machine, what, work)
+    check = CHECKS[what]
+    if machine.device == "cpu" and check.not_on_cpu:
+        raise NotRun(check.not_on_cpu)
+    findings = Findings()
+    try:
+        check.run(machine, findings, work)
+    except Failed as problem:
+        findings.expect("its commands", False, "status 0", problem)
+    return findings.to_row()
+
+
+def main():
+    name, device, binaries, python, facts, work, target = sys.argv[1:]
+    try:
+        row = examine(name, Machine(python, binaries, device, json.loads(facts)), Path(work))
+    except NotRun as reason:
+        row = {"status": "not run", "reason": str(reason), "figures": {}, "tests": []}
+    except Failed as problem:
+        row = {"failed": str(problem)}
+    write_whole(target, json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
