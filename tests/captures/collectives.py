@@ -2,6 +2,7 @@
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 
 
 def make_step(nccl_form):
@@ -54,6 +55,10 @@ def make_step(nccl_form):
         if nccl_form:
             dist.all_to_all(parts(), list(data.split(4)))
             dist.all_reduce(data.clone(), op=dist.ReduceOp.AVG)
+            dist.all_reduce(data.clone(), op=dist.ReduceOp.MIN)
+            for part in functional.reduce_scatter_tensor_coalesced(
+                    [whole, data.clone()], "max", [0, 0], dist.group.WORLD):
+                part * 2
         dist.barrier()
         (weight * received).sum().backward()
         dist.all_reduce(weight.grad)
