@@ -104,6 +104,9 @@ bool is_whole(const Slot& target, const Slot& source) {
 
 bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_view op,
                                    const ValueRule& rule) const {
+  if (op == "aten::cumsum") {
+    return lengths_of_ends(rule) && summed_up(instruction) != nullptr;
+  }
   const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
   if (op.starts_with("fbgemm::")) {
     return mover != kMovers.end() || op == "fbgemm::asynchronous_complete_cumsum";
@@ -125,7 +128,9 @@ void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
   carry_through(instruction, op);
   carry_positive(instruction, op);
   carry_mask(instruction, op);
-  if (op == "fbgemm::asynchronous_complete_cumsum") {
+  if (op == "aten::cumsum") {
+    ends_to_lengths(instruction);
+  } else if (op == "fbgemm::asynchronous_complete_cumsum") {
     offsets_to_lengths(instruction);
   } else if (op == "fbgemm::permute_2D_sparse_data" || op == "fbgemm::permute_1D_sparse_data") {
     lengths_of_permuted(instruction);
@@ -277,6 +282,33 @@ void ValueCarrier::visit_collective(const Instruction& instruction) {
   if (const auto* slot = std::get_if<Argument::SlotRef>(&inputs->front().value)) {
     sent_[program_.slots[slot->id].storage] = {program_.slots[slot->id].offset,
                                                instruction.comm->in_splits};
+  }
+}
+
+/// The lengths that a running sum is made of: a vector of integers. Null where it is another.
+const Argument::SlotRef* ValueCarrier::summed_up(const Instruction& sum) const {
+  const Argument* source = find_argument(program_, sum, "self");
+  const auto* slot = source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  const bool is_vector = slot != nullptr && program_.slots[slot->id].sizes.size() == 1 &&
+                         et_schema::is_integral(program_.slots[slot->id].dtype);
+  return is_vector ? slot : nullptr;
+}
+
+/// Ends of groups are running sums of their lengths.
+void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
+  const Argument::SlotRef* source = summed_up(instruction);
+  const auto* result = instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  if (source == nullptr || result == nullptr) {
+    return;
+  }
+  const Slot& sums = program_.slots[result->id];
+  for (const Demand& demand : std::vector<Demand>(demands_.on(sums.storage))) {
+    const std::optional<ValueRule> asked = lengths_of_ends(demand.rule);
+    if (asked && demand.offset == sums.offset && demand.count == element_count(sums)) {
+      demands_.ask(source->id, *asked);
+    }
   }
 }
 

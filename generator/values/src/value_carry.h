@@ -42,6 +42,9 @@ class ValueCarrier {
   void carry(et_schema::SlotId to, const et_schema::Argument& from, Order order);
   void carry_positive(const et_schema::Instruction& instruction, std::string_view op);
   void carry_mask(const et_schema::Instruction& instruction, std::string_view op);
+  [[nodiscard]] const et_schema::Argument::SlotRef* summed_up(
+      const et_schema::Instruction& sum) const;
+  void ends_to_lengths(const et_schema::Instruction& instruction);
   void offsets_to_lengths(const et_schema::Instruction& instruction);
   void lengths_of_permuted(const et_schema::Instruction& instruction);
 
