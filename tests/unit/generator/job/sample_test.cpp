@@ -62,6 +62,7 @@ TEST(Samples, ReductionsHaveTheOperatorsThatTheProgramAskedFor) {
                                           "allreduce avg",
                                           "allreduce min",
                                           "reduce_scatter_tensor_coalesced max",
+                                          "_reduce_scatter_base avg",
                                           "allreduce sum"};
   const std::string folder = std::string(UNDERSTUDY_CAPTURES) + "/nccl_form_collectives";
   for (const Program& program : generate(et_schema::read_traces({folder}), {}).programs) {

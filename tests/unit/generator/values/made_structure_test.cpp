@@ -245,6 +245,34 @@ TEST(MadeStructure, EndsOfGroupsAreOfTheRowsThatAreGrouped) {
   }
 }
 
+TEST(MadeStructure, CountsThatAreExchangedAddUpToTheValuesThatFollow) {
+  const auto exchange = [](TraceBuilder& builder, const TestValue& out, const TestValue& in,
+                           const std::vector<TestValue>& splits) {
+    std::vector<TestValue> inputs = {out, in};
+    inputs.insert(inputs.end(), splits.begin(), splits.end());
+    builder.add(2, "c10d::alltoall_base_", "x", inputs, {});
+  };
+  TraceBuilder builder;
+  const TestValue counts = tensor(12, 13, {4}, "long int");
+  const TestValue heard = tensor(14, 15, {4}, "long int");
+  builder.add(2, "aten::bincount",
+              "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+              {tensor(10, 11, {42}, "long int"), none(), integer(4)}, {counts});
+  exchange(builder, heard, counts, {});
+  exchange(builder, tensor(16, 17, {37}), tensor(18, 19, {42}),
+           {list({integer(20), integer(17)}), list({integer(20), integer(22)})});
+  builder.add(2, "aten::repeat_interleave",
+              "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> "
+              "Tensor",
+              {heard, none()}, {tensor(20, 21, {37}, "long int")});
+  GenerateOptions options;
+  options.partial = PartialRanks::kAllowed;
+  const Program program = builder.program(options);
+  const Slot& made = result_slot(program, 0, 0);
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, lengths({{2, 20}, {2, 22}}).kind);
+}
+
 /// Counted as floats (histc), they are made where they become integers.
 TEST(MadeStructure, EndsOfGroupsThatAreSummedUpOfFloatsArePinned) {
   TraceBuilder builder;
