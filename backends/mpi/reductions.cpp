@@ -129,12 +129,17 @@ template <typename Half>
   return MPI_OP_NULL;
 }
 
+/// Integers are divided as 64-bit ones: a narrow type may not hold the number of ranks.
 template <typename Number>
 void divide_numbers(const Buffer& buffer, int ranks, std::int64_t per_element = 1) {
+  using Wide =
+      std::conditional_t<std::is_integral_v<Number>,
+                         std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>,
+                         Number>;
   auto* numbers = static_cast<Number*>(buffer.data);
   std::for_each(
       numbers, numbers + buffer.count * per_element,
-      [divisor = static_cast<Number>(ranks)](Number& x) { x = static_cast<Number>(x / divisor); });
+      [divisor = static_cast<Wide>(ranks)](Number& x) { x = static_cast<Number>(x / divisor); });
 }
 
 template <typename Half>

@@ -195,7 +195,10 @@ class Checker {
   void check_splits(const char* field, const std::vector<std::int64_t>& splits,
                     std::int64_t count) const {
     if (splits.size() != size_) {
-      fail(field, fmt::format("{} splits", size_), fmt::format("{}", splits.size()));
+      fail(field, fmt::format("{} splits", size_), fmt::format("{}", splits.size()),
+           fmt::format("the original's group had {} ranks: generate the benchmark again from the "
+                       "traces of all of them, or with --allow-partial",
+                       splits.size()));
     }
     std::int64_t left = count;
     for (const std::int64_t split : splits) {
@@ -211,12 +214,14 @@ class Checker {
     }
   }
 
-  [[noreturn]] void fail(const std::string& field, std::string expected, std::string got) const {
+  [[noreturn]] void fail(const std::string& field, std::string expected, std::string got,
+                         std::string hint = {}) const {
     et_schema::ErrorContext context;
     context.rank = place_.world_rank;
     context.field = field;
     context.expected = std::move(expected);
     context.got = std::move(got);
+    context.hint = std::move(hint);
     throw et_schema::run_failed(
         fmt::format("the {} in group '{}' does not fit (rank {} of {} in it)",
                     et_schema::to_string(call_.kind), place_.group_name, place_.group_rank,

@@ -5,11 +5,13 @@
 // Gloo's own labels begin and end on its worker threads, and an execution trace observer that sees
 // them pops the wrong frame there: operators of the training step get wrong parents. So Gloo runs
 // with recording switched off (it hands that state on to its workers), stays asynchronous, and
-// only the calling thread records. Two calls are completed before they return, since Gloo lacks
+// only the calling thread records. The label also holds what NCCL's does not: the operator of a
+// reduction, behind the tensors. Two calls are completed before they return, since Gloo lacks
 // them: AVG (a sum, then a division) and all_to_all on lists (through one flat buffer).
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -121,7 +123,15 @@ struct Call {
   at::ScalarType dtype;
   Splits in_splits = {};
   Splits out_splits = {};
+  std::string reduce_op = {};
 };
+
+// As functional collectives spell it.
+const char* name_of(const c10d::ReduceOp& op) {
+  constexpr std::array<const char*, 9> kNames = {"sum",  "avg", "product", "min",       "max",
+                                                 "band", "bor", "bxor",    "premul_sum"};
+  return op.op_ < kNames.size() ? kNames[op.op_] : "unused";
+}
 
 class NcclFormBackend : public Backend {
  public:
@@ -161,7 +171,8 @@ class NcclFormBackend : public Backend {
   }
 
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
-    return record(in_place("allreduce", "nccl:all_reduce", OpType::ALLREDUCE, tensors, getRank()),
+    return record(reducing(opts, in_place("allreduce", "nccl:all_reduce", OpType::ALLREDUCE,
+                                          tensors, getRank())),
                   [&] {
                     return averaged(opts, tensors,
                                     [&](const auto& o) { return gloo_->allreduce(tensors, o); });
@@ -170,8 +181,8 @@ class NcclFormBackend : public Backend {
 
   WorkPtr allreduce_coalesced(Tensors& tensors,
                               const c10d::AllreduceCoalescedOptions& opts) override {
-    return record(in_place("allreduce_coalesced", "nccl:allreduce_coalesced", OpType::COALESCED,
-                           tensors, getRank()),
+    return record(reducing(opts, in_place("allreduce_coalesced", "nccl:allreduce_coalesced",
+                                          OpType::COALESCED, tensors, getRank())),
                   [&] {
                     return averaged(opts, tensors, [&](const auto& o) {
                       return gloo_->allreduce_coalesced(tensors, o);
@@ -186,11 +197,12 @@ class NcclFormBackend : public Backend {
   }
 
   WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override {
-    return record(
-        in_place("reduce", "nccl:reduce", OpType::REDUCE, tensors, static_cast<int>(opts.rootRank)),
-        [&] {
-          return averaged(opts, tensors, [&](const auto& o) { return gloo_->reduce(tensors, o); });
-        });
+    return record(reducing(opts, in_place("reduce", "nccl:reduce", OpType::REDUCE, tensors,
+                                          static_cast<int>(opts.rootRank))),
+                  [&] {
+                    return averaged(opts, tensors,
+                                    [&](const auto& o) { return gloo_->reduce(tensors, o); });
+                  });
   }
 
   WorkPtr allgather(TensorLists& outputs, Tensors& inputs,
@@ -230,8 +242,8 @@ class NcclFormBackend : public Backend {
 
   WorkPtr reduce_scatter(Tensors& outputs, TensorLists& inputs,
                          const c10d::ReduceScatterOptions& opts) override {
-    return record(call("reduce_scatter", "nccl:reduce_scatter", OpType::REDUCE_SCATTER, inputs,
-                       outputs, inputs.front()),
+    return record(reducing(opts, call("reduce_scatter", "nccl:reduce_scatter",
+                                      OpType::REDUCE_SCATTER, inputs, outputs, inputs.front())),
                   [&] {
                     return averaged(opts, outputs, [&](const auto& o) {
                       return gloo_->reduce_scatter(outputs, inputs, o);
@@ -241,8 +253,8 @@ class NcclFormBackend : public Backend {
 
   WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                const c10d::ReduceScatterOptions& opts) override {
-    return record(call("_reduce_scatter_base", "nccl:_reduce_scatter_base",
-                       OpType::_REDUCE_SCATTER_BASE, input, output, {input}),
+    return record(reducing(opts, call("_reduce_scatter_base", "nccl:_reduce_scatter_base",
+                                      OpType::_REDUCE_SCATTER_BASE, input, output, {input})),
                   [&] {
                     return averaged(opts, {output}, [&](const auto& o) {
                       return gloo_->_reduce_scatter_base(output, input, o);
@@ -252,8 +264,9 @@ class NcclFormBackend : public Backend {
 
   WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                           const c10d::ReduceScatterOptions& opts) override {
-    return record(call("reduce_scatter_tensor_coalesced", "nccl:reduce_scatter_tensor_coalesced",
-                       OpType::COALESCED, inputs, outputs, inputs),
+    return record(reducing(opts, call("reduce_scatter_tensor_coalesced",
+                                      "nccl:reduce_scatter_tensor_coalesced", OpType::COALESCED,
+                                      inputs, outputs, inputs)),
                   [&] {
                     return averaged(opts, outputs, [&](const auto& o) {
                       return gloo_->reduce_scatter_tensor_coalesced(outputs, inputs, o);
@@ -331,6 +344,12 @@ class NcclFormBackend : public Backend {
     return what;
   }
 
+  template <typename Options>
+  static Call reducing(const Options& opts, Call what) {
+    what.reduce_op = name_of(opts.reduceOp);
+    return what;
+  }
+
   Call p2p(const char* name, std::string label, OpType type, const Tensors& tensors,
            int peer) const {
     Call what = call(name, std::move(label), type, tensors.front(), tensors.front(), tensors);
@@ -354,13 +373,16 @@ class NcclFormBackend : public Backend {
     RECORD_PARAM_COMMS_DATA(sequence, group_name(), what.inputs, what.outputs, what.rank,
                             std::string(what.name), what.in_nelems, what.out_nelems, what.dtype,
                             what.in_splits, what.out_splits, start_, stride_, getSize());
-    return silently(what.label, what.label_inputs, launch, what.type, sequence);
+    std::vector<c10::IValue> values(what.label_inputs.begin(), what.label_inputs.end());
+    if (!what.reduce_op.empty()) {
+      values.emplace_back(what.reduce_op);
+    }
+    return silently(what.label, values, launch, what.type, sequence);
   }
 
   // Runs the call under its label, with everything below it unrecorded, on Gloo's threads too.
-  WorkPtr silently(const std::string& label, const Tensors& label_inputs,
+  WorkPtr silently(const std::string& label, const std::vector<c10::IValue>& values,
                    const std::function<WorkPtr()>& launch, OpType type, Sequence sequence) {
-    const std::vector<c10::IValue> values(label_inputs.begin(), label_inputs.end());
     RECORD_USER_SCOPE_WITH_INPUTS(label, values);
     const at::RecordFunctionGuard silent(/*is_enabled=*/false);
     WorkPtr work = launch();

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import torch
 
+REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
+              "_reduce_scatter_base", "reduce_scatter_tensor_coalesced")
+
 
 def use_nccl_form():
     """From here on, groups that ask for Gloo record their collectives in the form of NCCL.
@@ -41,6 +44,50 @@ def use_nccl_form():
         wrapped = substituting(getattr(distributed_c10d, name))
         setattr(distributed_c10d, name, wrapped)
         setattr(torch.distributed, name, wrapped)
+
+
+class ReduceOpLabels:
+    """While it is entered, a reduction that Python asks for has a label that names its operator,
+    which torch records nowhere. The form of NCCL records it by itself."""
+
+    def __init__(self):
+        self._restore = []
+
+    def __enter__(self):
+        dist = torch.distributed
+        if dist.is_available() and dist.is_initialized() and not _is_nccl_form():
+            for name in REDUCTIONS:
+                original = getattr(dist.ProcessGroup, name)
+                setattr(dist.ProcessGroup, name, _labelled(original))
+                self._restore.append((name, original))
+        return self
+
+    def __exit__(self, *_):
+        for name, original in self._restore:
+            setattr(torch.distributed.ProcessGroup, name, original)
+        self._restore.clear()
+
+
+def _is_nccl_form():
+    return torch.distributed.Backend.default_device_backend_map.get("cpu") == "nccl_form"
+
+
+def _labelled(original):
+    def run(*args, **kwargs):
+        with torch._C._profiler._RecordFunctionFast(
+                f"understudy:reduce_op={_operator([*args, *kwargs.values()])}"):
+            return original(*args, **kwargs)
+    return run
+
+
+def _operator(values):
+    """As functional collectives spell it. Sum, as c10d has it, where none is named."""
+    for value in values:
+        value = getattr(value, "reduceOp", value)
+        if isinstance(value, (torch.distributed.ReduceOp, torch.distributed.ReduceOp.RedOpType)):
+            members = torch.distributed.ReduceOp.RedOpType.__members__
+            return next(name.lower() for name, member in members.items() if value == member)
+    return "sum"
 
 
 def _substitute(value):

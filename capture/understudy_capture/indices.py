@@ -25,6 +25,9 @@ MOST_USES = 20000  # of one step; calls beyond are counted, and drawn by rule la
 # Operator → the arguments whose integers decide what memory is touched, or how long it takes.
 INDEX_ARGUMENTS = {
     "aten::_embedding_bag": ("indices",),
+    "aten::_grouped_mm": ("offs",),
+    "aten::_scaled_grouped_mm": ("offs",),
+    "aten::_scaled_grouped_mm_v2": ("offs",),
     "aten::_embedding_bag_forward_only": ("indices",),
     "aten::_index_put_impl_": ("indices",),
     "aten::_unique2": ("self",),

@@ -12,6 +12,7 @@ from torch.profiler import record_function
 from . import _kind, job, machine
 from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_graphs, graph_modules
+from .comms import ReduceOpLabels
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .measurements import Measurements, clock, clock_alone
@@ -224,6 +225,7 @@ class Capture:
         self._measured.probe(phase)
         if phase in ("kineto_only", "faults", "et"):
             self._open.enter_context(KernelLabels())
+            self._open.enter_context(ReduceOpLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
             self._open.callback(synchronize)  # device work of the step belongs to its marker

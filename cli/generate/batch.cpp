@@ -11,11 +11,24 @@
 
 namespace understudy::cli {
 
-void add_batch_option(CLI::App& app, std::string& batch) {
-  app.add_option("--batch", batch,
-                 "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the "
-                 "recorded FROM, without recorded times")
-      ->type_name("SIZES");
+void add_batch_options(CLI::App& app, BatchTexts& texts) {
+  CLI::Option* batch =
+      app.add_option("--batch", texts.batch,
+                     "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the "
+                     "recorded FROM, without recorded times")
+          ->type_name("SIZES");
+  app.add_option("--size", texts.size,
+                 "FROM:TO, such as 512:2048: the same of the length of sequences, or of another "
+                 "size of the data, that nothing else has")
+      ->type_name("SIZES")
+      ->excludes(batch);
+}
+
+std::optional<predictor::BatchSize> BatchTexts::parsed() const {
+  if (batch.empty() && size.empty()) {
+    return std::nullopt;
+  }
+  return predictor::parse_batch_size(batch + size, !size.empty());
 }
 
 std::string batched_text(const predictor::BatchSize& batch,
@@ -31,9 +44,9 @@ std::string batched_text(const predictor::BatchSize& batch,
   for (const auto& [name, change] : operators) {
     table.add({name, with_commas(change.count), change.before, change.after});
   }
-  std::string text =
-      fmt::format("\nBatch {} became {}: shapes of these operators\n", batch.from, batch.to) +
-      table.to_text();
+  std::string text = fmt::format("\n{} {} became {}: shapes of these operators\n",
+                                 batch.anywhere ? "Size" : "Batch", batch.from, batch.to) +
+                     table.to_text();
   if (batched.dropped_bodies > 0) {
     text += fmt::format(
         "\nLeft out, as no rule tells its sizes: what was recorded below {} operators\n",

@@ -2,14 +2,23 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "predictor/what_if/batch_bench.h"
 
 namespace understudy::cli {
 
-/// Adds --batch: FROM:TO, as text.
-void add_batch_option(CLI::App& app, std::string& batch);
+/// Another size of the data: FROM:TO, at most one of them.
+struct BatchTexts {
+  std::string batch;
+  std::string size;
+  /// Nothing where none was given. Throws Error (usage).
+  [[nodiscard]] std::optional<predictor::BatchSize> parsed() const;
+};
+
+/// Adds --batch and --size.
+void add_batch_options(CLI::App& app, BatchTexts& texts);
 
 /// Which operators have other shapes, for a person: a row for each, of all ranks together.
 [[nodiscard]] std::string batched_text(const predictor::BatchSize& batch,

@@ -171,15 +171,13 @@ Arguments read_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0).description(""))
       ->type_name("SHARE");
   add_blur_option(*app, arguments.shapes_within);
-  std::string batch;
-  add_batch_option(*app, batch);
+  BatchTexts batch;
+  add_batch_options(*app, batch);
   add_emit_options(*app, arguments.emit);
   add_sign_options(*app, arguments.sign);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
-  if (!batch.empty()) {
-    arguments.batch = predictor::parse_batch_size(batch);
-  }
+  arguments.batch = batch.parsed();
   if (!arguments.sign.new_key_path.empty()) {
     refuse_beside_new_key(arguments);
     return arguments;

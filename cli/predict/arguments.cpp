@@ -36,7 +36,8 @@ constexpr const char* kExamples =
     "                                                   on a card that was not measured\n";
 
 void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
-                 std::vector<std::string>& what_if, std::string& batch, std::string& gathers) {
+                 std::vector<std::string>& what_if, std::string& batch, std::string& size,
+                 std::string& gathers) {
   app.add_option("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
   CLI::Option* recorded =
       app.add_flag("--recorded", arguments.recorded,
@@ -76,6 +77,12 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
          "prints which shapes change. Needs --platform: recorded times are FROM's")
       ->type_name("SIZES")
       ->needs("--platform");
+  app.add_option("--size", size,
+                 "FROM:TO, such as 512:2048: the same of the length of sequences, or of another "
+                 "size of the data, that nothing else has")
+      ->type_name("SIZES")
+      ->needs("--platform")
+      ->excludes("--batch");
   app.add_option(
          "--world-size", arguments.world_size,
          "Predict a job whose ranks do alike on this many ranks, each with the recorded batch")
@@ -112,8 +119,9 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
                      "docs/formats.md, or an operator-times file")
           ->type_name("FILE")
           ->needs("--platform");
-  for (const char* of_step : {"BENCH", "--recorded", "--what-if", "--batch", "--world-size",
-                              "--gathers", "--report", "--trace", "--explain", "--overlap"}) {
+  for (const char* of_step :
+       {"BENCH", "--recorded", "--what-if", "--batch", "--size", "--world-size", "--gathers",
+        "--report", "--trace", "--explain", "--overlap"}) {
     operators->excludes(of_step);
   }
   app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
@@ -144,6 +152,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   std::string overlap;
   std::vector<std::string> what_if;
   std::string batch;
+  std::string size;
   std::string gathers;
   const auto app = make_app(
       {.name = "predict",
@@ -152,7 +161,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
-  add_options(*app, arguments, overlap, what_if, batch, gathers);
+  add_options(*app, arguments, overlap, what_if, batch, size, gathers);
   add_table_options(*app, table);
   add_format_option(*app, arguments.format, arguments.as_page);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
@@ -179,8 +188,8 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   }
   check_step(arguments);
   arguments.overlap = parse_overlap(overlap);
-  if (!batch.empty()) {
-    arguments.batch = predictor::parse_batch_size(batch);
+  if (!batch.empty() || !size.empty()) {
+    arguments.batch = predictor::parse_batch_size(batch + size, !size.empty());
   }
   if (!gathers.empty()) {
     arguments.gathers =

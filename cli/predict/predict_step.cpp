@@ -159,9 +159,10 @@ BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
       calls += change.count;
     }
     batched.summary.push_back(
-        fmt::format("rank {}: {} calls of {} operators have the shapes of batch {} in place of {}; "
+        fmt::format("rank {}: {} calls of {} operators have the shapes of {} {} in place of {}; "
                     "what is recorded of the host, gaps and times of issue, stays",
-                    number, calls, scaled.changes.size(), batch.to, batch.from));
+                    number, calls, scaled.changes.size(), batch.anywhere ? "size" : "batch",
+                    batch.to, batch.from));
     for (const predictor::BatchChange& change : scaled.changes) {
       batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
                                             change.name, change.before, change.after));

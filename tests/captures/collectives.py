@@ -2,6 +2,21 @@
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch.distributed.fsdp import fully_shard
+
+
+def exchange_by_counts(data):
+    """As experts do: how many values come is told before they do."""
+    chosen = (data > 2).long()
+    sent = torch.bincount(chosen, minlength=2)
+    heard = torch.empty_like(sent)
+    dist.all_to_all_single(heard, sent)
+    values = torch.empty(int(heard.sum()))
+    dist.all_to_all_single(values, data[chosen.argsort(stable=True)], heard.tolist(),
+                           sent.tolist())
+    sender = torch.arange(2).repeat_interleave(heard)
+    torch.zeros(2).index_add(0, sender, values)
 
 
 def make_step(nccl_form):
@@ -12,6 +27,9 @@ def make_step(nccl_form):
     pair = dist.new_group(list(range(world)), group_desc="pair")
     data = torch.arange(8, dtype=torch.float32) + rank
     weight = torch.randn(8, requires_grad=True)
+
+    if nccl_form:
+        sharded = fully_shard(torch.nn.Linear(8, 6), mesh=dist.init_device_mesh("cpu", (world,)))
 
     def parts(elements=4):
         return [torch.zeros(elements) for _ in range(world)]
@@ -54,6 +72,12 @@ def make_step(nccl_form):
         if nccl_form:
             dist.all_to_all(parts(), list(data.split(4)))
             dist.all_reduce(data.clone(), op=dist.ReduceOp.AVG)
+            dist.all_reduce(data.clone(), op=dist.ReduceOp.MIN)
+            for part in functional.reduce_scatter_tensor_coalesced(
+                    [whole, data.clone()], "max", [0, 0], dist.group.WORLD):
+                part * 2
+            exchange_by_counts(data)
+            sharded(data.view(1, 8)).sum().backward()
         dist.barrier()
         (weight * received).sum().backward()
         dist.all_reduce(weight.grad)

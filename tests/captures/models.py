@@ -33,6 +33,28 @@ def mixture_of_experts():
 
 
 @builder
+def grouped_experts():
+    """Experts in one _grouped_mm: where the rows of each end is a running sum of a bincount."""
+    gate = nn.Linear(32, 8)
+    up, down = (nn.Parameter(torch.randn(8, *shape, dtype=torch.bfloat16) / 8)
+                for shape in ((32, 64), (64, 32)))
+    x, target = torch.randn(64, 32), torch.randn(64, 32)
+    parameters = [*gate.parameters(), up, down]
+
+    def loss():
+        weights, chosen = torch.topk(gate(x).softmax(-1), 2, dim=-1)
+        order = chosen.flatten().argsort(stable=True)
+        ends = torch.bincount(chosen.flatten(), minlength=8).cumsum(0).to(torch.int32)
+        hidden = F.silu(torch._grouped_mm(x[order // 2].bfloat16(), up, offs=ends))
+        rows = torch._grouped_mm(hidden, down, offs=ends).float()
+        out = torch.zeros_like(x).index_add(0, order // 2,
+                                            rows * weights.flatten()[order].unsqueeze(-1))
+        return F.mse_loss(out, target)
+
+    return train(parameters, loss, torch.optim.AdamW(parameters, 1e-3))
+
+
+@builder
 def graph():
     """Messages along random edges: scatter, gather by index, bincount."""
     first, second = nn.Linear(16, 32), nn.Linear(32, 5)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/figures.h"
 #include "common/table.h"
 
@@ -71,6 +73,22 @@ Section iteration_section(const Report& report) {
                       of_ranks),
           table.to_text() + interval_text(report.total) + restores_text(report.total.measurement) +
               warnings_text(report, "iteration_ms")};
+}
+
+std::string nan_text(const Report& report) {
+  const RunFigures& total = report.total;
+  if (total.values.nan == 0) {
+    return "";
+  }
+  const auto first = std::ranges::find(total.value_findings, "nan", &et_schema::ValueFinding::kind);
+  const std::string where = first == total.value_findings.end()
+                                ? ""
+                                : fmt::format(", first of node {} ({})", first->node, first->name);
+  return fmt::format(
+      "WARNING: {} tensor{} hold{} NaN{}: the step computes with other numbers than the original, "
+      "unless that had NaN too\n",
+      with_commas(total.values.nan), total.values.nan == 1 ? "" : "s",
+      total.values.nan == 1 ? "s" : "", where);
 }
 
 std::string incomplete_text(const Report& report) {

@@ -21,7 +21,7 @@ std::string title(const et_schema::Report& report) {
 }  // namespace
 
 std::string report_to_text(const et_schema::Report& report, const ReportTextOptions& options) {
-  std::string out = title(report) + "\n" + incomplete_text(report);
+  std::string out = title(report) + "\n" + incomplete_text(report) + nan_text(report);
   for (const Section& section : report_sections(report, options)) {
     if (!section.body.empty()) {
       out += "\n" + section.title + "\n" + section.body;

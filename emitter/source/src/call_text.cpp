@@ -174,8 +174,7 @@ ResultShape shape_of(const std::vector<std::string>& returns) {
 bool writes_out(const std::vector<SchemaArgument>& arguments) {
   return std::any_of(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(),
                      [](const SchemaArgument& argument) {
-                       return argument.type.find('!') != std::string_view::npos &&
-                              argument.type.find("[]") == std::string_view::npos;
+                       return argument.type.find('!') != std::string_view::npos;
                      });
 }
 

@@ -26,7 +26,8 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
     CommTraits{.kind = CommKind::kBroadcast,
                .type_name = "Broadcast",
                .recorded = {"broadcast", "_broadcast_oop"},
-               .c10d = {{{"broadcast", "broadcast", C10dLayout::kInPlace}}},
+               .c10d = {{{"broadcast", "broadcast", C10dLayout::kInPlace},
+                         {"broadcast", "broadcast", C10dLayout::kInputOnly}}},
                .measured = {"broadcast"},
                .sizes = CommSizes::kPairs,
                .bytes = CommBytes::kInputs,
@@ -90,6 +91,8 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
                   {"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor_coalesced",
                    C10dLayout::kOutputInput},
                   {"reduce_scatter_tensor", "_reduce_scatter_base", C10dLayout::kInputOnly},
+                  {"reduce_scatter_tensor_coalesced", "reduce_scatter_tensor_coalesced",
+                   C10dLayout::kInputOnly},
                   {"reduce_scatter_tensor_out", "_reduce_scatter_base", C10dLayout::kInputOnly}}},
         .measured = {"reducescatter", "reducescatterbase", "reducescattertensor"},
         .sizes = CommSizes::kInputOfAll,
@@ -244,12 +247,18 @@ std::optional<KnownC10d> find_c10d_name(std::string_view node_name) {
   const std::size_t colons = node_name.rfind("::");
   std::string_view name =
       colons == std::string_view::npos ? node_name : node_name.substr(colons + 2);
+  const std::string_view scope = node_name.substr(0, node_name.size() - name.size());
+  const bool is_functional = scope.find("functional") != std::string_view::npos;
   if (name.ends_with('_')) {
     name.remove_suffix(1);
   }
   for (const CommTraits& row : kCommTraits) {
     for (const C10dName& spelling : row.c10d) {
-      if (!name.empty() && spelling.c10d == name) {
+      // Some names are in both namespaces, with their tensors elsewhere.
+      const bool has_functional_layout =
+          spelling.layout == C10dLayout::kInputOnly || spelling.layout == C10dLayout::kWaited;
+      if (!name.empty() && spelling.c10d == name &&
+          (scope.empty() || has_functional_layout == is_functional)) {
         return KnownC10d{&row, &spelling};
       }
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::generator {
@@ -20,14 +21,42 @@ constexpr const char* kAllowPartial =
     "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
 
 /// The world as a trace's process groups record it: the size of the one that is the whole world, or
-/// one more than the highest rank that any names.
+/// one more than the highest rank that any names. Without groups (torch 2.0 and before) the parts
+/// of an all_to_allv tell it.
 std::int64_t recorded_world_size(const Trace& trace) {
   std::int64_t size = 1;
+  if (trace.process_groups.empty()) {
+    for (const auto& [index, call] : et_schema::communication_calls(trace)) {
+      size = std::max({size, call.group_size, static_cast<std::int64_t>(call.in_splits.size()),
+                       static_cast<std::int64_t>(call.out_splits.size())});
+    }
+  }
   for (const ProcessGroup& group : trace.process_groups) {
     size = std::max(size,
                     group.ranks.empty() ? group.size : 1 + *std::ranges::max_element(group.ranks));
   }
   return size;
+}
+
+/// The rank of a trace that stands alone. Where neither its name nor its groups tell, the parts of
+/// an all_to_allv do: what a rank sends to itself is what it gets from itself.
+int own_rank(const Trace& trace) {
+  if (trace.rank != 0 || !trace.process_groups.empty()) {
+    return trace.rank;
+  }
+  const std::map<et_schema::NodeIndex, et_schema::CommCall> calls =
+      et_schema::communication_calls(trace);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(recorded_world_size(trace)); ++rank) {
+    const bool fits = std::ranges::all_of(calls, [rank](const auto& entry) {
+      const et_schema::CommCall& call = entry.second;
+      return call.in_splits.size() <= rank || call.out_splits.size() <= rank ||
+             call.in_splits[rank] == call.out_splits[rank];
+    });
+    if (fits) {
+      return static_cast<int>(rank);
+    }
+  }
+  return trace.rank;
 }
 
 std::string text_of(const std::optional<CaptureOrigin>& origin) {
@@ -83,13 +112,15 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
   const auto traces = [](std::int64_t ranks) {
     return fmt::format("traces of {} rank{}", ranks, ranks == 1 ? "" : "s");
   };
-  throw et_schema::bad_input("traces of some ranks are missing",
-                             {.file = trace.file,
-                              .rank = trace.rank,
-                              .field = "process groups",
-                              .expected = traces(world_size),
-                              .got = traces(static_cast<std::int64_t>(given)),
-                              .hint = kAllowPartial});
+  throw et_schema::bad_input(
+      "traces of some ranks are missing",
+      {.file = trace.file,
+       .rank = trace.rank,
+       .field = trace.process_groups.empty() && !trace.capture ? "splits, group sizes"
+                                                               : "process groups",
+       .expected = traces(world_size),
+       .got = traces(static_cast<std::int64_t>(given)),
+       .hint = kAllowPartial});
 }
 
 /// Each rank is a process, with ids of its own.
@@ -136,7 +167,7 @@ Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
     et_schema::PartialJob& there = job.partial.emplace();
     there.world_size = job.world_size;
     for (const Trace& trace : traces) {
-      there.ranks.push_back(trace.rank);
+      there.ranks.push_back(traces.size() == 1 ? own_rank(trace) : trace.rank);
     }
   }
   return job;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 
 namespace understudy::generator {
@@ -19,9 +18,6 @@ void IssuedComms::add(const Instruction& instruction, Program& program) {
   if (call.kind == CommKind::kWait) {
     program.losses.add(Loss::kUnmatchedWaits, is_issued(instruction, program) ? 0 : 1);
     return;
-  }
-  if (et_schema::traits(call.kind).reduces) {
-    program.losses.add(Loss::kAssumedReduceOps);
   }
   if (call.seq) {
     by_seq_.emplace(*call.seq, call);

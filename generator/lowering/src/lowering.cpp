@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
@@ -216,6 +217,11 @@ class Lowering {
     info.kind = call.kind;
     info.group = groups_.find(trace_, call, program_.losses);
     info.root_or_peer = call.rank;
+    if (!call.reduce_op.empty()) {
+      info.reduce_op = call.reduce_op;
+    } else if (et_schema::traits(call.kind).reduces) {
+      program_.losses.add(Loss::kAssumedReduceOps);
+    }
     info.in_splits = call.in_splits;
     info.out_splits = call.out_splits;
     info.seq = call.seq;

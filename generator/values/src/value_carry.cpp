@@ -104,6 +104,9 @@ bool is_whole(const Slot& target, const Slot& source) {
 
 bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_view op,
                                    const ValueRule& rule) const {
+  if (op == "aten::cumsum") {
+    return lengths_of_ends(rule) && summed_up(instruction) != nullptr;
+  }
   const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
   if (op.starts_with("fbgemm::")) {
     return mover != kMovers.end() || op == "fbgemm::asynchronous_complete_cumsum";
@@ -125,7 +128,9 @@ void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
   carry_through(instruction, op);
   carry_positive(instruction, op);
   carry_mask(instruction, op);
-  if (op == "fbgemm::asynchronous_complete_cumsum") {
+  if (op == "aten::cumsum") {
+    ends_to_lengths(instruction);
+  } else if (op == "fbgemm::asynchronous_complete_cumsum") {
     offsets_to_lengths(instruction);
   } else if (op == "fbgemm::permute_2D_sparse_data" || op == "fbgemm::permute_1D_sparse_data") {
     lengths_of_permuted(instruction);
@@ -264,79 +269,6 @@ void ValueCarrier::carry_positive(const Instruction& instruction, std::string_vi
   if (other != nullptr && (op == "aten::add" || op == "aten::add_" || op == "aten::matmul")) {
     demands_.ask(*other, *positive);
   }
-}
-
-void ValueCarrier::visit_collective(const Instruction& instruction) {
-  const auto* inputs = instruction.args.empty()  // a barrier
-                           ? nullptr
-                           : std::get_if<Argument::List>(&instruction.args.front().value);
-  if (inputs == nullptr || inputs->size() != 1 || !instruction.comm ||
-      instruction.comm->in_splits.empty()) {
-    return;
-  }
-  if (const auto* slot = std::get_if<Argument::SlotRef>(&inputs->front().value)) {
-    sent_[program_.slots[slot->id].storage] = {program_.slots[slot->id].offset,
-                                               instruction.comm->in_splits};
-  }
-}
-
-/// Offsets that end at N are running sums of lengths that add up to N.
-void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
-  const auto* result = instruction.results.empty()
-                           ? nullptr
-                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
-  const Argument* source = find_argument(program_, instruction, "t_in");
-  const auto* source_slot =
-      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
-  if (result == nullptr || source_slot == nullptr) {
-    return;
-  }
-  for (const Demand& demand :
-       std::vector<Demand>(demands_.on(program_.slots[result->id].storage))) {
-    if (const auto* asked = demand.rule.as<ValueRule::Offsets>()) {
-      demands_.ask(
-          source_slot->id,
-          lengths({{element_count(program_.slots[source_slot->id]), asked->end}}, demand.rule.why));
-    }
-  }
-}
-
-/// The permutation is made as the identity, so what is asked of the permuted lengths holds for
-/// the lengths: parts sent to each rank add up to the values sent beside them, and all of them to
-/// the number of values.
-void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
-  const Argument* source = find_argument(program_, instruction, "lengths");
-  const auto* source_slot =
-      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
-  if (source_slot == nullptr || instruction.results.size() < 2) {
-    return;
-  }
-  const auto* permuted = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  const auto* values = std::get_if<Argument::SlotRef>(&instruction.results[1].value);
-  if (permuted == nullptr || values == nullptr) {
-    return;
-  }
-  const auto sent_lengths = sent_.find(program_.slots[permuted->id].storage);
-  const auto sent_values = sent_.find(program_.slots[values->id].storage);
-  if (sent_lengths == sent_.end() || sent_values == sent_.end() ||
-      sent_lengths->second.splits.size() != sent_values->second.splits.size()) {
-    return;
-  }
-  std::int64_t count_left = element_count(program_.slots[source_slot->id]);
-  std::int64_t sum_left = element_count(program_.slots[values->id]);
-  std::vector<ValueRule::Segment> segments;
-  for (std::size_t i = 0; i < sent_lengths->second.splits.size(); ++i) {
-    segments.push_back({sent_lengths->second.splits[i], sent_values->second.splits[i]});
-    count_left -= segments.back().count;
-    sum_left -= segments.back().sum;
-  }
-  if (count_left < 0 || sum_left < 0) {
-    return;
-  }
-  if (count_left > 0) {
-    segments.push_back({count_left, sum_left});
-  }
-  demands_.ask(source_slot->id, lengths(std::move(segments), "all_to_allv.in_splits"));
 }
 
 }  // namespace understudy::generator

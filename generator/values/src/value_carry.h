@@ -38,16 +38,29 @@ class ValueCarrier {
     std::vector<std::int64_t> splits;
   };
 
+  /// A later exchange of values, whose parts are as long as counts that are exchanged before say.
+  struct Exchange {
+    et_schema::GroupId group = 0;
+    std::vector<std::int64_t> in_splits;
+    std::int64_t received = 0;
+  };
+
+  void counts_of_exchange(const et_schema::Instruction& instruction,
+                          et_schema::Argument::SlotRef sent);
   void carry_through(const et_schema::Instruction& instruction, std::string_view op);
   void carry(et_schema::SlotId to, const et_schema::Argument& from, Order order);
   void carry_positive(const et_schema::Instruction& instruction, std::string_view op);
   void carry_mask(const et_schema::Instruction& instruction, std::string_view op);
+  [[nodiscard]] const et_schema::Argument::SlotRef* summed_up(
+      const et_schema::Instruction& sum) const;
+  void ends_to_lengths(const et_schema::Instruction& instruction);
   void offsets_to_lengths(const et_schema::Instruction& instruction);
   void lengths_of_permuted(const et_schema::Instruction& instruction);
 
   const et_schema::Program& program_;
   Demands& demands_;
   std::map<et_schema::StorageId, SentParts> sent_;
+  std::vector<Exchange> exchanges_;  ///< the last one seen is the next one in the program
 };
 
 }  // namespace understudy::generator

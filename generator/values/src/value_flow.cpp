@@ -180,6 +180,18 @@ class ValueAssigner {
                       });
   }
 
+  /// How large the groups of rows were decides how long an operator on them takes.
+  void use_captured_ends(const Instruction& instruction, const Argument& argument,
+                         ValueRule& rule) const {
+    const std::int64_t rows = std::get<ValueRule::Lengths>(rule.kind).segments.back().sum;
+    for_each_captured(
+        captured_.reuses.by_node, instruction, [&](SlotId slot, const CapturedReuse& captured) {
+          if (argument == Argument{Argument::SlotRef{slot}}) {
+            rule = group_ends(element_count(program_.slots[slot]), rows, captured.reuse);
+          }
+        });
+  }
+
   /// A captured range narrows a demand on integers. Offsets and lengths say more than a range does;
   /// of targets it tells whether some are ignored.
   void use_captured_ranges(const Instruction& instruction) {
@@ -245,6 +257,9 @@ class ValueAssigner {
     std::optional<ValueRule> rule = make_rule(row, program_, instruction);
     if (!rule) {
       return;
+    }
+    if (row.meaning == Meaning::kEnds) {
+      use_captured_ends(instruction, *argument, *rule);
     }
     rule->why = why;
     if (row.op == "fbgemm::bounds_check_indices") {

@@ -76,6 +76,7 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
     }
     case Meaning::kMonotone:
     case Meaning::kOffsets:
+    case Meaning::kEnds:
     case Meaning::kLengths:
     case Meaning::kLengthsOfResult:
     case Meaning::kSortedLengths:

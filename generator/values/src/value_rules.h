@@ -22,6 +22,7 @@ enum class Meaning : std::uint8_t {
   kLabel,       ///< class numbers from 1 up to below the bound; 0 is the blank
   kMonotone,    ///< integers below the bound that never fall
   kOffsets,     ///< monotone, ending at the bound
+  kEnds,        ///< where each group of rows ends: monotone, the last the rows of the groups
   kLengths,     ///< adds up to the bound
   kLengthsOfResult,  ///< adds up to dimension `dim` of the first result
   kSortedLengths,    ///< falling, the first is the size of the second result, adding up to
@@ -82,6 +83,12 @@ struct ArgumentRule {
 [[nodiscard]] std::optional<et_schema::ValueRule> make_rule(
     const ArgumentRule& row, const et_schema::Program& program,
     const et_schema::Instruction& instruction);
+
+/// Ends of `groups` groups of `rows` rows together, as large as captured (null: equal).
+[[nodiscard]] et_schema::ValueRule group_ends(std::int64_t groups, std::int64_t rows,
+                                              const et_schema::Reuse* captured);
+/// Where a rule holds such ends, the lengths of the groups.
+[[nodiscard]] std::optional<et_schema::ValueRule> lengths_of_ends(const et_schema::ValueRule& rule);
 
 /// Whether the number of true elements decides the shape of the result.
 [[nodiscard]] bool decides_a_shape(const ArgumentRule& row,

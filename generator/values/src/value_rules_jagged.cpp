@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <string>
 
 #include "value_arguments.h"
@@ -10,9 +12,10 @@ namespace {
 using et_schema::Slot;
 using et_schema::ValueRule;
 
+constexpr std::int64_t kMostNumbers = 1 << 20;  // each is an entry of the program
+
 /// `count` numbers that never rise: the first is `first`, the others as equal as their sum allows.
 std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::int64_t sum) {
-  constexpr std::int64_t kMostNumbers = 1 << 20;  // each is an entry of the program
   if (count < 1 || count > kMostNumbers || sum < first) {
     return std::nullopt;
   }
@@ -57,6 +60,40 @@ std::optional<ValueRule> row_offsets(const CallView& call, std::int64_t end) {
                  is_padded ? size_at(call.tensor("dense"), 1).value_or(0) : 0);
 }
 
+/// The rows that _grouped_mm divides: of what is two-dimensional, the first dimension but where
+/// groups are summed up.
+std::optional<std::int64_t> grouped_rows(const CallView& call) {
+  const Slot* left = call.tensor("self");
+  const Slot* right = call.tensor("mat2");
+  constexpr std::size_t kMatrix = 2;
+  if (left == nullptr || right == nullptr) {
+    return std::nullopt;
+  }
+  if (left->sizes.size() != kMatrix) {
+    return size_at(right, -1);
+  }
+  return size_at(left, right->sizes.size() == kMatrix ? 1 : 0);
+}
+
+/// The numbers, in order, as far as they are told: those of a bin lie evenly in its range.
+std::vector<std::int64_t> numbers_of(const et_schema::Reuse& reuse) {
+  std::vector<std::int64_t> numbers;
+  for (const et_schema::ReuseBin& bin : reuse.bins) {
+    std::int64_t different = 0;
+    for (const et_schema::Repeat& repeat : bin.repeats) {
+      different += repeat.numbers;
+    }
+    std::int64_t place = 0;
+    for (const et_schema::Repeat& repeat : bin.repeats) {
+      for (std::int64_t i = 0; i < repeat.numbers; ++i, ++place) {
+        numbers.insert(numbers.end(), static_cast<std::size_t>(repeat.times),
+                       bin.low + place * (bin.high - bin.low) / different);
+      }
+    }
+  }
+  return numbers;
+}
+
 /// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer
 /// elements than weights.
 bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, const Slot& weights) {
@@ -92,6 +129,41 @@ std::optional<ValueRule> table_columns(const ArgumentRule& row, const CallView& 
 
 }  // namespace
 
+ValueRule group_ends(std::int64_t groups, std::int64_t rows, const et_schema::Reuse* captured) {
+  const bool is_captured = captured != nullptr && captured->sorted && captured->run == 1 &&
+                           et_schema::draw_count(*captured) == groups;
+  std::vector<std::int64_t> ends =
+      is_captured ? numbers_of(*captured)
+                  : std::vector<std::int64_t>(static_cast<std::size_t>(groups));
+  if (!is_captured || ends.back() < 1) {
+    std::iota(ends.begin(), ends.end(), 1);
+  }
+  // The captured step is another one: it may have had other rows.
+  const double scale = static_cast<double>(rows) / static_cast<double>(ends.back());
+  std::vector<ValueRule::Segment> parts;
+  for (const std::int64_t end : ends) {
+    parts.push_back({1, std::llround(static_cast<double>(end) * scale)});
+  }
+  return lengths(std::move(parts));
+}
+
+std::optional<ValueRule> lengths_of_ends(const ValueRule& rule) {
+  const auto* ends = rule.as<ValueRule::Lengths>();
+  if (ends == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<ValueRule::Segment> parts;
+  std::int64_t before = 0;
+  for (const ValueRule::Segment& end : ends->segments) {
+    if (end.count != 1 || end.sum < before) {
+      return std::nullopt;
+    }
+    parts.push_back({1, end.sum - before});
+    before = end.sum;
+  }
+  return lengths(std::move(parts), rule.why);
+}
+
 std::int64_t rows_per_table(const CallView& call, const Slot& weights) {
   const std::optional<std::int64_t> columns = call.integer("total_D");
   if (call.tensor("weights_offsets") == nullptr || !columns || *columns <= 0) {
@@ -112,6 +184,13 @@ std::optional<ValueRule> make_jagged_rule(const ArgumentRule& row, const CallVie
       return bound ? std::optional(offsets(*bound - 1, false)) : std::nullopt;
     case Meaning::kOffsets:
       return bound && element_count(*self) > 0 ? row_offsets(call, *bound) : std::nullopt;
+    case Meaning::kEnds: {
+      const std::int64_t groups = element_count(*self);
+      const std::optional<std::int64_t> rows = grouped_rows(call);
+      return rows && groups > 0 && groups <= kMostNumbers
+                 ? std::optional(group_ends(groups, *rows, nullptr))
+                 : std::nullopt;
+    }
     case Meaning::kLengths:
       return bound ? std::optional(lengths({{element_count(*self), *bound}})) : std::nullopt;
     case Meaning::kLengthsOfResult:

@@ -41,20 +41,15 @@ std::vector<ArgumentRule> all_argument_rules() {
 }
 
 std::string_view to_string(Meaning meaning) {
-  constexpr auto kNames =
-      std::to_array<std::string_view>({"index",          "plane index",    "index list",
-                                       "class",          "label",          "monotone",
-                                       "offsets",        "lengths",        "lengths of result",
-                                       "sorted lengths", "batch sizes",    "size",
-                                       "permutation",    "table offsets",  "table rows",
-                                       "table columns",  "selects result", "selects all",
-                                       "condition",      "hides",          "shows",
-                                       "keep mask",      "probability",    "unit",
-                                       "above one",      "positive",       "divisor",
-                                       "power base",     "second moment",  "small",
-                                       "moving average", "scale",          "quantum",
-                                       "ascending",      "matrix",         "zero",
-                                       "step count"});
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"index",          "plane index",    "index list",     "class",       "label",
+       "monotone",       "offsets",        "ends",           "lengths",     "lengths of result",
+       "sorted lengths", "batch sizes",    "size",           "permutation", "table offsets",
+       "table rows",     "table columns",  "selects result", "selects all", "condition",
+       "hides",          "shows",          "keep mask",      "probability", "unit",
+       "above one",      "positive",       "divisor",        "power base",  "second moment",
+       "small",          "moving average", "scale",          "quantum",     "ascending",
+       "matrix",         "zero",           "step count"});
   static_assert(kNames.size() == static_cast<std::size_t>(Meaning::kStepCount) + 1);
   return kNames[static_cast<std::size_t>(meaning)];
 }

@@ -8,9 +8,12 @@ namespace {
 
 // Data of several lengths in one tensor. Sorted by operator: looked up by binary search.
 constexpr auto kJaggedRules = std::to_array<ArgumentRule>({
+    {"aten::_grouped_mm", "offs", Meaning::kEnds, "self"},
     {"aten::_jagged_to_padded_dense_forward", "offsets", Meaning::kOffsets, "values"},
     {"aten::_nested_view_from_jagged", "offsets", Meaning::kOffsets, "self"},
     {"aten::_padded_dense_to_jagged_forward", "offsets", Meaning::kOffsets, ""},
+    {"aten::_scaled_grouped_mm", "offs", Meaning::kEnds, "self"},
+    {"aten::_scaled_grouped_mm_v2", "offs", Meaning::kEnds, "self"},
     {"aten::_segment_reduce_backward", "lengths", Meaning::kLengths, "data"},
     {"aten::_segment_reduce_backward", "offsets", Meaning::kOffsets, "data"},
     {"aten::repeat_interleave", "repeats", Meaning::kLengthsOfResult, ""},

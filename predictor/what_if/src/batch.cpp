@@ -64,28 +64,51 @@ class Walker {
  private:
   void mark_data() {
     const auto written = written_storages(program_);
-    std::set<std::int64_t> leading;
+    std::set<std::int64_t> known;
     bool is_found = false;
     for (std::size_t i = 0; i < program_.slots.size(); ++i) {
       const Slot& slot = program_.slots[i];
       if (!slot.external || slot.sizes.empty() || written.contains(slot.storage)) {
         continue;
       }
-      leading.insert(slot.sizes[0]);
-      if (slot.sizes[0] == batch_.from) {
-        dims_[i] = Dims(slot.sizes.size(), false);
-        (*dims_[i])[0] = true;
+      Dims dims(slot.sizes.size(), false);
+      for (std::size_t d = 0; d < (batch_.anywhere ? dims.size() : 1); ++d) {
+        known.insert(slot.sizes[d]);
+        dims[d] = slot.sizes[d] == batch_.from;
+      }
+      if (grows(dims)) {
+        dims_[i] = dims;
         is_found = true;
       }
     }
     if (!is_found) {
       throw et_schema::bad_input(
-          kNoOtherBatch,
+          batch_.anywhere ? "the size cannot be changed" : kNoOtherBatch,
           {.rank = rank_,
-           .field = "--batch",
-           .expected = fmt::format("a leading size of its data: {}", fmt::join(leading, ", ")),
+           .field = std::string(flag_of(batch_)),
+           .expected = fmt::format("a {}size of its data: {}", batch_.anywhere ? "" : "leading ",
+                                   fmt::join(known, ", ")),
            .got = fmt::format("{}", batch_.from),
-           .hint = "FROM is the first size of the data that the step reads"});
+           .hint = batch_.anywhere ? "FROM is a size of the data that the step reads"
+                                   : "FROM is the first size of the data that the step reads"});
+    }
+    mark_bags(written);
+  }
+
+  /// Indices of bags are as many as the bags' sizes add up to: more bags have more of them.
+  void mark_bags(const std::set<et_schema::StorageId>& written) {
+    for (const Instruction& instruction : program_.instructions) {
+      std::vector<SlotId> inputs;
+      et_schema::for_each_slot(instruction.args, [&](SlotId slot) { inputs.push_back(slot); });
+      constexpr std::size_t kOffsets = 2;
+      if (!is_bag(instruction.name) || inputs.size() <= kOffsets || !dims_[inputs[kOffsets]]) {
+        continue;
+      }
+      const Slot& indices = program_.slots[inputs[1]];
+      if (indices.external && !written.contains(indices.storage) && indices.sizes.size() == 1 &&
+          indices.sizes[0] % batch_.from == 0 && grows(*dims_[inputs[kOffsets]])) {
+        dims_[inputs[1]] = Dims{true};
+      }
     }
   }
 
@@ -118,10 +141,16 @@ class Walker {
   }
 
   void pass(const Instruction& instruction) {
-    BatchCall call{instruction, {}, {}, batch_.from};
+    BatchCall call{instruction, {}, {}, batch_};
     et_schema::for_each_slot(instruction.args,
                              [&](SlotId slot) { call.inputs.push_back(tensor(slot)); });
     add_results(instruction.results, call.outputs);
+    const bool meets_batch =
+        std::ranges::any_of(call.inputs, [](const BatchTensor& in) { return grows(in.dims); });
+    if (meets_batch && !has_rule(instruction) && !instruction.body.empty()) {
+      pass_body(instruction);
+      return;
+    }
     try {
       const std::vector<Dims> results = batch_of_results(call);
       for (std::size_t i = 0; i < results.size() && i < call.outputs.size(); ++i) {
@@ -131,14 +160,36 @@ class Walker {
       }
       pass_elements(call);
     } catch (const NoRule& error) {
-      throw et_schema::bad_input(kNoOtherBatch,
-                                 {.rank = rank_,
-                                  .node = instruction.node_id,
-                                  .field = instruction.name,
-                                  .expected = error.what(),
-                                  .got = error.got,
-                                  .hint = "capture the program with that batch size"});
+      refuse_call(instruction, error);
     }
+  }
+
+  /// Another library's operator does what was recorded below it.
+  void pass_body(const Instruction& instruction) {
+    for (const Instruction& below : instruction.body) {
+      if (below.kind != InstructionKind::kMarker && below.kind != InstructionKind::kWait) {
+        pass(below);
+      }
+    }
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+      const bool is_made = dims_[slot].has_value() || program_.slots[slot].sizes.empty();
+      dims_[slot] = dims_[slot].value_or(Dims(program_.slots[slot].sizes.size(), false));
+      if (!is_made) {
+        refuse_call(instruction, {"an operator whose rule is known", instruction.name});
+      }
+    });
+  }
+
+  [[noreturn]] void refuse_call(const Instruction& instruction, const NoRule& error) const {
+    throw et_schema::bad_input(
+        batch_.anywhere ? "the size cannot be changed" : kNoOtherBatch,
+        {.rank = rank_,
+         .node = instruction.node_id,
+         .field = instruction.name,
+         .expected = error.what(),
+         .got = error.got,
+         .hint = batch_.anywhere ? "capture the program with that size"
+                                 : "capture the program with that batch size"});
   }
 
   /// A sparse result has an element for each index, or as many as a sparse argument.
@@ -212,8 +263,13 @@ std::vector<BatchChange> changes_of(const Program& before, const Program& after)
 
 }  // namespace
 
-BatchSize parse_batch_size(std::string_view text) {
+std::string_view flag_of(const BatchSize& batch) {
+  return batch.anywhere ? "--size" : "--batch";
+}
+
+BatchSize parse_batch_size(std::string_view text, bool anywhere) {
   BatchSize batch;
+  batch.anywhere = anywhere;
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto read = [&](std::string_view part, std::int64_t least, std::int64_t& size) {
     constexpr std::int64_t kMost = 1'000'000'000;
@@ -225,8 +281,8 @@ BatchSize parse_batch_size(std::string_view text) {
   if (!read(text.substr(0, colon), 2, batch.from) ||
       !read(text.substr(std::min(colon + 1, text.size())), 1, batch.to)) {
     throw et_schema::usage_error(
-        "a batch size that cannot be read",
-        {.field = "--batch",
+        anywhere ? "a size that cannot be read" : "a batch size that cannot be read",
+        {.field = std::string(flag_of(batch)),
          .expected = "FROM:TO, such as 64:256, with FROM the recorded size, 2 or more",
          .got = std::string(text)});
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "batch_arguments.h"
+#include "batch_rules.h"
 #include "batch_sizes.h"
 
 namespace understudy::predictor {
@@ -100,13 +101,19 @@ void forget_times(Program& program) {
   }
 }
 
-std::uint64_t change_instructions(const Program& recorded, Program& program) {
+std::uint64_t change_instructions(const Program& recorded, const Program& program,
+                                  std::vector<Instruction>& instructions) {
   std::uint64_t dropped_bodies = 0;
-  for (Instruction& instruction : program.instructions) {
-    if (is_changed(recorded, program, instruction)) {
-      scale_arguments(recorded, program, instruction);
+  for (Instruction& instruction : instructions) {
+    if (!is_changed(recorded, program, instruction)) {
+      continue;
+    }
+    scale_arguments(recorded, program, instruction);
+    if (has_rule(instruction)) {
       dropped_bodies += instruction.body.empty() ? 0U : 1U;
       instruction.body.clear();
+    } else {
+      dropped_bodies += change_instructions(recorded, program, instruction.body);
     }
   }
   return dropped_bodies;
@@ -121,14 +128,15 @@ BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batc
     const auto rank = static_cast<int>(at);
     ScaledBatch scaled = with_batch_size(recorded, batch, rank);
     Program& program = scaled.program;
-    batched.dropped_bodies += change_instructions(recorded, program);
+    batched.dropped_bodies += change_instructions(recorded, program, program.instructions);
     UnusedSlots(recorded, program, batch, rank).fit();
     for (std::size_t slot = 0; slot < program.slots.size(); ++slot) {
       scale_rule(recorded.slots[slot], program.slots[slot], batch, rank);
     }
     fit_storages(recorded, program, rank);
     forget_times(program);
-    program.selection.filters.push_back(fmt::format("--batch {}:{}", batch.from, batch.to));
+    program.selection.filters.push_back(
+        fmt::format("{} {}:{}", flag_of(batch), batch.from, batch.to));
     batched.changes.push_back(std::move(scaled.changes));
     bench.programs[at] = std::move(program);
   }

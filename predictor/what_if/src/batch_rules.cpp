@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "batch_views.h"
@@ -75,7 +76,7 @@ void check_contraction(bool left, bool right) {
 }
 
 /// The last two dimensions of factors a and b of equal rank, those before as they are.
-Dims product_of(const BatchTensor& a, const BatchTensor& b) {
+Dims product_of(const BatchCall& call, const BatchTensor& a, const BatchTensor& b) {
   const std::size_t rank = a.sizes.size();
   if (rank < 2 || b.sizes.size() != rank) {
     refuse("factors of as many dimensions", text_of(a) + " and " + text_of(b));
@@ -86,7 +87,7 @@ Dims product_of(const BatchTensor& a, const BatchTensor& b) {
     }
   }
   check_contraction(a.dims[rank - 1], b.dims[rank - 2]);
-  if (a.dims[rank - 2] && b.dims[rank - 1]) {
+  if (a.dims[rank - 2] && b.dims[rank - 1] && !call.batch.anywhere) {
     refuse("one side of the product that grows", "both, of " + text_of(a) + " and " + text_of(b));
   }
   Dims dims = a.dims;
@@ -106,11 +107,11 @@ std::vector<Dims> product(const BatchCall& call) {
     dims.back() = false;
     return all_of(call, dims);
   }
-  return all_of(call, product_of(a, b));
+  return all_of(call, product_of(call, a, b));
 }
 
 std::vector<Dims> product_and_addend(const BatchCall& call) {
-  const Dims dims = product_of(input(call, 1), input(call, 2));
+  const Dims dims = product_of(call, input(call, 1), input(call, 2));
   const BatchTensor& addend = input(call, 0);
   const std::size_t left = dims.size() - std::min(addend.sizes.size(), dims.size());
   for (std::size_t d = 0; d < addend.sizes.size() && left + d < dims.size(); ++d) {
@@ -153,8 +154,31 @@ std::vector<Dims> reduce(const BatchCall& call) {
   return all_of(call, dims);
 }
 
+/// Any dimension of a result that is as long as one that grows.
+std::vector<Dims> as_long(const BatchCall& call) {
+  std::set<std::int64_t> lengths;
+  for (const BatchTensor& in : call.inputs) {
+    for (std::size_t d = 0; d < in.dims.size(); ++d) {
+      if (in.dims[d]) {
+        lengths.insert(in.sizes[d]);
+      }
+    }
+  }
+  std::vector<Dims> results;
+  for (const BatchTensor& out : call.outputs) {
+    Dims& dims = results.emplace_back(none(out));
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      dims[d] = lengths.contains(out.sizes[d]);
+    }
+  }
+  return results;
+}
+
 /// Sample by sample: the batch is in front of arguments and results.
 std::vector<Dims> leading(const BatchCall& call) {
+  if (call.batch.anywhere) {
+    return as_long(call);
+  }
   std::int64_t rows = 0;
   for (const BatchTensor& in : call.inputs) {
     if (grows(in.dims)) {
@@ -188,6 +212,9 @@ std::vector<Dims> like(const BatchCall& call, const std::vector<int>& inputs) {
 std::vector<Dims> like_first(const BatchCall& call) {
   return like(call, {0});
 }
+std::vector<Dims> like_first_twice(const BatchCall& call) {
+  return like(call, {0, 0});
+}
 std::vector<Dims> like_second(const BatchCall& call) {
   return like(call, {1});
 }
@@ -204,6 +231,20 @@ std::vector<Dims> embedding(const BatchCall& call) {
   }
   Dims dims = input(call, 1).dims;
   dims.push_back(false);
+  return all_of(call, dims);
+}
+
+/// Rows of what does not grow, as many as the index asks for.
+std::vector<Dims> selected_rows(const BatchCall& call) {
+  const BatchTensor& in = input(call, 0);
+  const std::vector<std::int64_t> at = numbers_at(call, 1);
+  const std::int64_t rank = static_cast<std::int64_t>(in.sizes.size());
+  const std::int64_t dim = at.size() == 1 ? (at[0] < 0 ? at[0] + rank : at[0]) : rank;
+  if (dim >= rank || dim < 0 || in.dims[static_cast<std::size_t>(dim)]) {
+    refuse("a dimension that does not grow", text_of(in));
+  }
+  Dims dims = in.dims;
+  dims[static_cast<std::size_t>(dim)] = grows(input(call, 1).dims);
   return all_of(call, dims);
 }
 
@@ -244,7 +285,8 @@ struct Group {
 
 constexpr std::array kGroups = std::to_array<Group>({
     {broadcast,
-     " abs add addcdiv addcmul alias bernoulli bitwise_and bitwise_not bitwise_or ceil clamp "
+     " abs add addcdiv addcmul alias bernoulli broadcast_tensors conj resolve_conj resolve_neg "
+     "bitwise_and bitwise_not bitwise_or ceil clamp "
      "clamp_max clamp_min clone contiguous copy cos "
      "detach div dropout elu elu_backward empty_like eq erf exp expm1 fill floor ge gelu "
      "gelu_backward gt "
@@ -253,7 +295,8 @@ constexpr std::array kGroups = std::to_array<Group>({
      "leaky_relu leaky_relu_backward lerp lift_fresh log log1p log_softmax logical_and "
      "logical_not logical_or lt masked_fill maximum minimum mish mish_backward mul native_dropout "
      "native_dropout_backward ne "
-     "neg ones_like pow rand_like randn_like reciprocal relu rsqrt rsub sigmoid sigmoid_backward "
+     "neg ones_like outer polar pow rand_like randn_like reciprocal relu rsqrt rsub sigmoid "
+     "sigmoid_backward "
      "sign silu silu_backward sin softmax softplus softplus_backward sqrt square sub tanh "
      "tanh_backward threshold_backward "
      "to where zero zeros_like _log_softmax _log_softmax_backward_data _softmax "
@@ -263,18 +306,27 @@ constexpr std::array kGroups = std::to_array<Group>({
      "smooth_l1_loss "},
     {batch::index, " index "},
     {like_first,
-     " cudnn_batch_norm_backward index_put miopen_batch_norm_backward _index_put_impl "},
+     " argsort cudnn_batch_norm_backward cumsum flip index_add index_put "
+     "miopen_batch_norm_backward "
+     "roll scatter scatter_add tril triu type_as _index_put_impl "},
+    {like_first_twice, " sort "},
     {like_second,
-     " binary_cross_entropy_backward convolution_backward l1_loss_backward max_pool2d_with_indices_"
+     " binary_cross_entropy_backward convolution_backward gather l1_loss_backward "
+     "max_pool2d_with_indices_"
      "backward avg_pool2d_backward _adaptive_avg_pool2d_backward mse_loss_backward "
      "native_batch_norm_backward native_group_norm_backward native_layer_norm_backward "
      "nll_loss_backward "
      "smooth_l1_loss_backward "},
+    {selected_rows, " index_select "},
+    {batch::part_backward, " select_backward slice_backward "},
+    {batch::complex_of_pairs, " view_as_complex "},
+    {batch::pairs_of_complex, " view_as_real "},
     {batch::reshape,
-     " view reshape flatten squeeze unflatten unsqueeze _reshape_alias _unsafe_view "},
+     " view view_as reshape reshape_as flatten squeeze unflatten unsqueeze _reshape_alias "
+     "_unsafe_view "},
     {batch::transpose, " t transpose "},
     {batch::permute, " permute "},
-    {batch::expand, " expand "},
+    {batch::expand, " expand expand_as "},
     {batch::factory, " new_empty new_full new_ones new_zeros "},
     {product, " bmm matmul mm "},
     {product_and_addend, " addmm baddbmm "},
@@ -283,7 +335,8 @@ constexpr std::array kGroups = std::to_array<Group>({
     {leading,
      " adaptive_avg_pool2d avg_pool2d conv1d conv2d conv3d convolution cross_entropy_loss "
      "cudnn_batch_norm cudnn_convolution group_norm miopen_batch_norm miopen_convolution "
-     "layer_norm batch_norm max_pool2d max_pool2d_with_indices mkldnn_convolution "
+     "layer_norm rms_norm _fused_rms_norm batch_norm max_pool2d max_pool2d_with_indices "
+     "mkldnn_convolution "
      "native_batch_norm native_group_norm native_layer_norm nll_loss nll_loss_forward "
      "scaled_dot_product_attention "
      "_adaptive_avg_pool2d _batch_norm_impl_index _convolution "
@@ -325,6 +378,14 @@ Rule rule_of(const std::string& name) {
 }
 
 }  // namespace
+
+bool has_rule(const et_schema::Instruction& instruction) {
+  return instruction.kind != InstructionKind::kOp || rule_of(instruction.name) != nullptr;
+}
+
+bool is_bag(std::string_view name) {
+  return rule_of(std::string(name)) == bags;
+}
 
 bool grows(const Dims& dims) {
   return std::ranges::find(dims, true) != dims.end();

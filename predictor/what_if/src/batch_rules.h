@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "predictor/what_if/batch.h"
 
 namespace understudy::predictor {
 
@@ -29,7 +30,7 @@ struct BatchCall {
   const et_schema::Instruction& instruction;
   std::vector<BatchTensor> inputs;   ///< tensors among the arguments, lists included, in order
   std::vector<BatchTensor> outputs;  ///< likewise of the results, and those that are none
-  std::int64_t batch = 0;            ///< as recorded
+  BatchSize batch;
 };
 
 /// No rule says what the call does with the batch.
@@ -38,6 +39,11 @@ struct NoRule : std::runtime_error {
       : std::runtime_error(wanted), got(std::move(found)) {}
   std::string got;
 };
+
+/// Whether a rule says what another size changes of it.
+[[nodiscard]] bool has_rule(const et_schema::Instruction& instruction);
+/// Whether it sums looked-up rows by bags: table, indices, offsets.
+[[nodiscard]] bool is_bag(std::string_view name);
 
 /// The dimensions of its results. Throws NoRule.
 [[nodiscard]] std::vector<Dims> batch_of_results(const BatchCall& call);

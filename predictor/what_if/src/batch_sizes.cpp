@@ -65,7 +65,7 @@ std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank
   if (__builtin_mul_overflow(number, batch.to, &product) || product % batch.from != 0) {
     throw et_schema::bad_input(
         kNoOtherBatch, {.rank = rank,
-                        .field = "--batch",
+                        .field = std::string(flag_of(batch)),
                         .expected = fmt::format("sizes that are multiples of {}", batch.from),
                         .got = fmt::format("{} of {}", number, of)});
   }

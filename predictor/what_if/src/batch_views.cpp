@@ -67,6 +67,15 @@ Dims made(const BatchTensor& out, std::int64_t batch) {
 
 namespace {
 
+/// From nothing, in front or anywhere.
+Dims made_of(const BatchCall& call, const BatchTensor& out) {
+  Dims dims = made(out, call.batch.from);
+  for (std::size_t d = 0; d < dims.size() && call.batch.anywhere; ++d) {
+    dims[d] = out.sizes[d] == call.batch.from;
+  }
+  return dims;
+}
+
 /// A dimension's number among the arguments; counted from the end where it is below 0.
 std::size_t dimension_at(const BatchCall& call, std::size_t argument, std::size_t rank,
                          std::int64_t standard) {
@@ -84,8 +93,20 @@ std::size_t dimension_at(const BatchCall& call, std::size_t argument, std::size_
   return static_cast<std::size_t>(dim);
 }
 
-/// Neighbouring dimensions are joined or taken apart; the batch has to be the first of those.
-Dims reshaped(const BatchTensor& in, const BatchTensor& out) {
+/// Which of a result's dimensions grows, of those that one which grows is taken apart into: the
+/// first that holds the batch.
+std::size_t grown_part(const BatchTensor& out, std::size_t first, std::size_t last,
+                       std::int64_t batch) {
+  for (std::size_t to = first; to < last; ++to) {
+    if (last - first == 1 || out.sizes[to] % batch == 0) {
+      return to;
+    }
+  }
+  refuse(fmt::format("a part with the recorded {}", batch), text_of(out));
+}
+
+/// Neighbouring dimensions are joined or taken apart.
+Dims reshaped(const BatchTensor& in, const BatchTensor& out, std::int64_t batch) {
   Dims dims = none(out);
   if (elements(in) != elements(out)) {
     refuse(fmt::format("{} elements", elements(in)), text_of(out));
@@ -105,28 +126,21 @@ Dims reshaped(const BatchTensor& in, const BatchTensor& out) {
       }
       less *= is_in ? in.sizes[i++] : out.sizes[o++];
     }
-    for (std::size_t d = first_in; d < i; ++d) {
-      if (!in.dims[d]) {
-        continue;
-      }
-      const bool leads = std::all_of(in.sizes.begin() + static_cast<std::ptrdiff_t>(first_in),
-                                     in.sizes.begin() + static_cast<std::ptrdiff_t>(d),
-                                     [](std::int64_t size) { return size == 1; });
-      if (!leads) {
-        refuse("the batch before what it is joined with", text_of(in));
-      }
-      std::size_t to = first_out;
-      while (to + 1 < o && out.sizes[to] == 1) {
-        ++to;
-      }
-      dims[to] = true;
+    const auto grown = std::count(in.dims.begin() + static_cast<std::ptrdiff_t>(first_in),
+                                  in.dims.begin() + static_cast<std::ptrdiff_t>(i), true);
+    if (grown > 1) {
+      refuse("one dimension that grows among those that are joined", text_of(in));
+    }
+    if (grown == 1) {
+      dims[grown_part(out, first_out, o, batch)] = true;
     }
   }
   return dims;
 }
 
-/// A part along a dimension, which is left out where the results have one less.
-std::vector<Dims> part_along(const BatchCall& call, std::size_t argument) {
+/// A part along a dimension, which is left out where the results have one less. Of what grows all
+/// parts grow, where it is taken apart into batches; `are_equal_parts` says so.
+std::vector<Dims> part_along(const BatchCall& call, std::size_t argument, bool are_equal_parts) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
   const std::size_t at = dimension_at(call, argument, in.sizes.size(), 0);
@@ -134,7 +148,8 @@ std::vector<Dims> part_along(const BatchCall& call, std::size_t argument) {
   if (out.sizes.size() < in.sizes.size()) {
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  if (in.dims[at] && (out.sizes.size() < in.sizes.size() || out.sizes[at] != in.sizes[at])) {
+  const bool is_whole = out.sizes.size() == in.sizes.size() && out.sizes[at] == in.sizes[at];
+  if (in.dims[at] && !is_whole && !are_equal_parts) {
     refuse("a part of something else than the batch", text_of(out) + " of " + text_of(in));
   }
   return all_of(call, dims);
@@ -142,7 +157,7 @@ std::vector<Dims> part_along(const BatchCall& call, std::size_t argument) {
 }  // namespace
 
 std::vector<Dims> reshape(const BatchCall& call) {
-  return all_of(call, reshaped(input(call, 0), call.outputs.at(0)));
+  return all_of(call, reshaped(input(call, 0), call.outputs.at(0), call.batch.from));
 }
 
 std::vector<Dims> transpose(const BatchCall& call) {
@@ -179,7 +194,7 @@ std::vector<Dims> permute(const BatchCall& call) {
 std::vector<Dims> factory(const BatchCall& call) {
   std::vector<Dims> results;
   for (const BatchTensor& out : call.outputs) {
-    results.push_back(made(out, call.batch));
+    results.push_back(made_of(call, out));
   }
   return results;
 }
@@ -188,7 +203,7 @@ std::vector<Dims> expand(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
   const std::size_t left = out.sizes.size() - std::min(in.sizes.size(), out.sizes.size());
-  Dims dims = made(out, call.batch);
+  Dims dims = made_of(call, out);
   for (std::size_t d = 0; d < in.sizes.size() && left + d < out.sizes.size(); ++d) {
     if (in.sizes[d] == out.sizes[left + d]) {
       dims[left + d] = in.dims[d];
@@ -214,7 +229,7 @@ std::vector<Dims> alias(const BatchCall& call) {
   if (found == static_cast<std::size_t>(std::ranges::count(in.dims, true))) {
     return {dims};
   }
-  return {reshaped(in, out)};
+  return {reshaped(in, out, call.batch.from)};
 }
 
 std::vector<Dims> concatenate(const BatchCall& call) {
@@ -224,13 +239,14 @@ std::vector<Dims> concatenate(const BatchCall& call) {
       refuse("parts that grow alike", text_of(in));
     }
   }
-  if (first.dims.empty() || first.dims[dimension_at(call, 1, first.dims.size(), 0)]) {
-    refuse("parts beside each other, not one batch behind the other", text_of(first));
+  if (first.dims.empty()) {
+    refuse("parts with dimensions", text_of(first));
   }
   return all_of(call, first.dims);
 }
 
-/// x[:, i, j]: neighbouring dimensions become those of the indices, which do not grow.
+/// x[:, i, j]: neighbouring dimensions become those of the indices. Indices that grow look rows up
+/// in what does not.
 std::vector<Dims> index(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
@@ -246,15 +262,27 @@ std::vector<Dims> index(const BatchCall& call) {
                               indexed.back() - indexed.front() + 1 == indexed.size();
   const bool meets_batch =
       std::ranges::any_of(indexed, [&](std::size_t d) { return d < in.dims.size() && in.dims[d]; });
-  const bool grow = std::any_of(call.inputs.begin() + 1, call.inputs.end(),
-                                [](const BatchTensor& index) { return grows(index.dims); });
   const std::size_t kept = in.sizes.size() - std::min(indexed.size(), in.sizes.size());
-  if (!are_neighbours || meets_batch || grow || out.sizes.size() < kept) {
+  const std::size_t of_indices = out.sizes.size() - std::min(kept, out.sizes.size());
+  Dims of_index(of_indices, false);
+  bool fit = true;
+  for (std::size_t at = 1; at < call.inputs.size(); ++at) {
+    const BatchTensor& one = call.inputs[at];
+    fit = fit && one.sizes.size() <= of_indices;
+    for (std::size_t d = 0; fit && d < one.sizes.size(); ++d) {
+      const std::size_t to = of_indices - one.sizes.size() + d;
+      const std::int64_t size = are_neighbours ? out.sizes[indexed.front() + to] : 0;
+      fit = one.sizes[d] == size || one.sizes[d] == 1;  // not so of a mask
+      of_index[to] = of_index[to] || one.dims[d];
+    }
+  }
+  const bool both_grow = grows(of_index) && grows(in.dims) && !call.batch.anywhere;
+  if (!are_neighbours || !fit || meets_batch || both_grow || out.sizes.size() < kept) {
     refuse("indices of neighbouring dimensions beside the batch", text_of(in));
   }
   const auto first = static_cast<std::ptrdiff_t>(indexed.front());
   Dims dims(in.dims.begin(), in.dims.begin() + first);
-  dims.resize(dims.size() + out.sizes.size() - kept, false);
+  dims.insert(dims.end(), of_index.begin(), of_index.end());
   dims.insert(dims.end(), in.dims.begin() + static_cast<std::ptrdiff_t>(indexed.back()) + 1,
               in.dims.end());
   return all_of(call, dims);
@@ -273,10 +301,45 @@ std::vector<Dims> stack(const BatchCall& call) {
 }
 
 std::vector<Dims> part_along_first(const BatchCall& call) {
-  return part_along(call, 1);
+  return part_along(call, 1, false);
 }
 std::vector<Dims> part_along_second(const BatchCall& call) {
-  return part_along(call, 2);
+  const bool are_batches = std::ranges::all_of(call.outputs, [&](const BatchTensor& out) {
+    return std::ranges::all_of(out.sizes, [](std::int64_t size) { return size > 0; }) &&
+           out.sizes == call.outputs[0].sizes;
+  });
+  const BatchTensor& in = input(call, 0);
+  const std::size_t at = dimension_at(call, 2, in.sizes.size(), 0);
+  return part_along(call, 2, are_batches && call.outputs[0].sizes[at] % call.batch.from == 0);
+}
+
+std::vector<Dims> part_backward(const BatchCall& call) {
+  const BatchTensor& in = input(call, 0);
+  const BatchTensor& out = call.outputs.at(0);
+  constexpr std::size_t kDim = 2;
+  const std::size_t at = dimension_at(call, kDim, out.sizes.size(), 0);
+  Dims dims = in.dims;
+  if (in.sizes.size() < out.sizes.size()) {
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), false);
+  } else if (in.dims[at] && in.sizes[at] != out.sizes[at]) {
+    refuse("a part of something else than the batch", text_of(in) + " of " + text_of(out));
+  }
+  return all_of(call, dims);
+}
+
+std::vector<Dims> complex_of_pairs(const BatchCall& call) {
+  Dims dims = input(call, 0).dims;
+  if (dims.empty() || dims.back()) {
+    refuse("pairs of numbers", text_of(input(call, 0)));
+  }
+  dims.pop_back();
+  return all_of(call, dims);
+}
+
+std::vector<Dims> pairs_of_complex(const BatchCall& call) {
+  Dims dims = input(call, 0).dims;
+  dims.push_back(false);
+  return all_of(call, dims);
 }
 
 }  // namespace understudy::predictor::batch

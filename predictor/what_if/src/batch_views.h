@@ -33,5 +33,8 @@ namespace understudy::predictor::batch {
 [[nodiscard]] std::vector<Dims> index(const BatchCall& call);
 [[nodiscard]] std::vector<Dims> part_along_first(const BatchCall& call);
 [[nodiscard]] std::vector<Dims> part_along_second(const BatchCall& call);
+[[nodiscard]] std::vector<Dims> part_backward(const BatchCall& call);
+[[nodiscard]] std::vector<Dims> complex_of_pairs(const BatchCall& call);
+[[nodiscard]] std::vector<Dims> pairs_of_complex(const BatchCall& call);
 
 }  // namespace understudy::predictor::batch

@@ -28,6 +28,7 @@ struct Refused {
   const char* field;
   const char* expected;
   const char* got;
+  const char* hint = "";
 };
 
 Call make_call(CommKind kind, std::vector<Buffer> inputs, std::vector<Buffer> outputs,
@@ -92,7 +93,9 @@ std::vector<Refused> refused_calls() {
       {"AllToAllThatDoesNotDivide", make_call(CommKind::kAllToAll, {floats(6)}, {floats(6)}),
        "all_to_all", "inputs[0]", "a multiple of 4 elements", "6"},
       {"SplitsOfTooFewRanks", all_to_allv({10}, {1, 2, 3, 4}), "all_to_allv", "in_splits",
-       "4 splits", "1"},
+       "4 splits", "1",
+       "the original's group had 1 ranks: generate the benchmark again from the traces of all of "
+       "them, or with --allow-partial"},
       {"SplitsThatDoNotAddUp", all_to_allv({1, 2, 3, 4}, {1, 2, 3, 3}), "all_to_allv", "out_splits",
        "splits that add up to the buffer's 10 elements", "[1, 2, 3, 3]"},
       {"SplitsThatOverflow", all_to_allv({INT64_MAX, INT64_MAX, 12, 0}, {1, 2, 3, 4}),
@@ -131,7 +134,7 @@ TEST(CheckCall, RefusesWhatDoesNotFitWithTheWholeMessage) {
                      .field = refused.field,
                      .expected = refused.expected,
                      .got = refused.got,
-                     .hint = ""})));
+                     .hint = refused.hint})));
     }
   }
 }

@@ -83,6 +83,20 @@ TEST(ReportText, ShowsAsManyOperatorsAsAskedFor) {
   EXPECT_EQ(text.find("aten::relu"), std::string::npos);
 }
 
+TEST(ReportText, SaysAboveAllFiguresThatThereIsNan) {
+  et_schema::Report report = et_schema::sample_report(1);
+  report.total.values.nan = 171;
+  report.total.value_findings = {{.node = 9, .name = "aten::log", .kind = "inf", .iteration = 1},
+                                 {.node = 604, .name = "aten::mm", .kind = "nan", .iteration = 1}};
+  const std::string text = report_to_text(report);
+  const std::string second = text.substr(text.find('\n') + 1);
+  EXPECT_EQ(second.substr(0, second.find('\n')),
+            "WARNING: 171 tensors hold NaN, first of node 604 (aten::mm): the step computes with "
+            "other numbers than the original, unless that had NaN too");
+  report.total.values.nan = 0;
+  EXPECT_EQ(report_to_text(report).find("hold NaN"), std::string::npos);
+}
+
 TEST(ReportText, OfNothingLeavesOutWhatIsEmpty) {
   EXPECT_EQ(report_to_text(et_schema::merge({et_schema::RankReport()}, {}, {})),
             R"(Replay: 1 rank

@@ -92,6 +92,41 @@ TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
   }
 }
 
+/// fsdp::split_with_sizes_copy, which gives nothing and fills a list.
+TEST(Project, BodiesThatWriteIntoListsAreWhole) {
+  Bench bench = bench_with_body();
+  et_schema::Program& program = bench.programs.front();
+  program.schemas.emplace_back("mine::copy(Tensor x, *, Tensor(a!)[] out) -> ()");
+  program.schemas.emplace_back(
+      "aten::split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, "
+      "Tensor(a!)[] out) -> ()");
+  Instruction& op = program.instructions.front();
+  const Argument source = op.args.front();
+  const Argument filled{Argument::List{op.results.front()}};
+  for (et_schema::Slot& slot : program.slots) {
+    slot.external = true;
+  }
+  for (et_schema::Storage& storage : program.storages) {
+    storage.external = true;
+  }
+  op.name = "mine::copy";
+  op.schema = 2;
+  op.args = {source, filled};
+  op.results.clear();
+  Instruction& below = op.body.front();
+  below.name = "aten::split_with_sizes_copy.out";
+  below.schema = 3;
+  below.args = {source, Argument{Argument::List{Argument{std::int64_t{4}}}},
+                Argument{std::int64_t{0}}, filled};
+  below.results.clear();
+  for (const Language language : {Language::kCpp, Language::kPython}) {
+    const Project project = emit_project(bench, language, "demo");
+    EXPECT_TRUE(project.missing.empty());
+    EXPECT_TRUE(project.foreign.empty());
+    EXPECT_EQ(project.boxed, language == Language::kCpp ? 1U : 0U) << "at:: has it as _out alone";
+  }
+}
+
 TEST(Project, OperatorsThatNeedALibraryAreNamed) {
   Bench bench = bench_with_body();
   Instruction& op = bench.programs.front().instructions.front();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/control_characters.h"
@@ -77,6 +78,19 @@ void read_splits(CommCall& call, const Node& node) {
   }
 }
 
+std::string_view first_text(const Node& node) {
+  const auto text = std::ranges::find_if(
+      node.inputs, [](const Value& value) { return value.is(ValueKind::kString); });
+  return text == node.inputs.end() ? std::string_view() : text->text();
+}
+
+/// Empty if replays have no such operator, as for "premul_sum", whose factor nobody records.
+std::string known_reduce_op(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kKnown = {"sum", "avg",  "product", "min",
+                                                      "max", "band", "bor",     "bxor"};
+  return std::ranges::find(kKnown, name) == kKnown.end() ? std::string() : std::string(name);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> integers_of(const Value& list) {
@@ -108,6 +122,30 @@ std::optional<bool> recorded_async(const Node& c10d_node) {
     }
   }
   return std::nullopt;
+}
+
+std::string recorded_reduce_op(const Trace& trace, const Node& node) {
+  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/comms.py writes it
+  // The label that capture_backend.cpp opens below has the operator behind the tensors.
+  for (const NodeIndex child : node.children) {
+    const std::string_view text = first_text(trace.nodes[child]);
+    if (trace.nodes[child].name.starts_with("nccl:") && !text.empty()) {
+      return known_reduce_op(text);
+    }
+  }
+  for (const Node* around = &node;; around = &trace.nodes[around->parent]) {
+    if (around->op_schema.find("str reduce_op") != std::string_view::npos) {
+      return known_reduce_op(first_text(*around));  // the group's name is behind it
+    }
+    if (around->name.starts_with(kLabel)) {
+      return known_reduce_op(around->name.substr(kLabel.size()));
+    }
+    const NodeClass node_class = classify(*around);
+    const bool is_call = node_class == NodeClass::kCommunication || node_class == NodeClass::kC10d;
+    if (!is_call || around->parent == kNoNode) {
+      return {};
+    }
+  }
 }
 
 std::string name_from_surroundings(const Trace& trace, const Node& node) {
@@ -175,6 +213,9 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
   }
   if (call.kind != CommKind::kWait) {
     call.is_p2p = is_message(call.kind);
+  }
+  if (known->traits->reduces) {
+    call.reduce_op = recorded_reduce_op(trace, node);
   }
   call.is_async = recorded_async(node);
   return call;

@@ -155,6 +155,9 @@ CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroup
   } else {
     call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
   }
+  if (traits(call.kind).reduces) {
+    call.reduce_op = recorded_reduce_op(trace, node);
+  }
   if (!call.is_async && node.parent != kNoNode) {
     call.is_async = recorded_async(trace.nodes[node.parent]);
   }

@@ -116,6 +116,27 @@ TEST(Job, OneRankMayStandAloneWhereThatIsAsked) {
   EXPECT_NE(refusal(set(rank_of(0, 8), rank_of(1, 8)), PartialRanks::kOneAlone), "accepted");
 }
 
+TEST(Job, PartsOfAnAllToAllTellTheWorldWhereNoGroupDoes) {
+  test::TraceBuilder builder;
+  builder.add(2, "c10d::alltoall_base_", "x",
+              {test::tensor(1, 2, {6}), test::tensor(3, 4, {6}),
+               test::list({test::integer(1), test::integer(2), test::integer(3)}),
+               test::list({test::integer(3), test::integer(2), test::integer(1)})},
+              {});
+  std::vector<Trace> traces;
+  traces.push_back(builder.trace());
+  traces.front().file = "rank-0.json";
+  EXPECT_EQ(refusal(traces), std::string("traces of some ranks are missing\n"
+                                         "  file:     rank-0.json\n"
+                                         "  rank:     0\n"
+                                         "  field:    splits, group sizes\n"
+                                         "  expected: traces of 3 ranks\n"
+                                         "  got:      traces of 1 rank") +
+                                 kHint);
+  EXPECT_EQ(find_job(traces, PartialRanks::kAllowed).partial, (et_schema::PartialJob{3, {1}}))
+      << "what it sends to itself is what it gets from itself";
+}
+
 TEST(Job, RanksThatTheCaptureListsAndThatAreNotThere) {
   std::vector<Trace> traces;
   traces.push_back(captured(0, "a"));

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 
@@ -46,6 +47,33 @@ TEST(Samples, EveryRankOfDlrm) {
     EXPECT_EQ(program.selection.operators, 650U);
     EXPECT_EQ(program.selection.labels, 2U);
     EXPECT_EQ(program.losses[et_schema::Loss::kUnmatchedWaits], 2U);
+  }
+}
+
+TEST(Samples, ReductionsHaveTheOperatorsThatTheProgramAskedFor) {
+  // tests/captures/collectives.py, in its order.
+  const std::vector<std::string> asked = {"allreduce sum",
+                                          "allreduce max",
+                                          "allreduce sum",
+                                          "reduce sum",
+                                          "reduce_scatter sum",
+                                          "_reduce_scatter_base sum",
+                                          "allreduce_coalesced sum",
+                                          "allreduce avg",
+                                          "allreduce min",
+                                          "reduce_scatter_tensor_coalesced max",
+                                          "_reduce_scatter_base avg",
+                                          "allreduce sum"};
+  const std::string folder = std::string(UNDERSTUDY_CAPTURES) + "/nccl_form_collectives";
+  for (const Program& program : generate(et_schema::read_traces({folder}), {}).programs) {
+    EXPECT_EQ(program.losses[et_schema::Loss::kAssumedReduceOps], 0U);
+    std::vector<std::string> replayed;
+    for (const Instruction& instruction : program.instructions) {
+      if (instruction.comm && et_schema::traits(instruction.comm->kind).reduces) {
+        replayed.push_back(instruction.name + " " + instruction.comm->reduce_op);
+      }
+    }
+    EXPECT_EQ(replayed, asked);
   }
 }
 

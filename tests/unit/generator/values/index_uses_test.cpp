@@ -189,6 +189,24 @@ TEST(IndexUses, WhatWasSparseBeforeTheStepHasItsElements) {
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 0U);
 }
 
+TEST(IndexUses, GroupsOfRowsAreAsLargeAsCaptured) {
+  TraceBuilder builder;
+  builder.add(2, "aten::_grouped_mm",
+              "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+              "ScalarType? out_dtype=None) -> Tensor",
+              {tensor(16, 17, {40, 8}), tensor(18, 19, {4, 8, 5}), tensor(10, 11, {4}, "int"),
+               none(), none()},
+              {tensor(20, 21, {40, 5})});
+  // One expert got nothing: ends of 3, 3, 15 and 20 rows, in a step of half as many.
+  const Reuse ends = {{{3, 4, {{2, 1}}}, {15, 16, {{1, 1}}}, {20, 21, {{1, 1}}}}, 1, true};
+  const Program program = compile(
+      with_uses(builder, {{"aten::_grouped_mm", 1}}, {{"aten::_grouped_mm", 0, 2, {4}, ends}}));
+  const Slot& offsets = argument_slot(program, 0, 2);
+  ASSERT_TRUE(offsets.value.has_value());
+  EXPECT_EQ(offsets.value, (ValueRule{ValueRule::Lengths{{{1, 6}, {1, 6}, {1, 30}, {1, 40}}},
+                                      "aten::_grouped_mm.offs"}));
+}
+
 TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
   const Program program = sparse_product({});
   ASSERT_TRUE(argument_slot(program, 0, 0).content.has_value());

@@ -202,5 +202,87 @@ TEST(MadeStructure, BatchSizesFollowFromTheLengthsThatAreMade) {
   EXPECT_FALSE(builder.program().instructions[0].pinned);
 }
 
+constexpr const char* kGroupedMm =
+    "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? "
+    "out_dtype=None) -> Tensor";
+constexpr const char* kCumsum =
+    "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
+
+TEST(MadeStructure, EndsOfGroupsAreRunningSumsOfLengthsThatAddUp) {
+  TraceBuilder builder;
+  const TestValue counts = tensor(12, 13, {4}, "long int");
+  const TestValue ends = tensor(14, 15, {4}, "int");
+  builder.add(2, "aten::bincount",
+              "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+              {tensor(10, 11, {42}, "long int"), none(), integer(4)}, {counts});
+  builder.add(2, "aten::cumsum", kCumsum, {counts, integer(0), integer(3)}, {ends});
+  builder.add(2, "aten::_grouped_mm", kGroupedMm,
+              {tensor(16, 17, {42, 8}), tensor(18, 19, {4, 8, 5}), ends, none(), none()},
+              {tensor(20, 21, {42, 5})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_FALSE(program.instructions[1].pinned) << "of these lengths it makes these ends";
+  const Slot& made = result_slot(program, 0, 0);
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, lengths({{1, 11}, {1, 10}, {1, 11}, {1, 10}}).kind);
+}
+
+TEST(MadeStructure, EndsOfGroupsAreOfTheRowsThatAreGrouped) {
+  struct Case {
+    std::vector<std::int64_t> left, right;
+    std::int64_t rows;
+  };
+  for (const Case& call :
+       {Case{{40, 8}, {2, 8, 5}, 40}, Case{{2, 8, 5}, {5, 30}, 30}, Case{{8, 20}, {20, 5}, 20}}) {
+    TraceBuilder builder;
+    builder.add(2, "aten::_grouped_mm", kGroupedMm,
+                {tensor(16, 17, call.left), tensor(18, 19, call.right), tensor(14, 15, {2}, "int"),
+                 none(), none()},
+                {tensor(20, 21, {2})});
+    const Slot ends = argument_slot(builder.program(), 0, 2);
+    ASSERT_TRUE(ends.value.has_value());
+    EXPECT_EQ(ends.value->kind, lengths({{1, call.rows / 2}, {1, call.rows}}).kind);
+  }
+}
+
+TEST(MadeStructure, CountsThatAreExchangedAddUpToTheValuesThatFollow) {
+  const auto exchange = [](TraceBuilder& builder, const TestValue& out, const TestValue& in,
+                           const std::vector<TestValue>& splits) {
+    std::vector<TestValue> inputs = {out, in};
+    inputs.insert(inputs.end(), splits.begin(), splits.end());
+    builder.add(2, "c10d::alltoall_base_", "x", inputs, {});
+  };
+  TraceBuilder builder;
+  const TestValue counts = tensor(12, 13, {4}, "long int");
+  const TestValue heard = tensor(14, 15, {4}, "long int");
+  builder.add(2, "aten::bincount",
+              "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+              {tensor(10, 11, {42}, "long int"), none(), integer(4)}, {counts});
+  exchange(builder, heard, counts, {});
+  exchange(builder, tensor(16, 17, {37}), tensor(18, 19, {42}),
+           {list({integer(20), integer(17)}), list({integer(20), integer(22)})});
+  builder.add(2, "aten::repeat_interleave",
+              "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> "
+              "Tensor",
+              {heard, none()}, {tensor(20, 21, {37}, "long int")});
+  GenerateOptions options;
+  options.partial = PartialRanks::kAllowed;
+  const Program program = builder.program(options);
+  const Slot& made = result_slot(program, 0, 0);
+  ASSERT_TRUE(made.value.has_value());
+  EXPECT_EQ(made.value->kind, lengths({{2, 20}, {2, 22}}).kind);
+}
+
+/// Counted as floats (histc), they are made where they become integers.
+TEST(MadeStructure, EndsOfGroupsThatAreSummedUpOfFloatsArePinned) {
+  TraceBuilder builder;
+  const TestValue ends = tensor(14, 15, {4}, "int");
+  builder.add(2, "aten::cumsum", kCumsum, {tensor(12, 13, {4}), integer(0), integer(3)}, {ends});
+  builder.add(2, "aten::_grouped_mm", kGroupedMm,
+              {tensor(16, 17, {42, 8}), tensor(18, 19, {4, 8, 5}), ends, none(), none()},
+              {tensor(20, 21, {42, 5})});
+  EXPECT_TRUE(builder.program().instructions[0].pinned);
+}
+
 }  // namespace
 }  // namespace understudy::generator::test

@@ -47,8 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("adam_variants", "adaptive_softmax", "autocast", "batch_norm",
                       "checkpointing", "contrastive", "conv_variants", "data_dependent",
                       "detection", "diffusion", "double_default", "dropout", "fft_complex", "graph",
-                      "gru", "ignore_index", "index_ops", "label_with_quote", "lstm",
-                      "mixture_of_experts", "nested_jagged", "offsets", "packed_sequences",
+                      "grouped_experts", "gru", "ignore_index", "index_ops", "label_with_quote",
+                      "lstm", "mixture_of_experts", "nested_jagged", "offsets", "packed_sequences",
                       "per_example", "sdpa", "second_order", "sparse_grad", "speech_ctc",
                       "tangents", "translation", "wrapped_number"),
     [](const auto& capture) { return std::string(capture.param); });

@@ -237,8 +237,7 @@ struct CommInfo {
   CommKind kind = CommKind::kBarrier;
   GroupId group = 0;
   std::int64_t root_or_peer = 0;  ///< group rank; of rooted collectives, send and recv
-  std::string reduce_op =
-      "sum";  ///< not recorded in any schema: assumed, and counted in the losses
+  std::string reduce_op = "sum";  ///< where it was not recorded: counted in the losses
   std::vector<std::int64_t> in_splits;
   std::vector<std::int64_t> out_splits;
   std::optional<std::int64_t> seq;

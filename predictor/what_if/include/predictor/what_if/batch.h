@@ -13,10 +13,14 @@ namespace understudy::predictor {
 struct BatchSize {
   std::int64_t from = 0;
   std::int64_t to = 0;
+  bool anywhere = false;  ///< any size of the data, such as the length of sequences: two dimensions
+                          ///< of a tensor may grow
 };
 
-/// Reads "64:256". Throws Error (usage).
-[[nodiscard]] BatchSize parse_batch_size(std::string_view text);
+/// "--batch" or "--size", by which it was asked for.
+[[nodiscard]] std::string_view flag_of(const BatchSize& batch);
+/// Reads "64:256", of --size if `anywhere`. Throws Error (usage).
+[[nodiscard]] BatchSize parse_batch_size(std::string_view text, bool anywhere = false);
 
 /// What another batch size changes of the calls of one operator.
 struct BatchChange {
@@ -33,10 +37,10 @@ struct ScaledBatch {
 
 /// The program as it would be with another batch size. The batch is the leading dimension of what
 /// comes from outside, has that size and is not written by the step; rules of operators carry it
-/// on (docs/prediction.md, "What if"). Shapes, strides and storages are those of the new size;
-/// numbers among the arguments, value rules and recorded times stay as they are. Throws Error (bad
-/// input), by operator: whose rule is not known, or which the batch meets in a way that no rule is
-/// for; where nothing has that size.
+/// on (docs/prediction.md, "What if"); with BatchSize::anywhere any dimension of that size. Shapes,
+/// strides and storages are those of the new size; numbers among the arguments, value rules and
+/// recorded times stay as they are. Throws Error (bad input), by operator: whose rule is not known,
+/// or which the batch meets in a way that no rule is for; where nothing has that size.
 [[nodiscard]] ScaledBatch with_batch_size(const et_schema::Program& program, const BatchSize& batch,
                                           int rank);
 

@@ -271,6 +271,85 @@ TEST(Comms, GlooTensorsRootAndPeer) {
   EXPECT_EQ(sent.is_p2p, true);
 }
 
+/// The operator that is read off the last node, a c10d one below two others.
+std::string reduce_op_below(const NodeText& upper, const NodeText& lower) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node(upper));
+  nodes.push_back(node(lower));
+  nodes.push_back(node({.id = 5, .parent = lower.id, .name = "c10d::allreduce_", .schema = "x"}));
+  return communication_calls(parse(testing_texts::trace(nodes))).rbegin()->second.reduce_op;
+}
+
+TEST(Comms, FunctionalReductionsNameTheirOperator) {
+  const auto all_reduce = [](const std::string& op) {
+    return NodeText{
+        .id = 3,
+        .parent = 2,
+        .name = "_c10d_functional::all_reduce",
+        .inputs = {.values = fmt::format(R"([[1,2,0,4,4,"cpu"], "{}", "0"])", op),
+                   .shapes = "[[4],[],[]]",
+                   .types = R"json(["Tensor(float)","String","String"])json"},
+        .schema =
+            "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor"};
+  };
+  const NodeText again = {.id = 4, .parent = 3, .name = "c10d::allreduce_", .schema = "x"};
+  const NodeText label = {.id = 4, .parent = 3, .name = "somebody's label"};
+  EXPECT_EQ(only_call(parse(trace_of(all_reduce("max")))).reduce_op, "max");
+  EXPECT_EQ(reduce_op_below(all_reduce("avg"), again), "avg");
+  EXPECT_EQ(reduce_op_below(all_reduce("premul_sum"), again), "") << "no such operator in a replay";
+  EXPECT_EQ(reduce_op_below(all_reduce("avg"), label), "") << "not the call that the text is of";
+}
+
+TEST(Comms, ACaptureLabelsReductionsWithTheirOperator) {
+  const NodeText around = {.id = 3, .parent = 2, .name = "understudy:reduce_op=min"};
+  EXPECT_EQ(reduce_op_below(around, {.id = 4, .parent = 2, .name = "other"}), "");
+  EXPECT_EQ(reduce_op_below({.id = 3, .parent = 2, .name = "other"},
+                            {.id = 4, .parent = 3, .name = "understudy:reduce_op=min"}),
+            "min");
+  // In the form of NCCL it is the label below that says so.
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node({.id = 3,
+                        .parent = 2,
+                        .name = "record_param_comms",
+                        .inputs = {.values = R"([1, ["", ""], 0, "allreduce", [], []])",
+                                   .shapes = "[[],[[],[]],[],[],[],[]]",
+                                   .types = R"(["Int","Tuple[String,String]","Int","String",)"
+                                            R"("GenericList[]","GenericList[]"])"}}));
+  nodes.push_back(node({.id = 4,
+                        .parent = 3,
+                        .name = "nccl:all_reduce",
+                        .inputs = {.values = R"([[1,2,0,4,4,"cpu"], "product"])",
+                                   .shapes = "[[4],[]]",
+                                   .types = R"json(["Tensor(float)","String"])json"}}));
+  EXPECT_EQ(only_call(parse(testing_texts::trace(nodes))).reduce_op, "product");
+}
+
+TEST(Comms, OneNameInBothNamespacesHasItsTensorsWhereItsSchemaSays) {
+  const auto call_of = [](const std::string& name) {
+    return parse(trace_of(
+        {.id = 3,
+         .parent = 2,
+         .name = name,
+         .inputs = {.values = R"([[[1,2,0,8,4,"cpu"]], [[3,4,0,8,4,"cpu"]], 2, "0"])",
+                    .shapes = "[[[8]],[[8]],[],[]]",
+                    .types = R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]",)"
+                             R"("Int","String"])"},
+         .outputs = {.values = R"([[[5,6,0,4,4,"cpu"]]])",
+                     .shapes = "[[[4]]]",
+                     .types = R"json(["GenericList[Tensor(float)]"])json"},
+         .schema = "x"}));
+  };
+  const Trace functional = call_of("_c10d_functional::reduce_scatter_tensor_coalesced");
+  EXPECT_EQ(only_call(functional).inputs.at(0)->tensor_id, 1);
+  EXPECT_EQ(only_call(functional).outputs.at(0)->tensor_id, 5);
+  const Trace c10d = call_of("c10d::reduce_scatter_tensor_coalesced_");
+  EXPECT_EQ(only_call(c10d).inputs.at(0)->tensor_id, 3);
+  EXPECT_EQ(only_call(c10d).outputs.at(0)->tensor_id, 1);
+  const Trace broadcast = call_of("_c10d_functional::broadcast");
+  EXPECT_EQ(only_call(broadcast).inputs.at(0)->tensor_id, 1);
+  EXPECT_EQ(only_call(broadcast).outputs.at(0)->tensor_id, 5);
+}
+
 TEST(Comms, GlooSplitsMakeItAnAllToAllV) {
   const Trace trace = parse(trace_of(
       {.id = 3,

@@ -1,0 +1,169 @@
+// What is asked of lengths, offsets and counts, carried to what they are computed or heard from.
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "value_carry.h"
+#include "value_kinds.h"
+#include "value_rules.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Slot;
+using et_schema::ValueRule;
+
+std::int64_t sum_of(const ValueRule::Lengths& lengths) {
+  std::int64_t sum = 0;
+  for (const ValueRule::Segment& segment : lengths.segments) {
+    sum += segment.sum;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void ValueCarrier::visit_collective(const Instruction& instruction) {
+  const auto* inputs = instruction.args.empty()  // a barrier
+                           ? nullptr
+                           : std::get_if<Argument::List>(&instruction.args.front().value);
+  const auto* sent = inputs == nullptr || inputs->size() != 1 || !instruction.comm
+                         ? nullptr
+                         : std::get_if<Argument::SlotRef>(&inputs->front().value);
+  if (sent == nullptr) {
+    return;
+  }
+  const Slot& slot = program_.slots[sent->id];
+  if (instruction.comm->in_splits.empty()) {
+    counts_of_exchange(instruction, *sent);
+    return;
+  }
+  sent_[slot.storage] = {slot.offset, instruction.comm->in_splits};
+  const std::vector<std::int64_t>& out = instruction.comm->out_splits;
+  exchanges_.push_back({instruction.comm->group, instruction.comm->in_splits,
+                        std::accumulate(out.begin(), out.end(), std::int64_t{0})});
+}
+
+/// How many values go to each rank is told to it before, by experts, tables or one number: what is
+/// told adds up to the part that is then sent, so what is heard adds up to what then comes.
+void ValueCarrier::counts_of_exchange(const Instruction& instruction, Argument::SlotRef sent) {
+  const auto* outputs = instruction.comm->kind == et_schema::CommKind::kAllToAll
+                            ? std::get_if<Argument::List>(&instruction.args.at(1).value)
+                            : nullptr;
+  const auto* heard = outputs == nullptr || outputs->size() != 1
+                          ? nullptr
+                          : std::get_if<Argument::SlotRef>(&outputs->front().value);
+  if (heard == nullptr) {
+    return;
+  }
+  const std::int64_t count = element_count(program_.slots[sent.id]);
+  for (const Demand& demand : std::vector<Demand>(demands_.on(program_.slots[heard->id].storage))) {
+    const auto* asked = demand.rule.as<ValueRule::Lengths>();
+    const std::int64_t sum = asked == nullptr ? -1 : sum_of(*asked);
+    const auto then = std::find_if(exchanges_.rbegin(), exchanges_.rend(), [&](const Exchange& e) {
+      return e.group == instruction.comm->group && e.received == sum &&
+             count % static_cast<std::int64_t>(e.in_splits.size()) == 0;
+    });
+    if (then == exchanges_.rend()) {
+      continue;
+    }
+    std::vector<ValueRule::Segment> segments;
+    for (const std::int64_t part : then->in_splits) {
+      segments.push_back({count / static_cast<std::int64_t>(then->in_splits.size()), part});
+    }
+    demands_.ask(sent.id, lengths(std::move(segments), demand.rule.why));
+  }
+}
+
+/// The lengths that a running sum is made of: a vector of integers. Null where it is another.
+const Argument::SlotRef* ValueCarrier::summed_up(const Instruction& sum) const {
+  const Argument* source = find_argument(program_, sum, "self");
+  const auto* slot = source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  const bool is_vector = slot != nullptr && program_.slots[slot->id].sizes.size() == 1 &&
+                         et_schema::is_integral(program_.slots[slot->id].dtype);
+  return is_vector ? slot : nullptr;
+}
+
+/// Ends of groups are running sums of their lengths.
+void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
+  const Argument::SlotRef* source = summed_up(instruction);
+  const auto* result = instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  if (source == nullptr || result == nullptr) {
+    return;
+  }
+  const Slot& sums = program_.slots[result->id];
+  for (const Demand& demand : std::vector<Demand>(demands_.on(sums.storage))) {
+    const std::optional<ValueRule> asked = lengths_of_ends(demand.rule);
+    if (asked && demand.offset == sums.offset && demand.count == element_count(sums)) {
+      demands_.ask(source->id, *asked);
+    }
+  }
+}
+
+/// Offsets that end at N are running sums of lengths that add up to N.
+void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
+  const auto* result = instruction.results.empty()
+                           ? nullptr
+                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
+  const Argument* source = find_argument(program_, instruction, "t_in");
+  const auto* source_slot =
+      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  if (result == nullptr || source_slot == nullptr) {
+    return;
+  }
+  for (const Demand& demand :
+       std::vector<Demand>(demands_.on(program_.slots[result->id].storage))) {
+    if (const auto* asked = demand.rule.as<ValueRule::Offsets>()) {
+      demands_.ask(
+          source_slot->id,
+          lengths({{element_count(program_.slots[source_slot->id]), asked->end}}, demand.rule.why));
+    }
+  }
+}
+
+/// The permutation is made as the identity, so what is asked of the permuted lengths holds for
+/// the lengths: parts sent to each rank add up to the values sent beside them, and all of them to
+/// the number of values.
+void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
+  const Argument* source = find_argument(program_, instruction, "lengths");
+  const auto* source_slot =
+      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
+  if (source_slot == nullptr || instruction.results.size() < 2) {
+    return;
+  }
+  const auto* permuted = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
+  const auto* values = std::get_if<Argument::SlotRef>(&instruction.results[1].value);
+  if (permuted == nullptr || values == nullptr) {
+    return;
+  }
+  const auto sent_lengths = sent_.find(program_.slots[permuted->id].storage);
+  const auto sent_values = sent_.find(program_.slots[values->id].storage);
+  if (sent_lengths == sent_.end() || sent_values == sent_.end() ||
+      sent_lengths->second.splits.size() != sent_values->second.splits.size()) {
+    return;
+  }
+  std::int64_t count_left = element_count(program_.slots[source_slot->id]);
+  std::int64_t sum_left = element_count(program_.slots[values->id]);
+  std::vector<ValueRule::Segment> segments;
+  for (std::size_t i = 0; i < sent_lengths->second.splits.size(); ++i) {
+    segments.push_back({sent_lengths->second.splits[i], sent_values->second.splits[i]});
+    count_left -= segments.back().count;
+    sum_left -= segments.back().sum;
+  }
+  if (count_left < 0 || sum_left < 0) {
+    return;
+  }
+  if (count_left > 0) {
+    segments.push_back({count_left, sum_left});
+  }
+  demands_.ask(source_slot->id, lengths(std::move(segments), "all_to_allv.in_splits"));
+}
+
+}  // namespace understudy::generator
