@@ -25,6 +25,7 @@
 #include "replayer/device/kernel_settings.h"
 #include "replayer/device/placement.h"
 #include "replayer/dispatch/layout.h"
+#include "replayer/job/rank_gpus.h"
 #include "replayer/measure/checksums.h"
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
@@ -152,6 +153,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     add_settings(run, "variable.", apply_variables(recorded.profile->variables));
   }
   const c10::Device device = open_device(options.device, backends::launched_local_rank());
+  if (device.is_cuda()) {
+    refuse_shared_gpu(backend, options.device, device);
+  }
   run.device = device_text(device);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   at::set_num_threads(run.threads);

@@ -162,6 +162,9 @@ void Measurement::guarded(const std::function<void()>& iteration) {
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& exception) {
+    // The device tells of what went wrong on it when it is asked for something else. One that
+    // still answers had nothing to tell: the operator itself refused.
+    finish_iteration(options_.device);
     throw step_error(program_, *machine_.failed_step(), exception);
   }
 }

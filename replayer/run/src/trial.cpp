@@ -117,7 +117,11 @@ TrialResult Trial::run() {
     if (!first) {
       first_start_ = begin;
     }
+    // A kernel that is launched for the first time may have to be loaded, which can wait for the
+    // device. A collective in flight waits for the other ranks: the two together for ever.
+    machine_.set_blocking(!device_.is_cpu());
     run_steps(result_.program);
+    machine_.set_blocking(false);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     result_.first_iteration_ms = first.value_or(time.count());
     const std::vector<std::string> all = job_.all_gather_text(changed_ ? "again" : "done");

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "played_cuda.h"
 
@@ -49,6 +50,9 @@ struct Gpu {
   std::uint64_t moves = 0;  ///< copies and fills
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
+  int old_driver = 0;  ///< its version; 0: it is none
+  bool fails_next = false;
+  bool has_failed = false;
 };
 
 Gpu& gpu() {
@@ -70,6 +74,12 @@ thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t fail(cudaError_t error) {
   last_error = error;
   return error;
+}
+
+/// What every call says from the moment on at which a kernel has gone wrong.
+cudaError_t state_of_gpu() {
+  const std::scoped_lock lock(gpu().mutex);
+  return gpu().has_failed ? fail(cudaErrorIllegalAddress) : cudaSuccess;
 }
 
 std::size_t pages(std::size_t bytes) {
@@ -152,7 +162,7 @@ cudaError_t wait_until(Clock::time_point time) {
       stopped_at = time.time_since_epoch().count();
     }
   }
-  return cudaSuccess;
+  return state_of_gpu();
 }
 
 cudaError_t is_over(Clock::time_point time) {
@@ -162,9 +172,13 @@ cudaError_t is_over(Clock::time_point time) {
 cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
   Gpu& it = gpu();
   double ns = played_cuda::kKernelMs * kNanoOfMilli;
+  if (const cudaError_t state = state_of_gpu(); state != cudaSuccess) {
+    return state;
+  }
   {
     const std::scoped_lock lock(it.mutex);
     ++it.launches;
+    it.has_failed = std::exchange(it.fails_next, false);
     const auto name = it.kernels.find(kernel);
     if (name != it.kernels.end() && name->second.find("spin_kernel") != std::string::npos) {
       ns = static_cast<double>(*static_cast<std::int64_t*>(arguments[0])) / kSpinClocksPerNs;
@@ -213,6 +227,36 @@ Waits waits() {
   return gpu().waits;
 }
 
+void set_old_driver(int version) {
+  gpu().old_driver = version;
+}
+
+Fault::Fault() {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().fails_next = true;
+}
+
+Fault::~Fault() {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().fails_next = gpu().has_failed = false;
+  last_error = cudaSuccess;
+}
+
+int launch_of_module(const char* kernel, void** arguments, void* stream) {
+  auto* const on = static_cast<cudaStream_t>(stream);
+  const cudaError_t status = launch(kernel, arguments, on);
+  const std::scoped_lock lock(gpu().mutex);
+  Clock::time_point& end = gpu().streams[on];
+  auto* const noted = *static_cast<std::int64_t**>(arguments[0]);
+  if (std::string(kernel) == "understudy_note") {
+    *noted = end.time_since_epoch().count();
+  } else {
+    const auto ns = static_cast<std::int64_t>(*static_cast<std::uint64_t*>(arguments[1]));
+    end = std::max(end, Clock::time_point(Nanoseconds(*noted + ns)));
+  }
+  return status;
+}
+
 StoppedClock::StoppedClock() {
   stopped_at = Clock::now().time_since_epoch().count();
 }
@@ -239,21 +283,29 @@ unsigned long long played_energy_millijoules() {
 // ---- errors, devices
 
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the played runtime";
+  return error == cudaErrorMemoryAllocation     ? "out of memory"
+         : error == cudaErrorIllegalAddress     ? "an illegal memory access was encountered"
+         : error == cudaErrorInsufficientDriver ? "CUDA driver version is insufficient"
+                                                : "an error of the played runtime";
 }
 const char* cudaGetErrorName(cudaError_t) {
   return "cudaErrorPlayed";
 }
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
-  last_error = cudaSuccess;
+  last_error = state_of_gpu();
   return error;
 }
 cudaError_t cudaPeekAtLastError() {
   return last_error;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = gpu().old_driver == 0 ? 1 : 0;
+  return *count == 1 ? cudaSuccess : fail(cudaErrorInsufficientDriver);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  constexpr int kVersion = 13000;
+  *version = gpu().old_driver == 0 ? kVersion : gpu().old_driver;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -388,6 +440,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return is_over(event_of(event)->time);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  {
+    const std::scoped_lock lock(gpu().mutex);
+    ++gpu().waits.for_event;
+  }
   return wait_until(event_of(event)->time);
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
