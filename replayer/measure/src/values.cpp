@@ -50,7 +50,6 @@ void Measurement::find_restore_interval() {
     std::vector<std::uint8_t> health(health_.size());
     std::vector<et_schema::ValueFinding> findings;
     const bool accepted = stays_acceptable(n, health, findings);
-    refuses_ = !accepted;
     const bool healthy = accepted && !stop_->any_rank(is_unhealthy(health));
     const double spent_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -1,9 +1,11 @@
 // A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
-// by the variable FAKE_NVML ("throttled": held down from the second reading on). The energy is the
-// played GPU's where one is loaded (played_cuda.h).
+// by the variable FAKE_NVML: "throttled", held down from the second reading on; "steady", 250 W by
+// a counter that moves every 100 ms; "old", without power of the moment. The energy is else the
+// played GPU's where one is loaded (played_cuda.h). The GPU has an instance (MIG).
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,10 +17,34 @@ constexpr int kNotFound = 6;
 int gpu = 0;
 int readings = 0;
 
-bool is_throttled() {
+int instance = 0;
+
+bool is_mode(const char* text) {
   const char* const mode = std::getenv("FAKE_NVML");
-  return mode != nullptr && std::string(mode) == "throttled" && readings > 1;
+  return mode != nullptr && std::string(mode) == text;
 }
+
+bool is_throttled() {
+  return is_mode("throttled") && readings > 1;
+}
+
+unsigned long long steady_millijoules() {
+  using Clock = std::chrono::steady_clock;
+  constexpr unsigned long long kOfStep = 25'000;
+  return kOfStep * static_cast<unsigned long long>(Clock::now().time_since_epoch() /
+                                                   std::chrono::milliseconds(100));
+}
+
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency;
+  int type;
+  int status;
+  unsigned long long value;
+};
 
 }  // namespace
 
@@ -46,16 +72,36 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, int** device) {
   *device = &gpu;
   return std::string(bus) == "0000:3b:00.0" ? kSuccess : kNotFound;
 }
-int nvmlDeviceGetName(int*, char* text, unsigned bytes) {
-  std::strncpy(text, "A Fake GPU", bytes);
+int nvmlDeviceGetHandleByUUID(const char* uuid, int** device) {
+  const std::string text = uuid;
+  const bool is_whole = text == "GPU-00112233-4455-6677-8899-aabbccddeeff";
+  *device = is_whole ? &gpu : &instance;
+  return is_whole || text == "MIG-11112233-4455-6677-8899-aabbccddeeff" ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(int* device, int** whole) {
+  *whole = &gpu;
+  return device == &instance ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetName(int* device, char* text, unsigned bytes) {
+  std::strncpy(text, device == &instance ? "A Fake GPU MIG 1g.5gb" : "A Fake GPU", bytes);
   return kSuccess;
 }
-int nvmlDeviceGetPowerUsage(int*, unsigned* milliwatts) {
-  ++readings;  // the first figure of each reading
-  *milliwatts = 250500;
+int nvmlDeviceGetPowerUsage(int* device, unsigned* milliwatts) {
+  *milliwatts = 200000;
+  return device == &instance ? kNotFound : kSuccess;
+}
+int nvmlDeviceGetFieldValues(int* device, int count, FieldValue* values) {
+  constexpr unsigned kInstantPower = 186;
+  if (device == &instance || count != 1 || values->field != kInstantPower || is_mode("old")) {
+    return kNotFound;
+  }
+  values->type = 1;
+  values->status = kSuccess;
+  values->value = 250500;
   return kSuccess;
 }
 int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
+  ++readings;  // once in each reading
   *milliwatts = 700000;
   return kSuccess;
 }
@@ -63,8 +109,9 @@ int nvmlDeviceGetTotalEnergyConsumption(int*, unsigned long long* millijoules) {
   using Energy = unsigned long long (*)();
   const auto played = reinterpret_cast<Energy>(dlsym(RTLD_DEFAULT, "played_energy_millijoules"));
   constexpr unsigned long long kOfReading = 1'000'000;
-  *millijoules =
-      played != nullptr ? played() : kOfReading * static_cast<unsigned long long>(readings);
+  *millijoules = is_mode("steady")   ? steady_millijoules()
+                 : played != nullptr ? played()
+                                     : kOfReading * static_cast<unsigned long long>(readings);
   return kSuccess;
 }
 int nvmlDeviceGetClockInfo(int*, int clock, unsigned* megahertz) {

@@ -209,7 +209,7 @@ TEST_F(DevicePassTest, OfTheCpuNothingIsObserved) {
   observation.end_iteration();
   EXPECT_FALSE(observation.reads_health());
   observation.begin_window();
-  observation.end_window(3);
+  observation.end_window(3, 0);
   std::optional<et_schema::GpuUse> use;
   observation.report(use);
   EXPECT_FALSE(use.has_value());

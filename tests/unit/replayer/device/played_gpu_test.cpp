@@ -528,7 +528,7 @@ class PacedOnGpu : public ::testing::Test {
   ProgramBuilder builder_;
 };
 
-TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
+TEST_F(PacedOnGpu, TheEnergyOfTheWindowIsTheStepsKernelsAlone) {
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
   const et_schema::RankReport report = replay().report;
   unsetenv("UNDERSTUDY_NVML");
@@ -537,8 +537,13 @@ TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   ASSERT_TRUE(report.gpu->health.has_value()) << report.gpu->no_health;
   const et_schema::GpuHealth& health = *report.gpu->health;
   EXPECT_GT(health.window_iterations, report.measurement.restore_every);
-  // A joule for each kernel: a restore, a fill or a scan would be among them.
-  EXPECT_EQ(health.energy_j, static_cast<double>(health.window_iterations));
+  // A joule for each kernel, 16 for each copy: with its restores the window has twice as much.
+  const auto iterations = static_cast<double>(health.window_iterations);
+  EXPECT_EQ(health.restores, (health.window_iterations - 1) / report.measurement.restore_every);
+  EXPECT_NEAR(health.restore_j.value_or(0), 16, 5);
+  EXPECT_NEAR(health.energy_j.value_or(0), iterations, 0.5 * iterations);
+  EXPECT_GE(health.samples.energy_changes, 10U);
+  EXPECT_EQ(health.samples.sm_clock_min_mhz, 1980);
   // Pace is of the measured iterations, one issue each.
   EXPECT_EQ(report.pace.on_time + report.pace.unready, std::uint64_t{kIterations});
 }

@@ -56,6 +56,6 @@ struct Waits {
 
 }  // namespace played_cuda
 
-/// What it has spent: a joule for each kernel, a million for each copy or fill, so that a sum tells
-/// how many of each there were. What fake_nvml.cpp says where this library is loaded.
+/// What it has spent: a joule for each kernel, sixteen for each copy or fill, as a counter says it
+/// that moves every 100 ms. What fake_nvml.cpp says where this library is loaded.
 extern "C" unsigned long long played_energy_millijoules();

@@ -50,7 +50,9 @@ struct Gpu {
   std::uint64_t moves = 0;  ///< copies and fills
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
-  int old_driver = 0;  ///< its version; 0: it is none
+  unsigned long long energy_mj = 0;
+  std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
+  int old_driver = 0;            ///< its version; 0: it is none
   bool fails_next = false;
   bool has_failed = false;
 };
@@ -275,9 +277,14 @@ extern "C" {
 
 unsigned long long played_energy_millijoules() {
   constexpr unsigned long long kOfLaunch = 1000;
-  constexpr unsigned long long kOfMove = 1'000'000'000;
+  constexpr unsigned long long kOfMove = 16'000;
+  constexpr std::chrono::milliseconds kPeriod{100};
   const std::scoped_lock lock(gpu().mutex);
-  return kOfLaunch * gpu().launches + kOfMove * gpu().moves;
+  if (const auto step = Clock::now().time_since_epoch() / kPeriod; step != gpu().energy_step) {
+    gpu().energy_step = step;
+    gpu().energy_mj = kOfLaunch * gpu().launches + kOfMove * gpu().moves;
+  }
+  return gpu().energy_mj;
 }
 
 // ---- errors, devices
