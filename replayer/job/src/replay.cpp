@@ -10,6 +10,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -194,6 +195,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   RankComms comms(bench, rank, backend, options, device);
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
+  }
+  // Of Open MPI: whether ranks that wait leave their core to others (scripts/mpirun).
+  if (const char* yields = std::getenv("OMPI_MCA_mpi_yield_when_idle");
+      yields != nullptr && backend.world_size() > 1) {
+    run.settings["mpi_yield_when_idle"] = yields;
   }
   if (comms.devices() != nullptr) {
     run.versions[comms.devices()->name()] = comms.devices()->version();
