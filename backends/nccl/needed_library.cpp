@@ -11,7 +11,7 @@ namespace understudy::backends {
 
 void NeededLibrary::refuse(std::string expected, std::string got) const {
   throw et_schema::usage_error(
-      "NCCL cannot be used",
+      fmt::format("{} cannot be used", field),
       {.field = field,
        .expected = std::move(expected),
        .got = std::move(got),

@@ -4,8 +4,7 @@
 
 namespace understudy::backends {
 
-/// A library of others that is found at run time, as errors tell of it where NCCL cannot be used
-/// for want of it.
+/// A library of others that is found at run time, as errors tell of it where it cannot be used.
 struct NeededLibrary {
   const char* field;   ///< "CUDA's driver"
   const char* name;    ///< of one without a function: "libcuda.so.1", "library"

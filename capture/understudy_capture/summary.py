@@ -56,6 +56,8 @@ def _free(described):
 
 def _recorded(described, present, wanted):
     profiled = len(described[0]["kineto_only_steps_ns"])
+    if not wanted and described[0].get("untouched_tensor_bytes") is not None:
+        present = present | {"indices"}  # they were looked for, and the step has none
     return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
                      if (kind in present) == wanted).replace("of 0 steps", "of other steps")
 

@@ -222,8 +222,11 @@ std::string to_text(const et_schema::TraceSet& set, const std::vector<RankSummar
   text += groups_text(ranks);
   text += losses_text(ranks);
   if (!set.kineto.empty() || !set.others.empty()) {
-    fmt::format_to(std::back_inserter(text), "\n  left out: {} Kineto files, {} other JSON files\n",
-                   set.kineto.size(), set.others.size());
+    fmt::format_to(
+        std::back_inserter(text),
+        "\n  beside them: {} Kineto files (profiles: generate takes times from them), {} "
+        "other JSON files\n",
+        set.kineto.size(), set.others.size());
   }
   if (options.ops) {
     text += "\n" + ops_text(ops_of(ranks), options.by);

@@ -123,7 +123,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(lines[2:5], [
             "  ranks         1",
             "  recorded      execution trace, profile of the traced step, profile of 1 steps",
-            "  not recorded  page faults by operator, index values"])
+            "  not recorded  page faults by operator"])
         self.assertIn("  warning       2 timed steps are few to judge a replay by; see --timed",
                       lines)
         self.assertEqual(lines[-1], f"  next          generate '{self.output}' -o bench.et")

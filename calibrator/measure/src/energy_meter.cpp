@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "et_schema/support/error.h"
+#include "replayer/device/gpu_sampler.h"
 
 namespace understudy::calibrator {
 
@@ -33,6 +34,7 @@ double EnergyMeter::joules_of(const std::function<void()>& run,
   constexpr std::uint64_t kMostAtOnce = 4096;  // what a stream takes before its host waits
   wait();
   const double before_j = energy_j();
+  replayer::GpuSampler sampler(monitor_);
   const Clock::time_point begin = Clock::now();
   std::uint64_t calls = 0;
   std::uint64_t at_once = 1;
@@ -44,7 +46,10 @@ double EnergyMeter::joules_of(const std::function<void()>& run,
     calls += at_once;
     at_once = std::min(2 * at_once, kMostAtOnce);
   } while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds_);
-  return (energy_j() - before_j) / static_cast<double>(calls);
+  const std::chrono::duration<double> seconds = Clock::now() - begin;
+  const std::optional<double> power_w = sampler.stop().power_w;
+  const double joules = power_w ? *power_w * seconds.count() : energy_j() - before_j;
+  return joules / static_cast<double>(calls);
 }
 
 }  // namespace understudy::calibrator

@@ -8,7 +8,7 @@
 namespace understudy::calibrator {
 
 /// Reads what a call takes of a GPU's energy: all of the GPU's while the call is repeated, idle
-/// power included. NVML's counter moves every 20 to 100 ms, so that a call alone does not show.
+/// power included, as the power between the counter's changes says (replayer::EnergyEdges).
 class EnergyMeter {
  public:
   /// Repeats for `seconds`. Throws Error (failed): as GpuMonitor does, and where NVML does not tell

@@ -20,12 +20,23 @@ std::string change_text(const std::optional<double>& before, const std::optional
   return whole(before) == whole(after) ? whole(after) : whole(before) + " → " + whole(after);
 }
 
+/// Of the window, where it was sampled.
+std::string clock_text(const GpuHealth& health) {
+  const et_schema::GpuSamples& samples = health.samples;
+  if (!samples.sm_clock_min_mhz || !samples.sm_clock_max_mhz) {
+    return change_text(health.before.sm_clock_mhz, health.after.sm_clock_mhz);
+  }
+  return *samples.sm_clock_min_mhz == *samples.sm_clock_max_mhz
+             ? fmt::format("{:.0f}", *samples.sm_clock_max_mhz)
+             : fmt::format("{:.0f}–{:.0f}", *samples.sm_clock_min_mhz, *samples.sm_clock_max_mhz);
+}
+
 std::vector<std::string> row_of(const RankReport& rank) {
   const GpuUse& gpu = *rank.gpu;
   const GpuHealth health = gpu.health.value_or(GpuHealth{});
   return {fmt::format("{}", rank.rank),
           health.name.empty() ? "–" : health.name,
-          change_text(health.before.sm_clock_mhz, health.after.sm_clock_mhz),
+          clock_text(health),
           change_text(health.before.temperature_c, health.after.temperature_c),
           figure_text(health.mean_power_w),
           figure_text(health.energy_j),

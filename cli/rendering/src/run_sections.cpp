@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/figures.h"
+#include "common/step_parts.h"
 #include "common/table.h"
 #include "et_schema/model/report_fields.h"
 
@@ -46,10 +47,7 @@ Section original_section(const et_schema::Report& report) {
   if (!original.step_ms) {
     return {};
   }
-  Figure operators_ms;
-  for (const et_schema::OperatorTime& row : total.operators) {
-    operators_ms = operators_ms.value_or(0) + row.ms;
-  }
+  const StepParts parts = parts_of_step(total);
   TextTable table({{""}, {"original", kRight}, {"replay", kRight}, {"ratio", kRight}});
   // The original's step is whole: a part of it says nothing against it.
   const bool is_whole = report.filters.empty();
@@ -60,7 +58,12 @@ Section original_section(const et_schema::Report& report) {
   };
   add("the unprofiled step", original.unprofiled_ms, total.iteration_ms.median, is_whole);
   add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
-  add("  in operators", original.operators_ms, operators_ms, true);
+  if (parts.operators_ms || !parts.communication_ms) {
+    add("  in operators", parts.recorded_operators_ms, parts.operators_ms, true);
+  }
+  if (parts.communication_ms) {
+    add("  in communication", parts.recorded_communication_ms, parts.communication_ms, false);
+  }
   add("  between them", is_whole ? rest(original.step_ms, original.operators_ms) : std::nullopt,
       mean(total.gap_samples_ms), is_whole);
   std::string text = table.to_text();
@@ -68,11 +71,16 @@ Section original_section(const et_schema::Report& report) {
     text +=
         "  Without the original's host gaps; --pace recorded is the comparison of whole steps\n";
   }
-  if (operators_ms && !total.gap_samples_ms.empty()) {
+  if (parts.operators_ms && !total.gap_samples_ms.empty()) {
     text +=
         "  Operators and gaps are from separate timing passes, one operator at a time: they need "
         "not "
         "add up to the iteration\n";
+  }
+  if (parts.communication_ms) {
+    text +=
+        "  Communication: of the original until it was issued, of the replay until it was "
+        "complete\n";
   }
   if (!is_whole) {
     text += fmt::format(

@@ -20,10 +20,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"truncated_lists",
      "Lists of 4,097 elements: the observer cuts there without a mark, so more may be missing."},
     {"placeholder_values",
-     "Arguments recorded as a tag only, such as generators, streams and storages; a tensor that "
-     "set_ "
-     "puts on such a storage (a DataLoader does, with what its workers filled) is made before the "
-     "run."},
+     "Generators, streams and storages among arguments, of which a trace holds a tag alone: a "
+     "replay has its own. A tensor that set_ puts on such a storage (a DataLoader does) is made "
+     "before the run."},
     {"lost_doubles",
      "Epsilons that the six decimals of the trace turned into 0.0, set to the operator's default."},
     {"unknown_dtypes", "Tensors of an element type that is not known here."},
@@ -83,6 +82,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "host's."},
     {"unknown_device_events",
      "Events on a device of a category that is not known here; their time is in no operator's."},
+    {"cut_off_samples",
+     "Operators of profiled steps with a launched kernel whose event the profile lacks (it ended "
+     "before the device did): their device time in that step is not used."},
     {"missing_ranks",
      "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
     {"foreign_ranks",

@@ -10,13 +10,11 @@
 #include "fleet/database/damaged.h"
 
 namespace understudy::fleet {
-namespace {
 
-[[noreturn]] void fail(std::string expected) {
-  throw damaged_database({.expected = std::move(expected), .got = "a value of another type"});
+void Row::fail(std::string expected) const {
+  throw damaged_database(
+      {.file = file(), .expected = std::move(expected), .got = "a value of another type"});
 }
-
-}  // namespace
 
 Value value_of(double number) {
   return std::isfinite(number) ? Value(number) : Value();

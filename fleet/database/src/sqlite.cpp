@@ -158,7 +158,7 @@ class Sqlite : public Connection {
     }
   }
 
-  static Row row_of(sqlite3_stmt* statement) {
+  [[nodiscard]] Row row_of(sqlite3_stmt* statement) const {
     Values values;
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
       switch (sqlite3_column_type(statement, i)) {
@@ -177,10 +177,11 @@ class Sqlite : public Connection {
                           static_cast<std::size_t>(sqlite3_column_bytes(statement, i))));
       }
     }
-    return Row(std::move(values));
+    return Row(std::move(values), file_);
   }
 
   std::string path_;
+  std::shared_ptr<const std::string> file_ = std::make_shared<const std::string>(path_);
   Database database_;
   std::map<std::string, Statement> statements_;  // finalised before the database closes
 };

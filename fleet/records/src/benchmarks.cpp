@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "fleet/objects/digest.h"
-#include "text_list.h"
+#include "json_columns.h"
 
 namespace understudy::fleet {
 namespace {
@@ -20,7 +20,7 @@ Benchmark benchmark_of(const Row& row) {
   benchmark.benchmark_hash = row.text(4);
   benchmark.world_size = static_cast<int>(row.integer(5));
   benchmark.generator = row.text(6);
-  benchmark.flags = texts_of(row.text(7));
+  benchmark.flags = texts_of(row, 7, {"benchmark", std::to_string(benchmark.id), "flags"});
   benchmark.input_hash = row.text(8);
   benchmark.made_utc = row.text(9);
   return benchmark;

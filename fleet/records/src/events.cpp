@@ -1,8 +1,12 @@
 #include "fleet/records/events.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
+
+#include "json_columns.h"
 
 namespace understudy::fleet {
 namespace {
@@ -13,8 +17,11 @@ constexpr const char* kEventColumns =
 std::vector<Event> events_of(const Rows& rows) {
   std::vector<Event> events;
   for (const Row& row : rows) {
+    const CellPlace detail{
+        "event", fmt::format("(night {}, {}, {})", row.integer(0), row.text(1), row.text(2)),
+        "detail"};
     events.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
-                      row.text(5), row.text(6)});
+                      row.text(5), object_text_of(row, 6, detail)});
   }
   return events;
 }
@@ -46,7 +53,8 @@ std::map<std::string, std::string> first_benchmarks(Connection& connection) {
   std::map<std::string, std::string> hashes;
   for (const Row& row : connection.query(
            "SELECT job, detail FROM event WHERE kind = $1 ORDER BY night, id", {kChanged})) {
-    const nlohmann::json detail = nlohmann::json::parse(row.text(1));
+    const nlohmann::json detail = nlohmann::json::parse(object_text_of(
+        row, 1, {"event", fmt::format("({}, {})", kChanged, row.text(0)), "detail"}));
     if (const auto before = detail.find("before"); before != detail.end()) {
       hashes.try_emplace(row.text(0), before->get<std::string>());
     }

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "text_list.h"
+#include "json_columns.h"
 
 namespace understudy::fleet {
 namespace {
@@ -21,7 +21,7 @@ Job job_of(const Row& row) {
   job.name = row.text(1);
   job.path = row.text(2);
   job.weight = row.real(3);
-  job.flags = texts_of(row.text(4));
+  job.flags = texts_of(row, 4, {"job", job.name, "flags"});
   job.added_utc = row.text(5);
   job.input_stat = row.text(6);
   job.input_hash = row.text(7);

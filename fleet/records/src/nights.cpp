@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "fleet/process/node.h"
+#include "json_columns.h"
 
 namespace understudy::fleet {
 namespace {
@@ -11,7 +12,10 @@ constexpr const char* kNightColumns =
     "SELECT id, opened_utc, closed_utc, jobs, unchanged, summary FROM night ";
 
 Night night_of(const Row& row) {
-  return {row.integer(0), row.text(1), row.text(2), row.integer(3), row.integer(4), row.text(5)};
+  return {
+      row.integer(0), row.text(1),
+      row.text(2),    row.integer(3),
+      row.integer(4), object_text_of(row, 5, {"night", std::to_string(row.integer(0)), "summary"})};
 }
 
 std::optional<Night> first_of(const Rows& rows) {

@@ -7,6 +7,7 @@
 
 #include "fleet/database/damaged.h"
 #include "fleet/objects/digest.h"
+#include "json_columns.h"
 
 namespace understudy::fleet {
 namespace {
@@ -29,11 +30,13 @@ Result result_of(const Row& row) {
   result.high_ms = row.real(9);
   result.coverage = row.real(10);
   result.peak_bytes = row.integer(11);
-  result.class_ms = nlohmann::json::parse(row.text(12)).get<std::map<std::string, double>>();
+  result.class_ms = numbers_of(row, 12, {"result", std::to_string(result.id), "classes"});
   result.report = row.text(13);
   if (!(result.median_ms > 0)) {
-    throw damaged_database(
-        {.expected = "results with times above 0", .got = fmt::format("{} ms", result.median_ms)});
+    throw damaged_database({.file = row.file(),
+                            .field = fmt::format("result.median_ms of row {}", result.id),
+                            .expected = "a time above 0",
+                            .got = fmt::format("{} ms", result.median_ms)});
   }
   return result;
 }
@@ -61,7 +64,9 @@ std::optional<EnvironmentRow> find_environment(Connection& connection, std::int6
   if (rows.empty()) {
     return std::nullopt;
   }
-  return EnvironmentRow{rows.front().text(0), rows.front().text(1)};
+  return EnvironmentRow{
+      rows.front().text(0),
+      object_text_of(rows.front(), 1, {"environment", std::to_string(id), "json"})};
 }
 
 void put_result(Connection& connection, const Result& result) {

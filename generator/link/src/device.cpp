@@ -53,7 +53,10 @@ HostIndex operator_around(const HostEvents& host, const KinetoEvent& launch) {
 class DeviceLinker {
  public:
   DeviceLinker(const Profile& profile, const HostEvents& host)
-      : profile_(profile), host_(host), launches_(find_launches(profile)) {}
+      : profile_(profile),
+        host_(host),
+        launches_(find_launches(profile)),
+        is_answered_(launches_.size()) {}
 
   DeviceEvents link() {
     DeviceEvents result;
@@ -63,6 +66,7 @@ class DeviceLinker {
         link_event(static_cast<std::uint32_t>(i), result);
       }
     }
+    find_unanswered(result);
     for (const auto& [key, sum] : lost_) {
       result.lost.push_back({std::string(key.first), key.second, sum.count, sum.device_ns});
     }
@@ -87,12 +91,25 @@ class DeviceLinker {
       lose(event, kNoLaunch);
       return;
     }
+    is_answered_[static_cast<std::size_t>(launch - launches_.begin())] = true;
     const HostIndex index = operator_around(host_, profile_.events[launch->source]);
     if (index == kNoEvent) {
       lose(event, kNoOperator);
       return;
     }
     result.linked.push_back({source, index});
+  }
+
+  /// Kernels alone: a copy or a fill of no bytes has no event anywhere.
+  void find_unanswered(DeviceEvents& result) const {
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      const KinetoEvent& call = profile_.events[launches_[i].source];
+      if (!is_answered_[i] && call.name.find("LaunchKernel") != std::string::npos) {
+        if (const HostIndex index = operator_around(host_, call); index != kNoEvent) {
+          result.unanswered.push_back(index);
+        }
+      }
+    }
   }
 
   void lose(const KinetoEvent& event, const char* reason) {
@@ -104,6 +121,7 @@ class DeviceLinker {
   const Profile& profile_;
   const HostEvents& host_;
   std::vector<Launch> launches_;
+  std::vector<bool> is_answered_;  ///< by launch: it has a device event
   std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // few: names of what was lost
 };
 

@@ -17,6 +17,8 @@ struct DeviceEvent {
 
 struct DeviceEvents {
   std::vector<DeviceEvent> linked;  ///< in the file's order
+  /// By launch of a kernel without a device event: the operator that launched it.
+  std::vector<HostIndex> unanswered;
   std::uint64_t total = 0;
   std::vector<et_schema::LostDeviceEvents> lost;  ///< in order of names
 };

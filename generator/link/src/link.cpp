@@ -43,6 +43,7 @@ struct Launched {
   std::uint64_t count = 0;
   std::optional<std::int64_t> stream = {};
   bool reads_pinned = false;  ///< copies from page-locked memory of the host
+  bool is_cut_off = false;    ///< not all that it launched is in the profile
 };
 
 /// The profiler fills in "Record function id" only while an execution trace is being taken.
@@ -184,12 +185,19 @@ class Linker {
       }
     }
     launched_.resize(host_.events.size());
-    for (const DeviceEvent& event : device.linked) {
-      HostIndex owner = event.operator_;
+    const auto owner_of = [&](HostIndex owner) {
       while (owner != kNoEvent && !is_joined[owner]) {
         owner = host_.events[owner].parent;
       }
-      if (owner != kNoEvent) {
+      return owner;
+    };
+    for (const HostIndex unanswered : device.unanswered) {
+      if (const HostIndex owner = owner_of(unanswered); owner != kNoEvent) {
+        launched_[owner].is_cut_off = true;
+      }
+    }
+    for (const DeviceEvent& event : device.linked) {
+      if (const HostIndex owner = owner_of(event.operator_); owner != kNoEvent) {
         const et_schema::KinetoEvent& source = profile_.events[event.source];
         Launched& sum = launched_[owner];
         sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(source.dur_ns, 0));
@@ -224,6 +232,7 @@ class Linker {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
       samples.clear();
+      samples.takes_cut_off = is_cut_off_everywhere(i);
       for (const JoinedStep& step : join_.steps) {
         if (step.event_of[i] != kNoEvent) {
           add_sample(step.event_of[i], samples);
@@ -256,6 +265,7 @@ class Linker {
     std::vector<std::int64_t> host, self, device, launches, page_faults;
     std::optional<std::int64_t> stream;
     bool reads_pinned = false;
+    bool takes_cut_off = false;
     void clear() {
       for (auto* list : {&host, &self, &device, &launches, &page_faults}) {
         list->clear();
@@ -265,14 +275,24 @@ class Linker {
     }
   };
 
-  void add_sample(HostIndex event, Samples& samples) const {
+  /// Whether no step has all that the operator launched: then what is there has to do.
+  [[nodiscard]] bool is_cut_off_everywhere(std::size_t position) const {
+    return !launched_.empty() && std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
+      const HostIndex event = step.event_of[position];
+      return event != kNoEvent && !launched_[event].is_cut_off;
+    });
+  }
+
+  void add_sample(HostIndex event, Samples& samples) {
     if (const std::int64_t faults = profile_.events[host_.events[event].source].page_faults;
         faults >= 0) {
       samples.page_faults.push_back(faults);
     }
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
     samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
-    if (!launched_.empty()) {
+    if (!launched_.empty() && launched_[event].is_cut_off && !samples.takes_cut_off) {
+      result_.losses.add(Loss::kCutOffSamples);
+    } else if (!launched_.empty()) {
       samples.device.push_back(launched_[event].device_ns);
       samples.launches.push_back(static_cast<std::int64_t>(launched_[event].count));
       if (!samples.stream) {

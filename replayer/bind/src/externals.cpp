@@ -177,6 +177,19 @@ c10::Storage Externals::copy_of(StorageId storage) const {
   return copy;
 }
 
+/// Memory that takes the turn of page-locked memory is page-locked too.
+c10::Storage Externals::variant_of(StorageId storage) const {
+  const et_schema::Storage& recorded = program_.storages[storage];
+  if (!is_page_locked(recorded, device_)) {
+    return copy_of(storage);
+  }
+  c10::Storage copy =
+      at::empty({recorded.bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true))
+          .storage();
+  whole(copy).copy_(bytes_of(storage));
+  return copy;
+}
+
 void Externals::put_back(StorageId storage, const c10::Storage& copy) {
   at::Tensor bytes = bytes_of(storage);
   bytes.copy_(whole(copy));
@@ -205,7 +218,7 @@ void Externals::draw_variants() {
         fill_tensor(tensor->tensor, rule_of(tensor->slot), {seed_ + i, tensor->slot});
       }
       if (i != variants.present || !memory_[storage]->storage.device().is_cpu()) {
-        variants.contents[i] = copy_of(storage);
+        variants.contents[i] = variant_of(storage);
       }
     }
     variants_.push_back(std::move(variants));

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "driver_function.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::replayer {
@@ -92,6 +93,21 @@ void forget_error() {
   }
 }
 
+/// LibTorch's words; empty where it knows no reason.
+std::string why_no_gpu() {
+  auto* const count =
+      loaded_function<c10::DeviceIndex()>("_ZN3c104cuda28device_count_ensure_non_zeroEv");
+  try {
+    if (count != nullptr) {
+      static_cast<void>(count());
+    }
+    return {};
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return text.substr(0, text.find('\n'));
+  }
+}
+
 }  // namespace
 
 std::optional<int> choose_gpu(std::optional<int> local_rank, int count) {
@@ -129,7 +145,9 @@ c10::Device open_device(const std::string& text, std::optional<int> local_rank) 
     device->set_index(static_cast<c10::DeviceIndex>(*own));
   }
   if (count == 0 || device->index() >= count) {
-    refuse(text, "a GPU of that number and its driver", fmt::format("{} GPUs", count),
+    const std::string why = count == 0 ? why_no_gpu() : "";
+    refuse(text, "a GPU of that number and its driver",
+           why.empty() ? fmt::format("{} GPUs", count) : why,
            "nvidia-smi lists the GPUs of this machine; use --device cpu where there is none.");
   }
   at::globalContext().lazyInitDevice(device->type());
@@ -232,6 +250,23 @@ std::string device_pci_bus_id(c10::Device device) {
     return {};
   }
   return text.data();
+}
+
+std::string device_uuid(c10::Device device) {
+  constexpr std::size_t kBytes = 16;
+  std::array<unsigned char, kBytes> bytes{};
+  // Of an instance of a GPU (MIG) the newer function tells its own, the older one the GPU's.
+  auto* get = driver_function<int(unsigned char*, int)>("cuDeviceGetUuid_v2");
+  get = get != nullptr ? get : driver_function<int(unsigned char*, int)>("cuDeviceGetUuid");
+  if (!device.is_cuda() || get == nullptr || get(bytes.data(), device.index()) != 0) {
+    return {};
+  }
+  std::string text;
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    const bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
+    text += fmt::format("{}{:02x}", begins_group ? "-" : "", bytes[i]);
+  }
+  return text;
 }
 
 c10::Storage device_block(c10::Device device, std::size_t bytes) {

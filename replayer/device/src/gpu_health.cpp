@@ -19,37 +19,30 @@ constexpr std::array<std::string_view, 6> kHeldDown = {
     "sw_power_cap",        "hw_slowdown",         "sync_boost",
     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"};
 
-/// A clock that moves by more than this share between the readings is not steady.
+/// A clock whose readings differ by more than this share is not steady.
 constexpr double kClockDrift = 0.02;
+constexpr double kPercent = 100;
 
-void warn_of_reasons(const char* when, const GpuState& state, std::vector<std::string>& warnings) {
-  std::vector<std::string> reasons;
-  std::copy_if(state.throttle_reasons.begin(), state.throttle_reasons.end(),
-               std::back_inserter(reasons), [](const std::string& reason) {
-                 return std::find(kHeldDown.begin(), kHeldDown.end(), reason) != kHeldDown.end();
-               });
-  if (!reasons.empty()) {
-    warnings.push_back(fmt::format("the GPU held its clocks down {} the measured iterations: {}",
-                                   when, fmt::join(reasons, ", ")));
-  }
-}
-
-void warn_of_drift(const char* clock, std::optional<double> before, std::optional<double> after,
+void warn_of_drift(const char* clock, std::optional<double> least, std::optional<double> most,
                    std::vector<std::string>& warnings) {
-  if (before && after && std::abs(*after - *before) > kClockDrift * *before) {
-    warnings.push_back(fmt::format("the {} clock moved from {:.0f} to {:.0f} MHz while measuring",
-                                   clock, *before, *after));
+  if (least && most && *most - *least > kClockDrift * *most) {
+    warnings.push_back(
+        fmt::format("the {} clock moved between {:.0f} and {:.0f} MHz", clock, *least, *most));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> clock_warnings(const GpuState& before, const GpuState& after) {
+std::vector<std::string> clock_warnings(const et_schema::GpuSamples& samples) {
   std::vector<std::string> warnings;
-  warn_of_reasons("before", before, warnings);
-  warn_of_reasons("after", after, warnings);
-  warn_of_drift("SM", before.sm_clock_mhz, after.sm_clock_mhz, warnings);
-  warn_of_drift("memory", before.memory_clock_mhz, after.memory_clock_mhz, warnings);
+  for (const auto& [reason, share] : samples.throttled) {
+    if (std::ranges::find(kHeldDown, reason) != kHeldDown.end()) {
+      warnings.push_back(fmt::format("the GPU held its clocks down in {:.1f} % of {} readings: {}",
+                                     kPercent * share, samples.count, reason));
+    }
+  }
+  warn_of_drift("SM", samples.sm_clock_min_mhz, samples.sm_clock_max_mhz, warnings);
+  warn_of_drift("memory", samples.memory_clock_min_mhz, samples.memory_clock_max_mhz, warnings);
   return warnings;
 }
 
@@ -66,7 +59,11 @@ et_schema::GpuHealth gpu_health(const GpuMonitor& monitor, const GpuState& befor
       health.mean_power_w = *health.energy_j / seconds;
     }
   }
-  health.warnings = clock_warnings(before, after);
+  if (monitor.is_of_instance()) {
+    health.warnings.emplace_back(
+        "power, energy and clocks are of the whole GPU, of which the replay has one instance "
+        "(MIG)");
+  }
   return health;
 }
 
@@ -77,7 +74,7 @@ void require_steady_clocks(const et_schema::GpuUse& gpu) {
   throw et_schema::run_failed(
       "the GPU's clocks were not steady",
       {.field = "--require-steady-clocks",
-       .expected = "a GPU that nothing held down, at one clock before and after",
+       .expected = "a GPU that nothing held down, at one clock",
        .got = gpu.health ? fmt::format("{}", fmt::join(gpu.health->warnings, "; "))
                          : "no reading: " + gpu.no_health,
        .hint = "Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat allow, and "

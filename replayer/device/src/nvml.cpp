@@ -26,6 +26,24 @@ constexpr unsigned kTextBytes = 96;  // of a name or version, NVML_DEVICE_NAME_V
 
 constexpr double kMilli = 1e-3;
 
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned field = 0;
+  unsigned scope = 0;
+  long long timestamp = 0;
+  long long latency_us = 0;
+  int type = 0;
+  NvmlStatus status = kSuccess;
+  union {
+    double as_double;
+    unsigned as_unsigned;
+    unsigned long long as_long;
+  } value = {};
+};
+static_assert(sizeof(FieldValue) == 40);
+constexpr unsigned kInstantPower = 186;  // NVML_FI_DEV_POWER_INSTANT, in milliwatts
+constexpr int kUnsigned = 1;             // NVML_VALUE_TYPE_UNSIGNED_INT
+
 struct ThrottleReason {
   std::uint64_t bit;
   const char* name;
@@ -71,13 +89,18 @@ std::vector<std::string> reasons_of(std::uint64_t bits) {
 /// The functions that are called. Those that older drivers lack may be null.
 struct GpuMonitor::Library {
   void* handle = nullptr;
-  NvmlDevice device = nullptr;
+  NvmlDevice device = nullptr;    ///< whose figures are read
+  NvmlDevice instance = nullptr;  ///< the process' part of it, by MIG
+  bool has_instant_power = false;
   NvmlStatus (*init)() = nullptr;
   NvmlStatus (*shutdown)() = nullptr;
   const char* (*error_text)(NvmlStatus) = nullptr;
   NvmlStatus (*driver_version)(char*, unsigned) = nullptr;
   NvmlStatus (*by_bus_id)(const char*, NvmlDevice*) = nullptr;
   NvmlStatus (*by_index)(unsigned, NvmlDevice*) = nullptr;
+  NvmlStatus (*by_uuid)(const char*, NvmlDevice*) = nullptr;
+  NvmlStatus (*whole_of)(NvmlDevice, NvmlDevice*) = nullptr;
+  NvmlStatus (*field_values)(NvmlDevice, int, FieldValue*) = nullptr;
   NvmlStatus (*name)(NvmlDevice, char*, unsigned) = nullptr;
   NvmlStatus (*power_mw)(NvmlDevice, unsigned*) = nullptr;
   NvmlStatus (*power_limit_mw)(NvmlDevice, unsigned*) = nullptr;
@@ -102,6 +125,9 @@ struct GpuMonitor::Library {
     find(by_index, "nvmlDeviceGetHandleByIndex_v2", kNeeded);
     find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2", kNeeded);
     find(driver_version, "nvmlSystemGetDriverVersion");
+    find(by_uuid, "nvmlDeviceGetHandleByUUID");
+    find(whole_of, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+    find(field_values, "nvmlDeviceGetFieldValues");
     find(name, "nvmlDeviceGetName");
     find(power_mw, "nvmlDeviceGetPowerUsage");
     find(power_limit_mw, "nvmlDeviceGetEnforcedPowerLimit");
@@ -113,6 +139,31 @@ struct GpuMonitor::Library {
     if (throttle_reasons == nullptr) {
       find(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its older name
     }
+  }
+
+  /// An instance of a GPU has neither clocks nor power of its own.
+  [[nodiscard]] NvmlStatus open(const std::string& pci_bus_id, const std::string& uuid) {
+    if (by_uuid != nullptr && !uuid.empty()) {
+      if (by_uuid(("GPU-" + uuid).c_str(), &device) == kSuccess) {
+        return kSuccess;
+      }
+      if (by_uuid(("MIG-" + uuid).c_str(), &instance) == kSuccess && whole_of != nullptr &&
+          whole_of(instance, &device) == kSuccess) {
+        return kSuccess;
+      }
+      instance = nullptr;
+    }
+    return pci_bus_id.empty() ? by_index(0, &device) : by_bus_id(pci_bus_id.c_str(), &device);
+  }
+
+  /// In milliwatts.
+  [[nodiscard]] std::optional<double> instant_power() const {
+    FieldValue power{.field = kInstantPower};
+    if (field_values == nullptr || field_values(device, 1, &power) != kSuccess ||
+        power.status != kSuccess || power.type != kUnsigned) {
+      return std::nullopt;
+    }
+    return static_cast<double>(power.value.as_unsigned);
   }
 
   /// A figure of the device, where the function is there and knows it.
@@ -140,7 +191,8 @@ std::string nvml_library() {
   return named != nullptr && *named != '\0' ? named : "libnvidia-ml.so.1";
 }
 
-GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id)
+GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id,
+                       const std::string& uuid)
     : library_(std::make_unique<Library>()) {
   library_->handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_->handle == nullptr) {
@@ -149,8 +201,7 @@ GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id
   library_->find_all();
   NvmlStatus status = library_->init();
   if (status == kSuccess) {
-    status = pci_bus_id.empty() ? library_->by_index(0, &library_->device)
-                                : library_->by_bus_id(pci_bus_id.c_str(), &library_->device);
+    status = library_->open(pci_bus_id, uuid);
     if (status != kSuccess) {
       library_->shutdown();
     }
@@ -159,6 +210,7 @@ GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id
     refuse("the state of the GPU cannot be read",
            pci_bus_id.empty() ? "a GPU" : "a GPU at " + pci_bus_id, library_->error_text(status));
   }
+  library_->has_instant_power = library_->instant_power().has_value();
 }
 
 // The library stays loaded: others in the process may use it.
@@ -168,8 +220,8 @@ GpuMonitor::~GpuMonitor() {
 
 std::string GpuMonitor::name() const {
   std::array<char, kTextBytes> text{};
-  if (library_->name == nullptr ||
-      library_->name(library_->device, text.data(), kTextBytes) != kSuccess) {
+  const NvmlDevice named = is_of_instance() ? library_->instance : library_->device;
+  if (library_->name == nullptr || library_->name(named, text.data(), kTextBytes) != kSuccess) {
     return {};
   }
   return text.data();
@@ -184,12 +236,21 @@ std::string GpuMonitor::driver_version() const {
   return text.data();
 }
 
+bool GpuMonitor::tells_instant_power() const {
+  return library_->has_instant_power;
+}
+
+bool GpuMonitor::is_of_instance() const {
+  return library_->instance != nullptr;
+}
+
 GpuState GpuMonitor::read() const {
   const auto in_thousands = [](std::optional<double> value) {
     return value ? std::optional(*value * kMilli) : std::nullopt;
   };
   GpuState state;
-  state.power_w = in_thousands(library_->figure(library_->power_mw));
+  state.power_w = in_thousands(library_->has_instant_power ? library_->instant_power()
+                                                           : library_->figure(library_->power_mw));
   state.power_limit_w = in_thousands(library_->figure(library_->power_limit_mw));
   state.energy_j = in_thousands(library_->figure(library_->energy_mj));
   state.sm_clock_mhz = library_->figure(library_->clock_mhz, kSmClock);

@@ -10,6 +10,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "replayer/device/kernel_settings.h"
 #include "replayer/device/placement.h"
 #include "replayer/dispatch/layout.h"
+#include "replayer/job/rank_gpus.h"
 #include "replayer/measure/checksums.h"
 #include "replayer/measure/measure.h"
 #include "replayer/memory/memory.h"
@@ -152,6 +154,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     add_settings(run, "variable.", apply_variables(recorded.profile->variables));
   }
   const c10::Device device = open_device(options.device, backends::launched_local_rank());
+  if (device.is_cuda()) {
+    refuse_shared_gpu(backend, options.device, device);
+  }
   run.device = device_text(device);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   at::set_num_threads(run.threads);
@@ -190,6 +195,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   RankComms comms(bench, rank, backend, options, device);
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
+  }
+  // Of Open MPI: whether ranks that wait leave their core to others (scripts/mpirun).
+  if (const char* yields = std::getenv("OMPI_MCA_mpi_yield_when_idle");
+      yields != nullptr && backend.world_size() > 1) {
+    run.settings["mpi_yield_when_idle"] = yields;
   }
   if (comms.devices() != nullptr) {
     run.versions[comms.devices()->name()] = comms.devices()->version();

@@ -1,6 +1,7 @@
 #include "gpu_observation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "et_schema/support/error.h"
@@ -14,7 +15,8 @@ GpuObservation::GpuObservation(c10::Device device) : device_(device) {
     return;
   }
   try {
-    monitor_ = std::make_unique<GpuMonitor>(nvml_library(), device_pci_bus_id(device_));
+    monitor_ = std::make_unique<GpuMonitor>(nvml_library(), device_pci_bus_id(device_),
+                                            device_uuid(device_));
   } catch (const et_schema::Error& error) {
     use_.no_health = error.summary() + ": " + error.context().got;
   }
@@ -28,18 +30,54 @@ void GpuObservation::begin_iteration() {
 void GpuObservation::begin_window() {
   if (monitor_ != nullptr) {
     before_ = monitor_->read();
+    sampler_.emplace(*monitor_);
     begin_ = Clock::now();
   }
 }
 
-void GpuObservation::end_window(std::size_t iterations) {
+et_schema::GpuHealth GpuObservation::take_window() {
+  const std::chrono::duration<double> seconds = Clock::now() - begin_;
+  GpuSampler::Result sampled = sampler_->stop();
+  sampler_.reset();
+  et_schema::GpuHealth health = gpu_health(*monitor_, before_, monitor_->read(), seconds.count());
+  health.window_s = seconds.count();
+  health.samples = std::move(sampled.samples);
+  if (sampled.power_w) {
+    health.mean_power_w = sampled.power_w;
+    health.energy_j = *sampled.power_w * health.window_s;
+  }
+  return health;
+}
+
+void GpuObservation::end_restores(std::size_t restores) {
   if (monitor_ == nullptr) {
     return;
   }
-  const std::chrono::duration<double> seconds = Clock::now() - begin_;
-  use_.health = gpu_health(*monitor_, before_, monitor_->read(), seconds.count());
-  use_.health->window_s = seconds.count();
-  use_.health->window_iterations = iterations;
+  const et_schema::GpuHealth health = take_window();
+  restore_s_ = health.window_s / static_cast<double>(restores);
+  if (health.mean_power_w) {
+    restore_j_ = *health.mean_power_w * restore_s_;
+  }
+}
+
+void GpuObservation::end_window(std::size_t iterations, std::size_t restores) {
+  if (monitor_ == nullptr) {
+    return;
+  }
+  et_schema::GpuHealth health = take_window();
+  health.window_iterations = iterations;
+  health.restores = restores;
+  if (restores > 0) {
+    health.restore_s = restore_s_;
+    health.restore_j = restore_j_;
+  }
+  const double restores_s = health.restore_s * static_cast<double>(restores);
+  if (health.energy_j && health.restore_j && restores_s < health.window_s) {
+    *health.energy_j -= *health.restore_j * static_cast<double>(restores);
+    health.mean_power_w = *health.energy_j / (health.window_s - restores_s);
+  }
+  std::ranges::move(clock_warnings(health.samples), std::back_inserter(health.warnings));
+  use_.health = std::move(health);
 }
 
 void GpuObservation::end_iteration() {

@@ -15,6 +15,7 @@
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
 #include "replayer/device/device_timing.h"
+#include "replayer/device/gpu_sampler.h"
 #include "replayer/device/nvml.h"
 #include "replayer/run/run.h"
 
@@ -40,9 +41,12 @@ class GpuObservation {
 
   /// Whether there is a GPU that tells of its power and clocks.
   [[nodiscard]] bool reads_health() const { return monitor_ != nullptr; }
-  /// Around iterations that follow each other with nothing between them.
+  /// Around restores that follow each other, which is what those of the window are taken out by.
+  void begin_restores() { begin_window(); }
+  void end_restores(std::size_t restores);
+  /// Around iterations that follow each other with nothing but restores between them.
   void begin_window();
-  void end_window(std::size_t iterations);
+  void end_window(std::size_t iterations, std::size_t restores);
 
   /// Leaves `use` as it is on the CPU.
   void report(std::optional<et_schema::GpuUse>& use);
@@ -50,11 +54,16 @@ class GpuObservation {
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] et_schema::GpuHealth take_window();
+
   c10::Device device_;
   et_schema::GpuUse use_;
   std::unique_ptr<GpuMonitor> monitor_;  ///< null: there is none, or NVML is not there
   et_schema::GpuState before_;
   Clock::time_point begin_;
+  std::optional<GpuSampler> sampler_;
+  double restore_s_ = 0;
+  std::optional<double> restore_j_;
 };
 
 /// Passes in which steps are timed on the device, behind the rehearsal.

@@ -1,4 +1,8 @@
 // How operators are issued: at which pace, on which streams and threads.
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -53,10 +57,22 @@ void Measurement::prepare_streams() {
 Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
   PacerOptions options{options_.asked.pace, own_threads};
   if (!options_.device.is_cpu()) {
-    options.wait_for_device = [device = options_.device](et_schema::DeviceWait::For waits_for) {
-      // Where an event was recorded no trace shows: at the latest behind all on its stream.
-      waits_for == et_schema::DeviceWait::For::kDevice ? synchronize(device)
-                                                       : synchronize_stream(device);
+    const auto events = std::make_shared<std::map<std::size_t, c10::Event>>();
+    options.record_event = [device = options_.device, events](std::size_t step) {
+      events->try_emplace(step, device.type())
+          .first->second.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+    };
+    options.wait_for_device = [device = options_.device, events](
+                                  et_schema::DeviceWait::For waits_for,
+                                  std::optional<std::size_t> behind) {
+      if (waits_for == et_schema::DeviceWait::For::kDevice) {
+        synchronize(device);
+      } else if (const auto event = behind ? events->find(*behind) : events->end();
+                 event != events->end()) {
+        event->second.synchronize();
+      } else {
+        synchronize_stream(device);
+      }
     };
   }
   return {program_, bound_, std::move(options)};

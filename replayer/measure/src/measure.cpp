@@ -162,6 +162,9 @@ void Measurement::guarded(const std::function<void()>& iteration) {
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& exception) {
+    // The device tells of what went wrong on it when it is asked for something else. One that
+    // still answers had nothing to tell: the operator itself refused.
+    finish_iteration(options_.device);
     throw step_error(program_, *machine_.failed_step(), exception);
   }
 }
@@ -260,12 +263,15 @@ void Measurement::measure_iterations(RankReport& report) {
   report.memory.external_bytes = externals_.touched_bytes();
 }
 
-/// Iterations that follow each other without a restore, a scan or a barrier, from the externals'
-/// first content. Only a step that fails without restores (refuses_) has them.
-void Measurement::run_in_a_row(std::size_t iterations) {
+/// Iterations that follow each other without a scan or a barrier, from the externals' first
+/// content. How many restores they had.
+std::size_t Measurement::run_in_a_row(std::size_t iterations) {
+  std::size_t restores = 0;
   for (std::size_t i = 0; i < iterations; ++i) {
-    if (refuses_ && i > 0 && i % restore_every_ == 0) {
+    // What a GPU takes depends on the values that it computes with.
+    if (restore_every_ != 0 && i > 0 && i % restore_every_ == 0) {
       externals_.restore();
+      ++restores;
     }
     if (issue_ != nullptr) {
       issue_->begin_iteration();
@@ -273,11 +279,26 @@ void Measurement::run_in_a_row(std::size_t iterations) {
     run_iteration();
   }
   finish_iteration(options_.device);
+  return restores;
 }
 
-/// Iterations in a row, so that the GPU's energy and clocks between two readings are the step's
-/// alone. As many on all ranks. In a row they are faster than one by one, which a shorter one
-/// shows.
+/// Restores alone, so that those of the window can be taken out of its energy and time.
+void Measurement::watch_restores(GpuObservation& gpu) {
+  const Clock::time_point begin = Clock::now();
+  constexpr std::chrono::milliseconds kEnough{1100};  // ten changes of a counter of 100 ms
+  std::size_t restores = 0;
+  gpu.begin_restores();
+  while (restores == 0 || Clock::now() - begin < kEnough) {
+    externals_.restore();
+    synchronize(options_.device);  // else the host would issue more than the device ends in time
+    ++restores;
+  }
+  gpu.end_restores(restores);
+}
+
+/// Iterations in a row, so that the GPU's energy and clocks are the step's, but for restores, which
+/// are measured apart. As many on all ranks. In a row they are faster than one by one, which a
+/// shorter one shows.
 void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
   if (!stop_->any_rank(gpu.reads_health())) {
     return;
@@ -297,10 +318,13 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
   const double row_ms = Milliseconds(Clock::now() - begin).count();
   const std::size_t iterations =
       most_of_ranks(window_iterations(row_ms / static_cast<double>(rehearsed)));
+  if (restore_every_ != 0 && iterations > restore_every_) {
+    watch_restores(gpu);
+  }
   begin_row();
   gpu.begin_window();
-  run_in_a_row(iterations);
-  gpu.end_window(iterations);
+  const std::size_t restores = run_in_a_row(iterations);
+  gpu.end_window(iterations, restores);
   externals_.restore();
 }
 

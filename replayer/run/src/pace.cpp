@@ -79,7 +79,9 @@ class Pacer::Gaps {
     for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
       const DeviceWait& wait = waits_.front();
       gap.wait = {gap.wait ? gap.wait->before_ns : wait.start_ns - last_end_ns_,
-                  gap.wait ? std::min(gap.wait->waits_for, wait.waits_for) : wait.waits_for};
+                  gap.wait ? std::min(gap.wait->waits_for, wait.waits_for) : wait.waits_for,
+                  wait.start_ns + wait.host_ns,
+                  {}};
       gap.wait_ns =
           std::min(gap.wait_ns, begin_ns) + std::min(wait.host_ns, begin_ns - wait.start_ns);
       ++gap.waits;
@@ -101,9 +103,41 @@ class Pacer::Gaps {
   std::int64_t last_end_ns_ = 0;
 };
 
+/// When the device work of the steps so far ended in the original, as far as issue times and
+/// durations tell: each stream does one thing after the other.
+class Pacer::RecordedWork {
+ public:
+  void add(std::size_t step, const et_schema::Timing& timing) {
+    if (timing.launches > 0) {
+      std::int64_t& stream_ns = streams_ns_[timing.stream.value_or(0)];
+      stream_ns = std::max(stream_ns, timing.start_ns + timing.host_ns / 2) + timing.device_ns;
+      ends_.push_back({step, stream_ns});
+    }
+  }
+  /// The step whose work ended when a wait did: the profile does not say where its event was
+  /// recorded.
+  [[nodiscard]] std::optional<std::size_t> ended_at(std::int64_t time_ns) const {
+    const auto nearest = std::ranges::min_element(
+        ends_, {}, [&](const End& end) { return std::abs(end.end_ns - time_ns); });
+    return nearest == ends_.end() ? std::nullopt : std::optional(nearest->step);
+  }
+
+ private:
+  struct End {
+    std::size_t step;
+    std::int64_t end_ns;
+  };
+  std::map<std::int64_t, std::int64_t> streams_ns_;
+  std::vector<End> ends_;
+};
+
 Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options)
-    : options_(std::move(options)), issues_(bound.steps.size()), factor_(options_.pace.factor) {
+    : options_(std::move(options)),
+      issues_(bound.steps.size()),
+      is_waited_for_(bound.steps.size()),
+      factor_(options_.pace.factor) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
+  RecordedWork work;
   // The profile does not say what others than the step's own thread waited for.
   Gaps of_caller(program.profile->device_waits);
   std::map<std::uint64_t, Gaps> of_threads;
@@ -117,14 +151,15 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, Pacer
     }
     const auto own = of_threads.find(step.source->thread);
     Gaps& gaps = own == of_threads.end() ? of_caller : own->second;
-    issues_[i] = issue_at(gaps, step.source->timing->start_ns);
+    issues_[i] = issue_at(gaps, step.source->timing->start_ns, work);
     gaps.pass(*step.source->timing);
+    work.add(i, *step.source->timing);
     ++paced_;
   }
-  end_ = issue_at(of_caller, program.profile->step_ns);
+  end_ = issue_at(of_caller, program.profile->step_ns, work);
 }
 
-Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns) {
+Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work) {
   const Gaps::Gap gap = gaps.before(start_ns);
   gaps.gaps_ns += gap.host_ns;
   gaps.waits_ns += gap.wait_ns;
@@ -133,6 +168,13 @@ Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns) {
   if (gap.wait) {
     issue.wait = waits_.size();
     waits_.push_back(*gap.wait);
+    Wait& wait = waits_.back();
+    if (wait.waits_for == DeviceWait::For::kEvent) {
+      wait.behind = work.ended_at(wait.end_ns);
+      if (wait.behind) {
+        is_waited_for_[*wait.behind] = true;
+      }
+    }
   }
   return issue;
 }
@@ -191,13 +233,16 @@ std::int64_t Pacer::wait_for_device(const Issue& issue) {
   const std::int64_t before_ns = std::min(wait.before_ns, issue.gap_ns);
   const TimePoint begin =
       options_.clock->wait_until(last_end_ + scaled(before_ns), options_.clock->now());
-  options_.wait_for_device(wait.waits_for);
+  options_.wait_for_device(wait.waits_for, wait.behind);
   last_end_ = options_.clock->now();
   seen_.device_wait_ns += (last_end_ - begin).count();
   return issue.gap_ns - before_ns;
 }
 
 void Pacer::ended(std::size_t index) {
+  if (is_waited_for_[index] && options_.record_event) {
+    options_.record_event(index);
+  }
   if (issues_[index].gap_ns != kNotPaced) {
     last_end_ = options_.clock->now();
   }

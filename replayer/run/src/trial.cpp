@@ -117,7 +117,11 @@ TrialResult Trial::run() {
     if (!first) {
       first_start_ = begin;
     }
+    // A kernel that is launched for the first time may have to be loaded, which can wait for the
+    // device. A collective in flight waits for the other ranks: the two together for ever.
+    machine_.set_blocking(!device_.is_cpu());
     run_steps(result_.program);
+    machine_.set_blocking(false);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     result_.first_iteration_ms = first.value_or(time.count());
     const std::vector<std::string> all = job_.all_gather_text(changed_ ? "again" : "done");
@@ -174,7 +178,7 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   }
   const auto checked = std::make_pair(result_.outputs_checked, result_.output_mismatches);
   const std::size_t listed = result_.mismatches.size();
-  if (check_outputs(step) && find_other_way(step)) {
+  if (const Difference found = check_outputs(step); found.any() && find_other_way(step, found)) {
     std::tie(result_.outputs_checked, result_.output_mismatches) = checked;
     result_.mismatches.resize(listed);
     machine_.clear(bound, step);
@@ -194,16 +198,16 @@ void Trial::refuse_lost_device(const Step& step, const std::exception& failure) 
   }
 }
 
-bool Trial::find_other_way(const Step& step) {
+bool Trial::find_other_way(const Step& step, const Difference& found) {
   // No data makes another dtype, or a tensor of none.
-  if (differs_in_kind_ && decisions_.use_body(*step.source)) {
+  if (found.in_kind && decisions_.use_body(*step.source)) {
     return true;
   }
   std::string why = data_dependence(decisions_.program(), step);
   if (!why.empty()) {
     return decisions_.pin(*step.source, std::move(why));
   }
-  if (differs_in_kind_) {
+  if (found.in_kind) {
     return false;
   }
   // LibTorch marks the operator below it, which a trace by way of others does not hold.
@@ -300,35 +304,39 @@ void Trial::refuse_outside(const Step& step) const {
   }
 }
 
-bool Trial::check_outputs(const Step& step) {
+Trial::Difference Trial::check_outputs(const Step& step) {
   const Instruction& instruction = *step.source;
-  differs_in_kind_ = false;
-  differs_in_shape_ = false;
+  Difference all;
   if (instruction.kind != InstructionKind::kOp) {
-    return false;
+    return all;
   }
+  const auto add = [&](Difference one) {
+    all.in_kind = all.in_kind || one.in_kind;
+    all.in_shape = all.in_shape || one.in_shape;
+  };
   const torch::jit::Stack& stack = machine_.stack();
   const c10::IValue nothing;
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
     const c10::IValue& value = i < stack.size() ? stack[i] : nothing;
     const auto* list = std::get_if<Argument::List>(&instruction.results[i].value);
     if (list == nullptr) {
-      check(step, instruction.results[i], value);
+      add(check(step, instruction.results[i], value));
       continue;
     }
     for (std::size_t k = 0; k < list->size(); ++k) {
       const bool there = value.isTensorList() && k < value.toTensorList().size();
-      check(step, (*list)[k], there ? c10::IValue(value.toTensorList().get(k)) : nothing);
+      add(check(step, (*list)[k], there ? c10::IValue(value.toTensorList().get(k)) : nothing));
     }
   }
-  return differs_in_kind_ || differs_in_shape_;
+  return all;
 }
 
-void Trial::check(const Step& step, const Argument& recorded, const c10::IValue& value) {
+Trial::Difference Trial::check(const Step& step, const Argument& recorded,
+                               const c10::IValue& value) {
   const auto* reference = std::get_if<Argument::SlotRef>(&recorded.value);
   const bool undefined = std::holds_alternative<Argument::Undefined>(recorded.value);
   if (reference == nullptr && !undefined) {
-    return;
+    return {};
   }
   ++result_.outputs_checked;
   const at::Tensor tensor = value.isTensor() ? value.toTensor() : at::Tensor();
@@ -337,26 +345,29 @@ void Trial::check(const Step& step, const Argument& recorded, const c10::IValue&
       const std::string expected =
           undefined ? "undefined" : describe(decisions_.program().slots[reference->id]);
       note(step, "undefined", expected, describe(tensor));
-      differs_in_kind_ = true;
     }
-    return;
+    return {.in_kind = undefined != !tensor.defined()};
   }
   const Slot& slot = decisions_.program().slots[reference->id];
   if (tensor.scalar_type() != to_scalar_type(slot.dtype)) {
     note(step, "dtype", std::string(to_string(slot.dtype)),
          std::string(to_string(static_cast<et_schema::DType>(tensor.scalar_type()))));
-    differs_in_kind_ = true;
-  } else if (decisions_.is_pinned(*step.source)) {
-    return;  // what follows gets the recorded shape
-  } else if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
+    return {.in_kind = true};
+  }
+  if (decisions_.is_pinned(*step.source)) {
+    return {};  // what follows gets the recorded shape
+  }
+  if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
     note(step, "shape", fmt::format("[{}]", fmt::join(slot.sizes, ", ")),
          fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")));
-    differs_in_shape_ = true;
-  } else if (slot.strides_recorded && !slot.sparse && tensor.layout() == at::kStrided &&
-             !same_strides(slot, tensor)) {
+    return {.in_shape = true};
+  }
+  if (slot.strides_recorded && !slot.sparse && tensor.layout() == at::kStrided &&
+      !same_strides(slot, tensor)) {
     note(step, "stride", fmt::format("[{}]", fmt::join(slot.strides, ", ")),
          fmt::format("[{}]", fmt::join(tensor.strides(), ", ")));
   }
+  return {};
 }
 
 void Trial::note(const Step& step, std::string field, std::string expected, std::string got) {

@@ -62,16 +62,21 @@ std::optional<Substitute> find_by_table(const Program& program, const Instructio
 std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
                                           c10::Device device) {
   if (instruction.kind == InstructionKind::kKernel) {
-    // What it writes has to be known for a stub to move the same bytes.
-    std::optional<Substitute> stub = find_kernel_stub(program, instruction, device);
-    return stub || instruction.results.empty()
-               ? std::move(stub)
-               : make_stub(program, instruction, device, std::string(kPlainStub));
+    if (std::optional<Substitute> stub = find_kernel_stub(program, instruction, device)) {
+      return stub;
+    }
+    // What it writes has to be known for a stub to move the same bytes. A GPU that would be free in
+    // its place is further from the original than one that moves some of them.
+    const bool took_device = instruction.timing && instruction.timing->device_ns > 0;
+    if (instruction.results.empty() && !(took_device && device.is_cuda())) {
+      return std::nullopt;
+    }
+    return make_stub(program, instruction, device,
+                     std::string(instruction.results.empty() ? kReadingStub : kPlainStub));
   }
   std::optional<Substitute> found = find_by_table(program, instruction, device.type());
-  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
-  if (found && found->rung == Rung::kStubbed && work_ns) {
-    return lasting(*std::move(found), *work_ns);
+  if (found && found->rung == Rung::kStubbed) {
+    return lasting_as_recorded(*std::move(found), instruction, device);
   }
   return found;
 }

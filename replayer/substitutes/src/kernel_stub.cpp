@@ -56,12 +56,11 @@ void touch_arguments(const Stack& stack, std::size_t first, const std::vector<bo
 
 std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
                                            const Instruction& instruction, c10::Device device) {
-  const bool ran_on_device = instruction.timing && instruction.timing->device_ns > 0;
-  std::optional<std::vector<bool>> written = find_written(instruction.args);
-  if (!device.is_cpu() || ran_on_device || !written) {
+  const std::optional<std::vector<bool>> written = find_written(instruction.args);
+  if (!written) {
     return std::nullopt;
   }
-  auto run = [written = *std::move(written), make = result_maker(program, instruction, device)](
+  auto run = [written = *written, make = result_maker(program, instruction, device)](
                  const Stack& stack, std::size_t first) {
     touch_arguments(stack, first, written);
     return make(stack, first);
@@ -71,8 +70,7 @@ std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
                             : "a stub: it moves the same bytes; no time is recorded",
                   .rung = Rung::kStubbed,
                   .call = on_stack(instruction.args.size(), std::move(run))};
-  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
-  return work_ns ? lasting(std::move(stub), *work_ns) : stub;
+  return lasting_as_recorded(std::move(stub), instruction, device);
 }
 
 }  // namespace understudy::replayer

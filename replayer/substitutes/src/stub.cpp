@@ -12,12 +12,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
+#include "replayer/device/stream_span.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/values/values.h"
 #include "substitute_native.h"
@@ -302,6 +304,26 @@ Substitute lasting(Substitute substitute, std::int64_t duration_ns) {
   return substitute;
 }
 
+Substitute lasting_as_recorded(Substitute substitute, const Instruction& instruction,
+                               c10::Device device) {
+  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
+  if (!work_ns) {
+    return substitute;
+  }
+  const std::int64_t device_ns = instruction.timing->device_ns;
+  const std::shared_ptr<const StreamSpan> span = device_ns > 0 ? StreamSpan::make(device) : nullptr;
+  if (span != nullptr) {
+    substitute.call = [call = std::move(substitute.call), span, device_ns](Stack& stack) {
+      span->begin();
+      call(stack);
+      span->end(device_ns);
+    };
+  } else if (device_ns > 0 && device.is_cuda()) {
+    substitute.by += "; the device is free at once: its driver does not take the waiting kernel";
+  }
+  return lasting(std::move(substitute), *work_ns);
+}
+
 ResultMaker result_maker(const Program& program, const Instruction& instruction,
                          c10::Device device) {
   return [results = plan_results(program, instruction, device)](const Stack& stack,
@@ -330,8 +352,7 @@ Substitute make_stub(const Program& program, const Instruction& instruction, c10
   };
   Substitute stub{
       .by = std::move(by), .rung = Rung::kStubbed, .call = on_stack(count, std::move(run))};
-  const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
-  return work_ns ? lasting(std::move(stub), *work_ns) : stub;
+  return lasting_as_recorded(std::move(stub), instruction, device);
 }
 
 }  // namespace understudy::replayer

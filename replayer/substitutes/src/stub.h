@@ -23,6 +23,9 @@ namespace understudy::replayer {
 /// What a stub does that does nothing else of use.
 inline constexpr std::string_view kPlainStub = "its inputs read, its outputs written";
 
+/// What one does where nothing tells what was written.
+inline constexpr std::string_view kReadingStub = "its inputs read; what it wrote is not known";
+
 /// A stub of any operator, kernel or label: it reads every tensor among the arguments, writes the
 /// results that are arguments in place, with the values they have, and makes the others, in the
 /// recorded layout, with the values of their rule. The stack holds one entry for each of the
@@ -40,14 +43,20 @@ using ResultMaker =
                                        const et_schema::Instruction& instruction,
                                        c10::Device device);
 
-/// The time that the instruction's own work took in the original: on the device where it had one,
-/// else on the host. On a GPU the host's alone, which is all that a stub can take there. Nothing
-/// without a profile.
+/// The time that the instruction's own work took in the original: on the device where it had one
+/// and runs on the CPU now, else on the host. Nothing without a profile.
 [[nodiscard]] std::optional<std::int64_t> recorded_work_ns(
     const et_schema::Instruction& instruction, c10::DeviceType device);
 
 /// The same, each call of which keeps its thread busy until `duration_ns` after its start.
 [[nodiscard]] Substitute lasting(Substitute substitute, std::int64_t duration_ns);
+
+/// The same for the recorded time: of the host, and on a GPU of the device too, whose stream is
+/// busy until what the call has issued, and its recorded time there, are over. As it is without a
+/// profile.
+[[nodiscard]] Substitute lasting_as_recorded(Substitute substitute,
+                                             const et_schema::Instruction& instruction,
+                                             c10::Device device);
 
 /// Reads as many bytes as the tensor has elements for; of a sparse one its values.
 void read_bytes(const at::Tensor& tensor);

@@ -1,10 +1,13 @@
 #include "values_device.h"
 
+#include <ATen/ops/bincount.h>
 #include <ATen/ops/stack.h>
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -15,6 +18,7 @@ using et_schema::ValueRule;
 
 /// Elements looked at or written at once, so that temporaries stay small beside the tensor.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24U;
+constexpr std::int64_t kCodes = 256;  // of a byte
 
 /// Calls visit(part) for the parts of a dense tensor, in any order of its elements.
 template <typename Visitor>
@@ -43,23 +47,36 @@ struct Bits {
   at::ScalarType integer;
   std::int64_t magnitude;
   std::int64_t infinity;
-  std::int64_t normal;
 };
 
 std::optional<Bits> bits_of(at::ScalarType dtype) {
   switch (dtype) {
     case at::kHalf:
-      return Bits{at::kShort, 0x7FFF, 0x7C00, 0x0400};
+      return Bits{at::kShort, 0x7FFF, 0x7C00};
     case at::kBFloat16:
-      return Bits{at::kShort, 0x7FFF, 0x7F80, 0x0080};
+      return Bits{at::kShort, 0x7FFF, 0x7F80};
     case at::kFloat:
-      return Bits{at::kInt, 0x7FFFFFFF, 0x7F800000, 0x00800000};
+      return Bits{at::kInt, 0x7FFFFFFF, 0x7F800000};
     case at::kDouble:
-      return Bits{at::kLong, std::numeric_limits<std::int64_t>::max(), 0x7FF0000000000000,
-                  0x0010000000000000};
+      return Bits{at::kLong, std::numeric_limits<std::int64_t>::max(), 0x7FF0000000000000};
     default:
       return std::nullopt;
   }
+}
+
+std::optional<ValueHealth> scan_codes(const at::Tensor& tensor) {
+  std::array<bool, kCodes> seen{};
+  if (!health_of_codes(tensor.scalar_type(), seen)) {
+    return std::nullopt;
+  }
+  for_each_chunk(tensor, [&](const at::Tensor& part) {
+    const at::Tensor found = at::bincount(part.view(at::kByte), {}, kCodes).gt(0).cpu();
+    const bool* const flags = found.const_data_ptr<bool>();
+    std::transform(seen.begin(), seen.end(), flags, seen.begin(), std::logical_or<>());
+  });
+  std::optional<ValueHealth> health = health_of_codes(tensor.scalar_type(), seen);
+  health->subnormal = false;
+  return health;
 }
 
 }  // namespace
@@ -95,21 +112,21 @@ bool fill_on_device(const at::Tensor& tensor, const ValueRule& rule, at::Generat
 }
 
 std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor) {
-  const std::optional<Bits> bits = bits_of(tensor.scalar_type());
-  if (!bits || !tensor.is_non_overlapping_and_dense()) {
+  if (!tensor.is_non_overlapping_and_dense()) {
     return std::nullopt;
+  }
+  const std::optional<Bits> bits = bits_of(tensor.scalar_type());
+  if (!bits) {
+    return scan_codes(tensor);
   }
   ValueHealth health;
   for_each_chunk(tensor, [&](const at::Tensor& part) {
     const at::Tensor magnitude = part.view(bits->integer).bitwise_and(bits->magnitude);
     const at::Tensor found =
-        at::stack({magnitude.gt(bits->infinity).any(), magnitude.eq(bits->infinity).any(),
-                   magnitude.gt(0).bitwise_and_(magnitude.lt(bits->normal)).any()})
-            .cpu();
+        at::stack({magnitude.gt(bits->infinity).any(), magnitude.eq(bits->infinity).any()}).cpu();
     const bool* const flags = found.const_data_ptr<bool>();
     health.nan |= flags[0];
     health.inf |= flags[1];
-    health.subnormal |= flags[2];
   });
   return health;
 }

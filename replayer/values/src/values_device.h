@@ -3,6 +3,7 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <optional>
 
 #include "et_schema/model/program.h"
@@ -17,9 +18,14 @@ namespace understudy::replayer {
 [[nodiscard]] bool fill_on_device(const at::Tensor& tensor, const et_schema::ValueRule& rule,
                                   at::Generator generator);
 
-/// scan() by the tensor's device, of dtypes whose bits an integer of the same width holds; one
-/// small copy to the host; subnormal numbers of any dtype count. Takes memory for 2^24 elements of
-/// it. Another dtype: nothing.
+/// scan() by the tensor's device: of dtypes whose bits an integer of the same width holds, and of
+/// those of one byte. Small copies to the host; takes memory for 2^24 elements. A GPU computes with
+/// subnormal numbers as fast as with others: they are not looked for. Another dtype: nothing.
 [[nodiscard]] std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor);
+
+/// What occurs in a tensor of one byte an element, by the 256 codes that occur. Nothing of a dtype
+/// that is no such float.
+[[nodiscard]] std::optional<ValueHealth> health_of_codes(at::ScalarType dtype,
+                                                         const std::array<bool, 256>& seen);
 
 }  // namespace understudy::replayer

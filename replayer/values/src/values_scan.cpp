@@ -46,14 +46,8 @@ ValueHealth scan_bits(const void* data, std::int64_t count, Layout<Bits> layout)
   return {.nan = nan != 0, .inf = inf != 0, .subnormal = subnormal != 0};
 }
 
-/// One byte an element: which of the 256 codes occur, then what these mean.
 template <typename T>
-ValueHealth scan_bytes(const void* data, std::int64_t count) {
-  const auto* elements = static_cast<const std::uint8_t*>(data);
-  std::array<bool, 256> seen{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    seen[elements[i]] = true;
-  }
+ValueHealth meaning_of(const std::array<bool, 256>& seen) {
   ValueHealth health;
   for (std::size_t code = 0; code < seen.size(); ++code) {
     if (!seen[code]) {
@@ -66,6 +60,18 @@ ValueHealth scan_bytes(const void* data, std::int64_t count) {
     health.subnormal |= value != 0 && std::abs(value) < smallest;
   }
   return health;
+}
+
+ValueHealth scan_bytes(const void* data, std::int64_t count, at::ScalarType dtype) {
+  std::array<bool, 256> seen{};
+  if (!health_of_codes(dtype, seen)) {
+    return {};
+  }
+  const auto* elements = static_cast<const std::uint8_t*>(data);
+  for (std::int64_t i = 0; i < count; ++i) {
+    seen[elements[i]] = true;
+  }
+  return *health_of_codes(dtype, seen);
 }
 
 ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtype) {
@@ -84,18 +90,8 @@ ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtyp
       return scan_bits(data, 2 * count, kFloatLayout);
     case at::kComplexDouble:
       return scan_bits(data, 2 * count, kDoubleLayout);
-    case at::kFloat8_e5m2:
-      return scan_bytes<c10::Float8_e5m2>(data, count);
-    case at::kFloat8_e4m3fn:
-      return scan_bytes<c10::Float8_e4m3fn>(data, count);
-    case at::kFloat8_e5m2fnuz:
-      return scan_bytes<c10::Float8_e5m2fnuz>(data, count);
-    case at::kFloat8_e4m3fnuz:
-      return scan_bytes<c10::Float8_e4m3fnuz>(data, count);
-    case at::kFloat8_e8m0fnu:
-      return scan_bytes<c10::Float8_e8m0fnu>(data, count);
     default:
-      return {};
+      return scan_bytes(data, count, dtype);
   }
 }
 
@@ -112,6 +108,24 @@ bool costs_time_where_subnormal(at::ScalarType dtype) {
 }
 
 }  // namespace
+
+std::optional<ValueHealth> health_of_codes(at::ScalarType dtype,
+                                           const std::array<bool, 256>& seen) {
+  switch (dtype) {
+    case at::kFloat8_e5m2:
+      return meaning_of<c10::Float8_e5m2>(seen);
+    case at::kFloat8_e4m3fn:
+      return meaning_of<c10::Float8_e4m3fn>(seen);
+    case at::kFloat8_e5m2fnuz:
+      return meaning_of<c10::Float8_e5m2fnuz>(seen);
+    case at::kFloat8_e4m3fnuz:
+      return meaning_of<c10::Float8_e4m3fnuz>(seen);
+    case at::kFloat8_e8m0fnu:
+      return meaning_of<c10::Float8_e8m0fnu>(seen);
+    default:
+      return std::nullopt;
+  }
+}
 
 bool leaves_elements_unwritten(std::string_view op, std::size_t result) {
   if (et_schema::allocates_memory(op) || op.find("resize") != std::string_view::npos) {
@@ -151,7 +165,8 @@ ValueHealth scan(const at::Tensor& tensor) {
     }
     health = scan_dense(seen.data_ptr(), seen.numel(), seen.scalar_type());
   }
-  health.subnormal = health.subnormal && costs_time_where_subnormal(seen.scalar_type());
+  health.subnormal =
+      health.subnormal && tensor.is_cpu() && costs_time_where_subnormal(seen.scalar_type());
   return health;
 }
 

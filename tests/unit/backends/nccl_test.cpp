@@ -128,7 +128,7 @@ TEST(NcclModule, WithoutADriverSaysWhatToDo) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               et_schema::to_text(et_schema::usage_error(
-                  "NCCL cannot be used",
+                  "CUDA's driver cannot be used",
                   {.field = "CUDA's driver",
                    .expected = "libcuda.so.1",
                    .got = "libcuda.so.1: cannot open shared object file: No such file or directory",

@@ -62,6 +62,23 @@ TEST(ReportText, OfAGpu) {
       "                 0\n"
       "  WARNING rank 0: the SM clock moved from 1980 to 1755 MHz while measuring\n"
       "  rank 1: no NVML");
+  health.samples.sm_clock_min_mhz = 1755;
+  health.samples.sm_clock_max_mhz = 1980;
+  EXPECT_NE(report_to_text(report).find("  A GPU  1755–1980  61   640.5"), std::string::npos);
+}
+
+TEST(ReportText, CommunicationIsApartFromWhatIsHeldAgainstTheOriginal) {
+  et_schema::Report report = et_schema::sample_report(1);
+  report.total.operators.push_back({"c10d::allreduce_", "communication", 4, 3.0, {}, 0.5});
+  const std::string text = report_to_text(report);
+  EXPECT_NE(text.find("    in operators          7.750   8.500  1.097\n"
+                      "    in communication      0.500   3.000      –\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("  Communication: of the original until it was issued, of the replay until it "
+                "was complete\n"),
+      std::string::npos);
 }
 
 TEST(ReportText, OfOneRank) {

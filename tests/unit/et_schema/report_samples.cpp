@@ -81,6 +81,22 @@ GpuUse sample_gpu_use() {
   health.after = {650.25, 700, 9000, 1755, 1980, {}, 61, {"sw_power_cap"}};
   health.energy_j = 8000;
   health.mean_power_w = 640.5;
+  health.window_s = 12.5;
+  health.window_iterations = 40;
+  health.restores = 3;
+  health.restore_s = 0.25;
+  health.restore_j = 60;
+  health.samples = {500,
+                    1500,
+                    1750.5,
+                    1980,
+                    2619,
+                    2619,
+                    640,
+                    700,
+                    true,
+                    120,
+                    {{"sw_power_cap", 0.25}, {"gpu_idle", 0.5}}};
   health.warnings = {"the SM clock moved"};
   gpu.health = health;
   return gpu;

@@ -1,7 +1,8 @@
 // A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
-// by the variable FAKE_NVML ("throttled": held down from the second reading on; a number: the
-// energy counter goes by the clock and moves every so many milliseconds). The energy is the played
-// GPU's where one is loaded (played_cuda.h).
+// by the variable FAKE_NVML: "throttled", held down from the second reading on; a number, the
+// energy counter goes by the clock at 250.5 W and moves every so many milliseconds; "old", without
+// power of the moment. The energy is else the played GPU's where one is loaded (played_cuda.h). The
+// GPU has an instance (MIG).
 
 #include <dlfcn.h>
 
@@ -17,9 +18,11 @@ constexpr int kNotFound = 6;
 int gpu = 0;
 int readings = 0;
 
-bool is_throttled() {
+int instance = 0;
+
+bool is_mode(const char* text) {
   const char* const mode = std::getenv("FAKE_NVML");
-  return mode != nullptr && std::strstr(mode, "throttled") != nullptr && readings > 1;
+  return mode != nullptr && std::strstr(mode, text) != nullptr;
 }
 
 constexpr unsigned kMilliwatts = 250'500;
@@ -30,6 +33,21 @@ unsigned long long period_ms() {
   const char* const mode = std::getenv("FAKE_NVML");
   return mode == nullptr ? 0 : std::strtoull(mode, nullptr, 10);
 }
+
+bool is_throttled() {
+  return is_mode("throttled") && readings > 1;
+}
+
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency;
+  int type;
+  int status;
+  unsigned long long value;
+};
 
 }  // namespace
 
@@ -57,16 +75,36 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, int** device) {
   *device = &gpu;
   return std::string(bus) == "0000:3b:00.0" ? kSuccess : kNotFound;
 }
-int nvmlDeviceGetName(int*, char* text, unsigned bytes) {
-  std::strncpy(text, "A Fake GPU", bytes);
+int nvmlDeviceGetHandleByUUID(const char* uuid, int** device) {
+  const std::string text = uuid;
+  const bool is_whole = text == "GPU-00112233-4455-6677-8899-aabbccddeeff";
+  *device = is_whole ? &gpu : &instance;
+  return is_whole || text == "MIG-11112233-4455-6677-8899-aabbccddeeff" ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(int* device, int** whole) {
+  *whole = &gpu;
+  return device == &instance ? kSuccess : kNotFound;
+}
+int nvmlDeviceGetName(int* device, char* text, unsigned bytes) {
+  std::strncpy(text, device == &instance ? "A Fake GPU MIG 1g.5gb" : "A Fake GPU", bytes);
   return kSuccess;
 }
-int nvmlDeviceGetPowerUsage(int*, unsigned* milliwatts) {
-  ++readings;  // the first figure of each reading
-  *milliwatts = kMilliwatts;
+int nvmlDeviceGetPowerUsage(int* device, unsigned* milliwatts) {
+  *milliwatts = 200000;
+  return device == &instance ? kNotFound : kSuccess;
+}
+int nvmlDeviceGetFieldValues(int* device, int count, FieldValue* values) {
+  constexpr unsigned kInstantPower = 186;
+  if (device == &instance || count != 1 || values->field != kInstantPower || is_mode("old")) {
+    return kNotFound;
+  }
+  values->type = 1;
+  values->status = kSuccess;
+  values->value = kMilliwatts;
   return kSuccess;
 }
 int nvmlDeviceGetEnforcedPowerLimit(int*, unsigned* milliwatts) {
+  ++readings;  // once in each reading
   *milliwatts = 700000;
   return kSuccess;
 }

@@ -39,6 +39,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
   target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
   target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")
   set_target_properties(understudy_played_runtime PROPERTIES OUTPUT_NAME cudart SUFFIX .so.13 NO_SONAME ON)
+  target_link_libraries(understudy_played_driver PRIVATE understudy_played_runtime)
   set_target_properties(understudy_played_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON)
   target_link_options(understudy_played_driver PRIVATE -Wl,-soname,libcuda.so.1)
   target_link_options(understudy_played_runtime PRIVATE
@@ -50,6 +51,10 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     ROOMS replayer)
   target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
   add_dependencies(played_gpu_test understudy_fake_nvml)
+  find_program(UNDERSTUDY_PTXAS ptxas HINTS /usr/local/cuda/bin)
+  if(UNDERSTUDY_PTXAS)
+    target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_PTXAS="${UNDERSTUDY_PTXAS}")
+  endif()
 else()
   understudy_disabled_test(played_gpu_test "no LibTorch for CUDA 13, or no headers of CUDA's runtime")
 endif()

@@ -37,6 +37,20 @@ constexpr std::array<MemoryKey, 7> kMemoryKeys = {{
     {"retries", &DeviceMemory::retries},
 }};
 
+struct SampleKey {
+  const char* key;
+  std::optional<double> GpuSamples::*figure;
+};
+constexpr std::array<SampleKey, 7> kSampleKeys = {{
+    {"sm_clock_min_mhz", &GpuSamples::sm_clock_min_mhz},
+    {"sm_clock_mean_mhz", &GpuSamples::sm_clock_mean_mhz},
+    {"sm_clock_max_mhz", &GpuSamples::sm_clock_max_mhz},
+    {"memory_clock_min_mhz", &GpuSamples::memory_clock_min_mhz},
+    {"memory_clock_max_mhz", &GpuSamples::memory_clock_max_mhz},
+    {"power_mean_w", &GpuSamples::power_mean_w},
+    {"power_max_w", &GpuSamples::power_max_w},
+}};
+
 Json gpu_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -59,6 +73,34 @@ GpuState read_state(const JsonField& field) {
   return state;
 }
 
+Json samples_json(const GpuSamples& samples) {
+  Json json = {{"count", samples.count}};
+  for (const SampleKey& known : kSampleKeys) {
+    json[known.key] = gpu_number(samples.*known.figure);
+  }
+  json["power_is_instant"] = samples.power_is_instant;
+  json["energy_changes"] = samples.energy_changes;
+  json["throttled"] = Json::object();
+  for (const auto& [reason, share] : samples.throttled) {
+    json["throttled"][reason] = share;
+  }
+  return json;
+}
+
+GpuSamples read_samples(const JsonField& field) {
+  GpuSamples samples;
+  samples.count = field.at("count").as_uint();
+  for (const SampleKey& known : kSampleKeys) {
+    samples.*known.figure = field.at(known.key).as_double_or_null();
+  }
+  samples.power_is_instant = field.at("power_is_instant").as_bool();
+  samples.energy_changes = field.at("energy_changes").as_uint();
+  for (const auto& [reason, share] : field.at("throttled").members()) {
+    samples.throttled[reason] = share.as_double();
+  }
+  return samples;
+}
+
 Json health_json(const GpuHealth& health) {
   return {{"name", health.name},
           {"driver_version", health.driver_version},
@@ -66,6 +108,10 @@ Json health_json(const GpuHealth& health) {
           {"mean_power_w", gpu_number(health.mean_power_w)},
           {"window_s", gpu_number(health.window_s)},
           {"window_iterations", health.window_iterations},
+          {"restores", health.restores},
+          {"restore_s", gpu_number(health.restore_s)},
+          {"restore_j", gpu_number(health.restore_j)},
+          {"samples", samples_json(health.samples)},
           {"before", state_json(health.before)},
           {"after", state_json(health.after)},
           {"warnings", health.warnings}};
@@ -80,6 +126,12 @@ GpuHealth read_health(const JsonField& field) {
   if (const auto window = field.find("window_s")) {  // reports of before the window have none
     health.window_s = window->as_double_or_null().value_or(0);
     health.window_iterations = field.at("window_iterations").as_uint();
+  }
+  if (const auto samples = field.find("samples")) {  // nor of before these
+    health.restores = field.at("restores").as_uint();
+    health.restore_s = field.at("restore_s").as_double_or_null().value_or(0);
+    health.restore_j = field.at("restore_j").as_double_or_null();
+    health.samples = read_samples(*samples);
   }
   health.before = read_state(field.at("before"));
   health.after = read_state(field.at("after"));

@@ -243,9 +243,13 @@ TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(et_schema::to_text(error),
               "the fleet's database is damaged\n"
-              "  expected: a whole number\n"
-              "  got:      a value of another type\n"
-              "  hint:     restore the copy that `fleet gc --backup` made");
+              "  file:     " +
+                  folder.path() +
+                  "/fleet.db\n"
+                  "  expected: a whole number\n"
+                  "  got:      a value of another type\n"
+                  "  hint:     restore the copy that `fleet gc --backup` made");
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
   }
   EXPECT_THROW(static_cast<void>(rows.front().real(0)), et_schema::Error);
   EXPECT_THROW(static_cast<void>(rows.front().text(1)), et_schema::Error);

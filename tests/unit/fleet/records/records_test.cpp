@@ -160,9 +160,9 @@ TEST_P(Records, ANightIsClosedOnce) {
   const std::int64_t night = add_night(*connection_, 10, 7);
   ASSERT_TRUE(open_night(*connection_));
   EXPECT_EQ(open_night(*connection_)->unchanged, 7);
-  EXPECT_TRUE(close_night(*connection_, night, "first"));
-  EXPECT_FALSE(close_night(*connection_, night, "second"));
-  EXPECT_EQ(find_night(*connection_, night)->summary, "first");
+  EXPECT_TRUE(close_night(*connection_, night, R"({"is": "first"})"));
+  EXPECT_FALSE(close_night(*connection_, night, R"({"is": "second"})"));
+  EXPECT_EQ(find_night(*connection_, night)->summary, R"({"is": "first"})");
   EXPECT_FALSE(open_night(*connection_));
   add_night(*connection_, 1, 1);
   EXPECT_EQ(last_nights(*connection_, 1).front().jobs, 1);
@@ -200,6 +200,46 @@ TEST(Events, WhatDriftedIsNotToldAsChangedToo) {
   EXPECT_EQ(once[0].kind, kDrifted);
   EXPECT_EQ(once[1].job, "search");
   EXPECT_EQ(once[2].night, 2);
+}
+
+TEST_P(Records, DamageNamesTableRowAndColumn) {
+  const Job job = added("ads");
+  made("key", "hash");
+  const std::int64_t night = add_night(*connection_, 1, 0);
+  put_result(*connection_, measured("hash", "a100", night, 5));
+  put_event(*connection_, {night, kChanged, "ads", "hash", "a100", "text", "{}"});
+  const auto refusal = [&](const char* damage, auto read) -> std::string {
+    connection_->execute(damage);
+    try {
+      read();
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
+      const et_schema::ErrorContext& context = error.context();
+      return context.field + ": " + context.expected + ", " + context.got;
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      refusal("UPDATE job SET flags = '[1'", [&] { static_cast<void>(all_jobs(*connection_)); }),
+      "job.flags of row ads: a JSON list of texts, no JSON from byte 3");
+  EXPECT_EQ(refusal("UPDATE benchmark SET flags = '{}'",
+                    [&] { static_cast<void>(find_benchmark(*connection_, 1)); }),
+            "benchmark.flags of row 1: a JSON list of texts, JSON of another kind");
+  EXPECT_EQ(refusal("UPDATE event SET detail = 'x'",
+                    [&] { static_cast<void>(events_of_job(*connection_, "ads")); }),
+            "event.detail of row (night 1, changed, ads): a JSON object, no JSON from byte 1");
+  EXPECT_EQ(refusal("UPDATE event SET detail = '7'",
+                    [&] { static_cast<void>(first_benchmarks(*connection_)); }),
+            "event.detail of row (changed, ads): a JSON object, JSON of another kind");
+  EXPECT_EQ(refusal("UPDATE night SET summary = '[]'",
+                    [&] { static_cast<void>(find_night(*connection_, night)); }),
+            "night.summary of row 1: a JSON object, JSON of another kind");
+  EXPECT_EQ(refusal("UPDATE environment SET json = ' '",
+                    [&] { static_cast<void>(find_environment(*connection_, 1)); }),
+            "environment.json of row 1: a JSON object, no JSON from byte 2");
+  EXPECT_EQ(refusal("UPDATE result SET classes = '{\"matmul\": \"x\"}'",
+                    [&] { static_cast<void>(series_of(*connection_, "hash", "a100", 1)); }),
+            "result.classes of row 1: a JSON object of numbers, JSON of another kind");
 }
 
 }  // namespace

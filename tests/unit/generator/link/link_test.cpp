@@ -53,6 +53,30 @@ TEST(LinkHost, NestsEventsByTheirIntervals) {
   EXPECT_EQ(host.events[2].parent, kNoEvent);
 }
 
+// ---- steps whose device events are cut off
+
+TEST(Link, AStepWhoseKernelsWereCutOffIsNoSampleOfTheirTime) {
+  const et_schema::Trace trace = small_trace().trace();
+  std::vector<KinetoEvent> events;
+  std::int64_t correlation = 0;
+  for (const std::int64_t begin : {0, 10'000, 20'000}) {
+    const std::vector<KinetoEvent> step = small_step(begin, 0);
+    events.insert(events.end(), step.begin(), step.end());
+    for (const std::int64_t start : {begin + 350, begin + 900}) {  // clamp_min, the second relu
+      events.push_back(launch(start, ++correlation));
+      if (correlation <= 3) {  // the profile ended in the second step, as far as the device goes
+        events.push_back(device_event("kernel", correlation, 0));
+      }
+    }
+  }
+  const Link linked = link(trace, profile_of(events), {});
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 2)->device_ns, 40);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 2)->launches, 1U);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->device_ns, 40);
+  EXPECT_EQ(linked.nodes.at(trace.nodes.size() - 1)->launches, 1U);
+  EXPECT_EQ(linked.losses[et_schema::Loss::kCutOffSamples], 3U);
+}
+
 // ---- the cost of recording
 
 /// 40 operators of 1000 ns, each with one child of 600 ns: 300 ns before it, 100 ns after it.

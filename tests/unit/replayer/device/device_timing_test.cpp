@@ -7,6 +7,7 @@
 
 #include "fake_device.h"
 #include "fixture.h"
+#include "forwarding_backend.h"
 #include "gpu_observation.h"
 #include "replayer/run/run_error.h"
 #include "replayer/run/streams.h"
@@ -91,7 +92,7 @@ class LostDeviceTest : public ReplayerTest {
     Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
                 FakeDevice::device());
     try {
-      static_cast<void>(trial.run());
+      result_ = trial.run();
     } catch (const et_schema::Error& error) {
       return et_schema::to_text(error);
     }
@@ -127,6 +128,38 @@ TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
       "outside of a table (another --seed draws others), for memory that something else took, "
       "and in the system's log for errors of the device (Xid of NVIDIA's driver).");
   FakeDevice::reset();
+}
+
+/// Notes how communications are asked for.
+class NotingCalls : public ForwardingBackend {
+ public:
+  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
+    ++started;
+    return ForwardingBackend::start(call);
+  }
+  void run(const backends::Call& call) override {
+    ++ran;
+    ForwardingBackend::run(call);
+  }
+  int started = 0;
+  int ran = 0;
+};
+
+// A kernel that has to be loaded can wait for the device, which waits for a collective, which waits
+// for a rank whose kernel has to be loaded.
+TEST_F(LostDeviceTest, NoCollectiveIsUnderWayWhileAnOperatorRunsForTheFirstTime) {
+  FakeDevice::reset();
+  auto owned = std::make_unique<NotingCalls>();
+  NotingCalls& calls = *owned;
+  backend_ = std::move(owned);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
+  EXPECT_EQ(failure_on_device(), "no error");
+  EXPECT_EQ(calls.ran, 1);
+  EXPECT_EQ(calls.started, 0);
+  iterate();
+  EXPECT_EQ(calls.ran, 1);
+  EXPECT_EQ(calls.started, 1);
 }
 
 TEST(StepError, ADevicesMemoryIsNotTheHosts) {
@@ -176,7 +209,7 @@ TEST_F(DevicePassTest, OfTheCpuNothingIsObserved) {
   observation.end_iteration();
   EXPECT_FALSE(observation.reads_health());
   observation.begin_window();
-  observation.end_window(3);
+  observation.end_window(3, 0);
   std::optional<et_schema::GpuUse> use;
   observation.report(use);
   EXPECT_FALSE(use.has_value());

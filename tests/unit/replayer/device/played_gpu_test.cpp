@@ -10,9 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +31,13 @@
 #include "replayer/bind/externals.h"
 #include "replayer/device/device.h"
 #include "replayer/device/device_timing.h"
+#include "replayer/device/stream_span.h"
 #include "replayer/job/rank_gpus.h"
 #include "replayer/job/replay.h"
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
+#include "stream_span_ptx.h"
+#include "testing/temporary_folder.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -62,6 +69,27 @@ TEST(PlayedGpu, IsOpenedAsAnyOther) {
   EXPECT_EQ(played_cuda::launches(), before + 1);
 }
 
+TEST(PlayedGpu, SaysOfADriverThatIsTooOldWhatTheRuntimeSays) {
+  // LibTorch counts the GPUs once in a process.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open_with_old_driver = [] {
+    constexpr int kVersion = 12040;
+    played_cuda::set_old_driver(kVersion);
+    try {
+      static_cast<void>(gpu());
+    } catch (const et_schema::Error& error) {
+      std::fputs(et_schema::to_text(error).c_str(), stderr);
+      std::exit(static_cast<int>(error.kind()));
+    }
+  };
+  EXPECT_EXIT(open_with_old_driver(),
+              ::testing::ExitedWithCode(static_cast<int>(et_schema::ErrorKind::kUsage)),
+              "the replay cannot run on cuda\n"
+              "  field:    --device\n"
+              "  expected: a GPU of that number and its driver\n"
+              "  got:      The NVIDIA driver on your system is too old \\(found version 12040\\)");
+}
+
 /// Beside another rank, whose GPU is told by the test.
 class BesideAnother : public ForwardingBackend {
  public:
@@ -83,6 +111,26 @@ TEST(PlayedGpu, IsSharedWithARankOfTheSameHostThatHasTheSame) {
   EXPECT_TRUE(is_shared_with("node-1 0000:3b:00.0"));
   EXPECT_FALSE(is_shared_with("node-1 0000:af:00.0"));
   EXPECT_FALSE(is_shared_with("node-2 0000:3b:00.0"));
+}
+
+TEST(PlayedGpu, RanksThatWereNotToldToShareItAreRefused) {
+  BesideAnother job("node-1 00112233-4455-6677-8899-aabbccddeeff");
+  EXPECT_NO_THROW(refuse_shared_gpu(job, "cuda:0", gpu()));
+  BesideAnother instances("node-1 11112233-4455-6677-8899-aabbccddeeff");  // of one GPU, by MIG
+  EXPECT_NO_THROW(refuse_shared_gpu(instances, "cuda", gpu()));
+  try {
+    refuse_shared_gpu(job, "cuda", gpu());
+    FAIL() << "no error";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
+    EXPECT_EQ(et_schema::to_text(error),
+              "the replay cannot run on cuda: ranks of a host have the same GPU\n"
+              "  field:    --device\n"
+              "  expected: a GPU for each rank, or a single one that is visible to each\n"
+              "  got:      2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1\n"
+              "  hint:     Start as many ranks a host as it has GPUs, or name the GPU that they "
+              "share: --device cuda:0.");
+  }
 }
 
 TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {
@@ -146,6 +194,32 @@ TEST(PlayedGpu, WhatWasPinnedIsPageLockedHoweverLarge) {
   EXPECT_FALSE(slots[pageable].is_pinned());
 }
 
+TEST(PlayedGpu, WhatWasPinnedStaysSoWhenItsValuesVary) {
+  static_cast<void>(gpu());
+  ProgramBuilder builder;
+  const SlotId indices =
+      builder.external(DType::kInt64, {1000}, {et_schema::ValueRule::Integers{0, 99}});
+  et_schema::Storage& storage = builder.program().storages[builder.slot(indices).storage];
+  storage.device = {et_schema::DeviceType::kCpu, -1};
+  storage.pinned = true;
+  Externals externals(builder.program(), gpu(), 0);
+  BoundProgram bound;
+  bound.externals = {indices};
+  externals.ensure(bound);
+  externals.remember(bound);
+  externals.draw_variants();
+  std::vector<at::Tensor> slots(builder.program().slots.size());
+  std::vector<at::Tensor> given(slots.size());
+  externals.place(slots, given);
+  std::set<const void*> places;
+  for (std::size_t i = 0; i < Externals::kVariants; ++i) {
+    externals.vary(i);
+    places.insert(slots[indices].const_data_ptr());
+    EXPECT_TRUE(slots[indices].is_pinned()) << i;
+  }
+  EXPECT_EQ(places.size(), Externals::kVariants);
+}
+
 TEST(PlayedGpu, TheSeedReachesItsGenerator) {
   constexpr std::uint64_t kSeed = 20'251;
   seed_generators(gpu(), kSeed);
@@ -172,6 +246,42 @@ TEST(PlayedGpu, AnOperatorsTimeIsTheDevicesAndNotTheHosts) {
     EXPECT_NEAR(timer.collect()[0].value_or(1), played_cuda::kKernelMs, 1e-5);
   }
 }
+
+TEST(PlayedGpu, ASpanLastsAsLongAsItIsAskedToAtLeast) {
+  const at::Tensor tensor = at::empty({1000}, on_gpu());
+  const std::unique_ptr<StreamSpan> span = StreamSpan::make(gpu());
+  ASSERT_NE(span, nullptr);
+  const played_cuda::StoppedClock stopped;
+  const auto time_ms = [&](std::int64_t ns, int kernels) {
+    DeviceTimer timer(gpu(), 1);
+    timer.begin(0);
+    span->begin();
+    for (int i = 0; i < kernels; ++i) {
+      static_cast<void>(at::relu(tensor));
+    }
+    span->end(ns);
+    timer.end(0);
+    return timer.collect()[0].value_or(0);
+  };
+  constexpr double kLatencyMs = 0.002;
+  // From the note's end on; the kernels within it are part of it.
+  EXPECT_NEAR(time_ms(1'000'000, 0), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
+  EXPECT_NEAR(time_ms(1'000'000, 10), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
+  EXPECT_NEAR(time_ms(0, 10), kLatencyMs + 12 * played_cuda::kKernelMs, 1e-4);
+}
+
+#ifdef UNDERSTUDY_PTXAS
+TEST(StreamSpan, ItsKernelsAreTakenByCudasAssembler) {
+  const testing_files::TemporaryFolder folder;
+  const std::string file = folder.path() + "/span.ptx";
+  std::ofstream(file) << kStreamSpanPtx;
+  for (const char* const architecture : {"sm_75", "sm_90", "sm_100"}) {
+    const std::string command =
+        std::string(UNDERSTUDY_PTXAS) + " -arch=" + architecture + " -o /dev/null " + file;
+    EXPECT_EQ(std::system(command.c_str()), 0) << architecture;
+  }
+}
+#endif
 
 TEST(PlayedGpu, AllocatorsFiguresAreThoseOfTheIterations) {
   GpuObservation observation(gpu());
@@ -228,6 +338,97 @@ TEST(PlayedGpu, WhatIsPutBackBetweenIterationsIsNotInTheirTime) {
   EXPECT_GE(run.report.measurement.restores, 2U);
   EXPECT_GT(backend.barriers_, 40);
   EXPECT_EQ(backend.busy_, 0);
+}
+
+constexpr double kStubMs = 0.5;
+
+/// The report of a program of one kernel that took so long on the device, with the kernel's row.
+class StubOnGpu : public ::testing::Test {
+ protected:
+  RankRun replay(std::vector<et_schema::Argument> arguments,
+                 std::vector<et_schema::Argument> results) {
+    Instruction kernel;
+    kernel.kind = et_schema::InstructionKind::kKernel;
+    kernel.name = "triton_poi_fused_relu_0";
+    kernel.node_id = 7;
+    kernel.args = std::move(arguments);
+    kernel.results = std::move(results);
+    kernel.timing.emplace();
+    kernel.timing->host_ns = 1000;
+    kernel.timing->device_ns = static_cast<std::int64_t>(kStubMs * 1e6);
+    kernel.timing->launches = 1;
+    builder_.add(std::move(kernel));
+    et_schema::Bench bench;
+    bench.programs.push_back(builder_.program());
+    bench.groups.push_back({"world", "", "", {0}, 1});
+    ReplayOptions options;
+    options.device = "cuda";
+    options.threads = 1;
+    options.iterations = 3;
+    options.passes = 2;
+    const auto backend = backends::make_single_backend({});
+    const played_cuda::StoppedClock stopped;
+    return replay_rank(bench, 0, *backend, options);
+  }
+  static void expect_stub(const RankRun& run, const char* by) {
+    ASSERT_EQ(run.report.coverage.stubbed.size(), 1U);
+    EXPECT_EQ(run.report.coverage.stubbed[0].note, by);
+    ASSERT_EQ(run.report.operators.size(), 1U);
+    // The kernels that note the time and wait for it come on top.
+    EXPECT_GE(run.report.operators[0].device_ms.value_or(0), kStubMs);
+    EXPECT_LT(run.report.operators[0].device_ms.value_or(0), kStubMs + 0.02);
+  }
+
+  ProgramBuilder builder_;
+  const SlotId x_ = builder_.external(DType::kFloat32, {1000}, constant(1));
+};
+
+TEST_F(StubOnGpu, HoldsTheDeviceAsLongAsTheKernelDid) {
+  const SlotId y = builder_.intermediate(DType::kFloat32, {1000});
+  expect_stub(replay({ref(x_)}, {ref(y)}), "its inputs read, its outputs written");
+}
+
+TEST_F(StubOnGpu, AlsoWhereItIsNotKnownWhatTheKernelWrote) {
+  expect_stub(replay({ref(x_)}, {}), "its inputs read; what it wrote is not known");
+}
+
+TEST_F(StubOnGpu, AlsoWhereItsArgumentsAreWhatItWrote) {
+  const SlotId y = builder_.external(DType::kFloat32, {1000}, constant(1));
+  expect_stub(replay({ref(x_), ref(y), {std::string("r w")}, {std::string("kernel.cpp")}}, {}),
+              "a stub: it moves the same bytes and takes the recorded time");
+}
+
+TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
+  ProgramBuilder builder;
+  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder.intermediate(DType::kFloat32, {4});
+  builder.add_op(kRelu, {ref(x)}, {ref(y)});
+  builder.add_op(kRelu, {ref(y)}, {ref(builder.intermediate(DType::kFloat32, {4}))});
+  et_schema::Bench bench;
+  bench.programs.push_back(builder.program());
+  bench.groups.push_back({"world", "", "", {0}, 1});
+  ReplayOptions options;
+  options.device = "cuda";
+  options.threads = 1;
+  options.iterations = 3;
+  options.passes = 2;
+  std::optional<played_cuda::Fault> fault;
+  options.monitor.progress = [&](const PhaseProgress& progress) {
+    if (progress.phase == Phase::kIterations && !fault) {
+      fault.emplace();
+    }
+  };
+  const auto backend = backends::make_single_backend({});
+  try {
+    static_cast<void>(replay_rank(bench, 0, *backend, options));
+    FAIL() << "no error";
+  } catch (const et_schema::Error& error) {
+    const std::string text = et_schema::to_text(error);
+    EXPECT_EQ(text.substr(0, text.find("  got:")),
+              "cuda:0 failed in an iteration\n"
+              "  expected: the operators that passed the first, checked iteration to pass "
+              "again\n");
+  }
 }
 
 TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {
@@ -300,6 +501,9 @@ class PacedOnGpu : public ::testing::Test {
     const SlotId y = builder_.external(DType::kFloat32, {4}, constant(1));
     et_schema::Timing timing;
     timing.start_ns = 1000;
+    timing.host_ns = 200;
+    timing.device_ns = 500;
+    timing.launches = 1;
     builder_
         .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", {ref(x), ref(y)},
                 {ref(x)})
@@ -324,7 +528,7 @@ class PacedOnGpu : public ::testing::Test {
   ProgramBuilder builder_;
 };
 
-TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
+TEST_F(PacedOnGpu, TheEnergyOfTheWindowIsTheStepsKernelsAlone) {
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
   const et_schema::RankReport report = replay().report;
   unsetenv("UNDERSTUDY_NVML");
@@ -333,8 +537,13 @@ TEST_F(PacedOnGpu, TheWindowOfItsEnergyHoldsTheStepsKernelsAlone) {
   ASSERT_TRUE(report.gpu->health.has_value()) << report.gpu->no_health;
   const et_schema::GpuHealth& health = *report.gpu->health;
   EXPECT_GT(health.window_iterations, report.measurement.restore_every);
-  // A joule for each kernel: a restore, a fill or a scan would be among them.
-  EXPECT_EQ(health.energy_j, static_cast<double>(health.window_iterations));
+  // A joule for each kernel, 16 for each copy: with its restores the window has twice as much.
+  const auto iterations = static_cast<double>(health.window_iterations);
+  EXPECT_EQ(health.restores, (health.window_iterations - 1) / report.measurement.restore_every);
+  EXPECT_NEAR(health.restore_j.value_or(0), 16, 5);
+  EXPECT_NEAR(health.energy_j.value_or(0), iterations, 0.5 * iterations);
+  EXPECT_GE(health.samples.energy_changes, 10U);
+  EXPECT_EQ(health.samples.sm_clock_min_mhz, 1980);
   // Pace is of the measured iterations, one issue each.
   EXPECT_EQ(report.pace.on_time + report.pace.unready, std::uint64_t{kIterations});
 }
@@ -361,7 +570,7 @@ TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
     std::vector<et_schema::DeviceWait>& recorded = builder_.program().profile->device_waits;
     recorded.clear();
     if (waits_for) {
-      recorded.push_back({500, 200, *waits_for});
+      recorded.push_back({1400, 200, *waits_for});  // the kernel's end
     }
     const played_cuda::Waits before = played_cuda::waits();
     const et_schema::PaceUse use = replay().report.pace;
@@ -369,7 +578,8 @@ TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
     EXPECT_EQ(use.device_waits, recorded.size());
     EXPECT_EQ(use.device_wait_ms.has_value(), waits_for.has_value());
     return played_cuda::Waits{after.for_device - before.for_device,
-                              after.for_stream - before.for_stream};
+                              after.for_stream - before.for_stream,
+                              after.for_event - before.for_event};
   };
   const played_cuda::Waits none = waits_of(std::nullopt);
   const played_cuda::Waits device = waits_of(For::kDevice);
@@ -379,7 +589,8 @@ TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
   EXPECT_EQ(device.for_stream, none.for_stream);
   EXPECT_GE(stream.for_stream, none.for_stream + kIterations);
   EXPECT_EQ(stream.for_device, none.for_device);
-  EXPECT_GE(event.for_stream, none.for_stream + kIterations);
+  EXPECT_GE(event.for_event, none.for_event + kIterations);
+  EXPECT_EQ(event.for_stream, none.for_stream);
 }
 
 class MovedSamples : public ::testing::TestWithParam<const char*> {};

@@ -18,6 +18,18 @@ inline constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
 
 /// What cudaMalloc can give in all.
 void set_memory(std::size_t bytes = kUsualMemory);
+/// The driver is of that version from now on, older than what the runtime needs.
+void set_old_driver(int version);
+/// While it lives, the GPU fails in a kernel: with the next one that is launched, which nobody sees
+/// before the call behind it, and for good, as after an illegal access to memory.
+class Fault {
+ public:
+  Fault();
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
+  ~Fault();
+};
+
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
 /// While it lives, time stands still but where the host waits for the GPU, however long the test
@@ -33,14 +45,19 @@ class StoppedClock {
 struct Waits {
   std::uint64_t for_device = 0;
   std::uint64_t for_stream = 0;
+  std::uint64_t for_event = 0;
 };
 /// How often the host has waited so far.
 [[nodiscard]] Waits waits();
 /// What the GPU still has to do now, the longest of its streams.
 [[nodiscard]] double busy_ms();
 
+/// A kernel of the driver's module: understudy_note and understudy_wait as stream_span_ptx.h has
+/// them. The status.
+[[nodiscard]] int launch_of_module(const char* kernel, void** arguments, void* stream);
+
 }  // namespace played_cuda
 
-/// What it has spent: a joule for each kernel, a million for each copy or fill, so that a sum tells
-/// how many of each there were. What fake_nvml.cpp says where this library is loaded.
+/// What it has spent: a joule for each kernel, sixteen for each copy or fill, as a counter says it
+/// that moves every 100 ms. What fake_nvml.cpp says where this library is loaded.
 extern "C" unsigned long long played_energy_millijoules();

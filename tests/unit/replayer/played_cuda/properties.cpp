@@ -67,10 +67,6 @@ int value_of(cudaDeviceAttr attribute) {
 
 extern "C" {
 
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = kVersion;
-  return cudaSuccess;
-}
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = kVersion;
   return cudaSuccess;

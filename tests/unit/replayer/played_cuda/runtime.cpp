@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "played_cuda.h"
 
@@ -62,6 +63,11 @@ struct Gpu {
   std::uintptr_t handles = 0x1000;
   std::deque<Clock::time_point> queue;  ///< with a bounded queue: ends of what was launched
   cudaError_t stuck = cudaSuccess;      ///< with sticky errors: the first one
+  unsigned long long energy_mj = 0;
+  std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
+  int old_driver = 0;            ///< its version; 0: it is none
+  bool fails_next = false;
+  bool has_failed = false;
 };
 
 Gpu& gpu() {
@@ -86,6 +92,12 @@ cudaError_t fail(cudaError_t error) {
     gpu().stuck = error;
   }
   return error;
+}
+
+/// What every call says from the moment on at which a kernel has gone wrong.
+cudaError_t state_of_gpu() {
+  const std::scoped_lock lock(gpu().mutex);
+  return gpu().has_failed ? fail(cudaErrorIllegalAddress) : cudaSuccess;
 }
 
 std::size_t pages(std::size_t bytes) {
@@ -168,7 +180,7 @@ cudaError_t wait_until(Clock::time_point time) {
       stopped_at = time.time_since_epoch().count();
     }
   }
-  return cudaSuccess;
+  return state_of_gpu();
 }
 
 cudaError_t is_over(Clock::time_point time) {
@@ -191,9 +203,13 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
     return fail(it.stuck);
   }
   double ns = played_cuda::kKernelMs * kNanoOfMilli;
+  if (const cudaError_t state = state_of_gpu(); state != cudaSuccess) {
+    return state;
+  }
   {
     const std::scoped_lock lock(it.mutex);
     ++it.launches;
+    it.has_failed = std::exchange(it.fails_next, false);
     const auto name = it.kernels.find(kernel);
     if (name != it.kernels.end() && name->second.find("spin_kernel") != std::string::npos) {
       ns = static_cast<double>(*static_cast<std::int64_t*>(arguments[0])) / kSpinClocksPerNs;
@@ -245,6 +261,36 @@ Waits waits() {
   return gpu().waits;
 }
 
+void set_old_driver(int version) {
+  gpu().old_driver = version;
+}
+
+Fault::Fault() {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().fails_next = true;
+}
+
+Fault::~Fault() {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().fails_next = gpu().has_failed = false;
+  last_error = cudaSuccess;
+}
+
+int launch_of_module(const char* kernel, void** arguments, void* stream) {
+  auto* const on = static_cast<cudaStream_t>(stream);
+  const cudaError_t status = launch(kernel, arguments, on);
+  const std::scoped_lock lock(gpu().mutex);
+  Clock::time_point& end = gpu().streams[on];
+  auto* const noted = *static_cast<std::int64_t**>(arguments[0]);
+  if (std::string(kernel) == "understudy_note") {
+    *noted = end.time_since_epoch().count();
+  } else {
+    const auto ns = static_cast<std::int64_t>(*static_cast<std::uint64_t*>(arguments[1]));
+    end = std::max(end, Clock::time_point(Nanoseconds(*noted + ns)));
+  }
+  return status;
+}
+
 StoppedClock::StoppedClock() {
   stopped_at = Clock::now().time_since_epoch().count();
 }
@@ -263,29 +309,42 @@ extern "C" {
 
 unsigned long long played_energy_millijoules() {
   constexpr unsigned long long kOfLaunch = 1000;
-  constexpr unsigned long long kOfMove = 1'000'000'000;
+  constexpr unsigned long long kOfMove = 16'000;
+  constexpr std::chrono::milliseconds kPeriod{100};
   const std::scoped_lock lock(gpu().mutex);
-  return kOfLaunch * gpu().launches + kOfMove * gpu().moves;
+  if (const auto step = Clock::now().time_since_epoch() / kPeriod; step != gpu().energy_step) {
+    gpu().energy_step = step;
+    gpu().energy_mj = kOfLaunch * gpu().launches + kOfMove * gpu().moves;
+  }
+  return gpu().energy_mj;
 }
 
 // ---- errors, devices
 
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the played runtime";
+  return error == cudaErrorMemoryAllocation     ? "out of memory"
+         : error == cudaErrorIllegalAddress     ? "an illegal memory access was encountered"
+         : error == cudaErrorInsufficientDriver ? "CUDA driver version is insufficient"
+                                                : "an error of the played runtime";
 }
 const char* cudaGetErrorName(cudaError_t) {
   return "cudaErrorPlayed";
 }
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
-  last_error = cudaSuccess;
+  last_error = state_of_gpu();
   return error;
 }
 cudaError_t cudaPeekAtLastError() {
   return last_error;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = gpu().old_driver == 0 ? 1 : 0;
+  return *count == 1 ? cudaSuccess : fail(cudaErrorInsufficientDriver);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  constexpr int kVersion = 13000;
+  *version = gpu().old_driver == 0 ? kVersion : gpu().old_driver;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
@@ -426,6 +485,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return is_over(event_of(event)->time);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  {
+    const std::scoped_lock lock(gpu().mutex);
+    ++gpu().waits.for_event;
+  }
   return wait_until(event_of(event)->time);
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {

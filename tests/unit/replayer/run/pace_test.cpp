@@ -95,7 +95,7 @@ class PaceTest : public ReplayerTest {
             std::nullopt};
   }
   [[nodiscard]] Pacer pacer(Pace pace = kRecorded,
-                            std::function<void(DeviceWait::For)> wait_for_device = {}) {
+                            decltype(PacerOptions::wait_for_device) wait_for_device = {}) {
     return {builder_.program(),
             result_.program,
             {.pace = pace, .wait_for_device = std::move(wait_for_device), .clock = &clock_}};
@@ -272,7 +272,7 @@ TEST_F(PaceTest, TheDeviceIsWaitedForWhereTheOriginalDid) {
   add_wait(4 * kMillisecond_ns, kMillisecond_ns, DeviceWait::For::kEvent);
   add_wait(9 * kMillisecond_ns, kMillisecond_ns);
   std::vector<std::pair<DeviceWait::For, std::int64_t>> waits;
-  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for) {
+  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for, std::optional<std::size_t>) {
     waits.emplace_back(waits_for, clock_.since_start_ns());
     clock_.pass(3 * kMillisecond_ns);
   });
@@ -290,6 +290,34 @@ TEST_F(PaceTest, TheDeviceIsWaitedForWhereTheOriginalDid) {
   EXPECT_NEAR(*use.drift_end_us, 4000, 64);
 }
 
+TEST_F(PaceTest, AnEventIsWaitedForBehindTheStepThatHadEndedThen) {
+  const auto add_launched = [&](std::int64_t start_ms, std::int64_t device_ms) {
+    add_timed(start_ms * kMillisecond_ns, kMillisecond_ns);
+    et_schema::Timing& timing = *builder_.program().instructions.back().timing;
+    timing.launches = 1;
+    timing.device_ns = device_ms * kMillisecond_ns;
+  };
+  add_launched(0, 2);   // until 2.5
+  add_launched(1, 20);  // until 22.5
+  add_launched(5, 1);
+  finish(40 * kMillisecond_ns);
+  add_wait(2 * kMillisecond_ns, kMillisecond_ns, DeviceWait::For::kEvent);
+  add_wait(10 * kMillisecond_ns, 13 * kMillisecond_ns, DeviceWait::For::kEvent);
+  std::vector<std::optional<std::size_t>> waits;
+  std::vector<std::size_t> recorded;
+  Pacer paced{
+      builder_.program(),
+      result_.program,
+      {.pace = kRecorded,
+       .wait_for_device = [&](DeviceWait::For,
+                              std::optional<std::size_t> behind) { waits.push_back(behind); },
+       .record_event = [&](std::size_t step) { recorded.push_back(step); },
+       .clock = &clock_}};
+  static_cast<void>(play(paced, {kMillisecond_ns, kMillisecond_ns, kMillisecond_ns}));
+  EXPECT_EQ(waits, (std::vector<std::optional<std::size_t>>{0, 1}));
+  EXPECT_EQ(recorded, (std::vector<std::size_t>{0, 1}));
+}
+
 TEST_F(PaceTest, WaitsOfOneGapAreOneForAllThatTheyWaitFor) {
   add_timed(6 * kMillisecond_ns, kMillisecond_ns);
   finish(7 * kMillisecond_ns);
@@ -297,7 +325,9 @@ TEST_F(PaceTest, WaitsOfOneGapAreOneForAllThatTheyWaitFor) {
   add_wait(3 * kMillisecond_ns, kMillisecond_ns, DeviceWait::For::kDevice);
   add_wait(6 * kMillisecond_ns + 1, 100);  // within the operator: its own
   std::vector<DeviceWait::For> waits;
-  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for) { waits.push_back(waits_for); });
+  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for, std::optional<std::size_t>) {
+    waits.push_back(waits_for);
+  });
   EXPECT_EQ(play(paced, {kMillisecond_ns}), (Times{4 * kMillisecond_ns, 5 * kMillisecond_ns}));
   EXPECT_EQ(waits, std::vector<DeviceWait::For>{DeviceWait::For::kDevice});
   EXPECT_EQ(use_of(paced).device_waits, 2U);

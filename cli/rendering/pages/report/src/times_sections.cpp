@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "common/step_parts.h"
 #include "pages/plots/plots.h"
 #include "pages/plots/series.h"
 #include "parts.h"
@@ -161,7 +162,7 @@ Section original_section(const Report& report) {
     return section;
   }
   const bool is_whole = report.filters.empty();
-  const Figure operators = total.operators.empty() ? std::nullopt : Figure(sum_ms(total.operators));
+  const cli::StepParts parts = cli::parts_of_step(total);
   Table table{.id = "original-table",
               .caption = "ms; the original's times as they were recorded, on its own machine",
               .columns = {{"what"},
@@ -177,7 +178,12 @@ Section original_section(const Report& report) {
       original.operators_ms ? Figure(*original.step_ms - *original.operators_ms) : std::nullopt;
   add("the unprofiled step", original.unprofiled_ms, total.iteration_ms.median, is_whole);
   add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
-  add("in operators", original.operators_ms, operators, true);
+  if (parts.operators_ms || !parts.communication_ms) {
+    add("in operators", parts.recorded_operators_ms, parts.operators_ms, true);
+  }
+  if (parts.communication_ms) {
+    add("in communication", parts.recorded_communication_ms, parts.communication_ms, false);
+  }
   add("between them", is_whole ? gap : std::nullopt, mean(total.gap_samples_ms), is_whole);
   section.body = table_markup(table);
   if (total.pace.mode == "asap" && is_whole) {
@@ -186,7 +192,12 @@ Section original_section(const Report& report) {
                 "Without the original's host gaps; --pace recorded is the comparison of "
                 "whole steps.");
   }
-  if (operators && !total.gap_samples_ms.empty()) {
+  if (parts.communication_ms) {
+    section.body += element("p", {},
+                            "Communication: of the original until it was issued, of the replay "
+                            "until it was complete.");
+  }
+  if (parts.operators_ms && !total.gap_samples_ms.empty()) {
     section.body += element("p", {},
                             "Operators and gaps are from separate timing passes, one operator at a "
                             "time: they need not add up to the iteration.");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,16 +21,37 @@ struct GpuState {
   bool operator==(const GpuState&) const = default;
 };
 
-/// The state of a GPU around iterations that follow each other with nothing between them.
+/// Readings of a GPU one after the other, every few milliseconds.
+struct GpuSamples {
+  std::uint64_t count = 0;
+  std::optional<double> sm_clock_min_mhz;
+  std::optional<double> sm_clock_mean_mhz;
+  std::optional<double> sm_clock_max_mhz;
+  std::optional<double> memory_clock_min_mhz;
+  std::optional<double> memory_clock_max_mhz;
+  std::optional<double> power_mean_w;
+  std::optional<double> power_max_w;
+  bool power_is_instant = false;            ///< else NVML's mean over about a second
+  std::uint64_t energy_changes = 0;         ///< of the counter of energy
+  std::map<std::string, double> throttled;  ///< by NVML's name of a reason: share of the readings
+  bool operator==(const GpuSamples&) const = default;
+};
+
+/// The state of a GPU around and during iterations that follow each other, with the restores that
+/// they need between them.
 struct GpuHealth {
   std::string name;
   std::string driver_version;
   GpuState before;
   GpuState after;
-  std::optional<double> energy_j;      ///< taken by the whole GPU meanwhile
-  std::optional<double> mean_power_w;  ///< energy_j ÷ window_s
+  std::optional<double> energy_j;      ///< taken by the whole GPU meanwhile, without restores
+  std::optional<double> mean_power_w;  ///< energy_j ÷ the window's time without restores
   double window_s = 0;                 ///< between both readings
   std::uint64_t window_iterations = 0;
+  std::uint64_t restores = 0;         ///< within the window
+  double restore_s = 0;               ///< of one of them, measured apart; 0: none was
+  std::optional<double> restore_j;    ///< likewise
+  GpuSamples samples;                 ///< of the window
   std::vector<std::string> warnings;  ///< why times may not repeat: sentences
   bool operator==(const GpuHealth&) const = default;
 };

@@ -54,6 +54,7 @@ enum class Loss : std::size_t {
   kAssumedLayouts,        ///< tensors of before the step without strides: taken as contiguous
   kNoDeviceEvents,        ///< profiles without device events of a step on a device
   kUnknownDeviceEvents,   ///< events on a device of a category that is not known here
+  kCutOffSamples,         ///< operators of a profiled step whose kernels' events are not all there
   kMissingRanks,          ///< ranks of the job that are not in the benchmark
   kForeignRanks,          ///< ranks of another capture or job than the first one
   // reading a Chakra trace

@@ -37,13 +37,14 @@ enum class OverRanks : std::uint8_t {
 };
 
 /// One count or figure of a part of the report: its key, which ends with its unit, and its line in
-/// texts and pages. docs/formats.md and docs/metrics.md say what it is.
+/// texts and pages, if a section is made of the rows. docs/formats.md and docs/metrics.md say what
+/// it is.
 template <typename Part, typename Value>
 struct FieldRow {
   const char* key;
   Value Part::*value;
   OverRanks over_ranks;
-  const char* text;
+  const char* text = "";
   bool may_lack = false;       ///< in reports of earlier releases
   bool from_hardware = false;  ///< many machines do not count it
 };
@@ -59,8 +60,8 @@ using FigureRow = FieldRow<Part, std::optional<double>>;
 }
 
 inline constexpr std::array<CountRow<RunFigures>, 2> kOutputCounts = {{
-    {"output_mismatches", &RunFigures::output_mismatches, OverRanks::kSum, ""},
-    {"outputs_checked", &RunFigures::outputs_checked, OverRanks::kSum, ""},
+    {"output_mismatches", &RunFigures::output_mismatches, OverRanks::kSum},
+    {"outputs_checked", &RunFigures::outputs_checked, OverRanks::kSum},
 }};
 
 inline constexpr std::array<CountRow<ValueHealth>, 4> kValueCounts = {{
@@ -130,16 +131,15 @@ inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
 
 /// All ranks measure the same iterations.
 inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
-    {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},
-    {"restores", &MeasurementUse::restores, OverRanks::kLargest, "inputs and weights reset"},
-    {"restore_every", &MeasurementUse::restore_every, OverRanks::kLargest,
-     "iterations from one reset to the next"},
+    {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest},
+    {"restores", &MeasurementUse::restores, OverRanks::kLargest},
+    {"restore_every", &MeasurementUse::restore_every, OverRanks::kLargest},
 }};
 
 inline constexpr std::array<FigureRow<OriginalStep>, 3> kOriginalFigures = {{
-    {"step_ms", &OriginalStep::step_ms, OverRanks::kLargest, "the profiled step"},
-    {"operators_ms", &OriginalStep::operators_ms, OverRanks::kLargest, "in operators"},
-    {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest, "the unprofiled step"},
+    {"step_ms", &OriginalStep::step_ms, OverRanks::kLargest},
+    {"operators_ms", &OriginalStep::operators_ms, OverRanks::kLargest},
+    {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest},
 }};
 
 inline constexpr std::array<FigureRow<RunFigures>, 2> kOverheadFigures = {{

@@ -17,17 +17,23 @@ using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 [[nodiscard]] Value value_of(double number);
 
 /// One row of a result. Columns count from 0. SQLite keeps any type in any column, so that a
-/// damaged or edited file can hold another one: Error (failed).
+/// damaged or edited file can hold another one: Error (bad input).
 class Row {
  public:
-  explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
+  explicit Row(std::vector<Value> values, std::shared_ptr<const std::string> file = nullptr)
+      : values_(std::move(values)), file_(std::move(file)) {}
   [[nodiscard]] bool is_null(std::size_t column) const;
   [[nodiscard]] std::int64_t integer(std::size_t column) const;
   [[nodiscard]] double real(std::size_t column) const;       ///< NaN for NULL
   [[nodiscard]] std::string text(std::size_t column) const;  ///< empty for NULL
+  /// The database's; empty where it is no file.
+  [[nodiscard]] std::string file() const { return file_ == nullptr ? "" : *file_; }
 
  private:
+  [[noreturn]] void fail(std::string expected) const;
+
   std::vector<Value> values_;
+  std::shared_ptr<const std::string> file_;
 };
 using Rows = std::vector<Row>;
 using Values = std::vector<Value>;
@@ -41,7 +47,8 @@ class TransientError : public std::runtime_error {
 enum class Dialect : std::uint8_t { kSqlite, kPostgres };
 
 /// A connection of one thread. SQL is what both databases understand, with parameters $1, $2, …
-/// Throws TransientError, or Error (failed) for what does not pass: disk full, a damaged file.
+/// Throws TransientError, or for what does not pass Error: failed (disk full), bad input (a damaged
+/// file).
 class Connection {
  public:
   Connection() = default;

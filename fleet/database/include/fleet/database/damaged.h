@@ -4,7 +4,8 @@
 
 namespace understudy::fleet {
 
-/// Error (failed): the database holds what this program never writes there. The hint is set here.
+/// Error (bad input): the database holds what this program never writes there. The hint is set
+/// here.
 [[nodiscard]] et_schema::Error damaged_database(et_schema::ErrorContext context);
 
 }  // namespace understudy::fleet

@@ -85,6 +85,7 @@ class Externals {
 
   void allocate(et_schema::StorageId storage);
   [[nodiscard]] at::Tensor bytes_of(et_schema::StorageId storage) const;
+  [[nodiscard]] c10::Storage variant_of(et_schema::StorageId storage) const;
   [[nodiscard]] c10::Storage copy_of(et_schema::StorageId storage) const;
   void put_back(et_schema::StorageId storage, const c10::Storage& copy);
   void add(const std::vector<et_schema::SlotId>& slots);

@@ -53,6 +53,10 @@ bool hold_stream(c10::Device device, double ms);
 /// "0000:3b:00.0"; empty for the CPU, and where the runtime does not tell.
 [[nodiscard]] std::string device_pci_bus_id(c10::Device device);
 
+/// "00112233-4455-…" as CUDA's driver tells it: of an instance of a GPU (MIG) its own. Empty for
+/// the CPU, and where the driver does not tell.
+[[nodiscard]] std::string device_uuid(c10::Device device);
+
 /// Memory of the device that its caching allocator knows nothing of, so that what is kept there
 /// beside a program's tensors is in none of their figures. Empty where there is none left, and for
 /// devices other than CUDA's.

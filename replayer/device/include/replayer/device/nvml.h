@@ -15,9 +15,12 @@ namespace understudy::replayer {
 /// Reading takes some ten to hundred microseconds.
 class GpuMonitor {
  public:
-  /// The GPU at a PCI bus id ("0000:3b:00.0"); of an empty one the first GPU. Throws Error
-  /// (failed): no such library, one without a function that is needed, a GPU that it does not know.
-  GpuMonitor(const std::string& library, const std::string& pci_bus_id);
+  /// The GPU, or the instance of one (MIG), with a UUID as CUDA tells it (device_uuid()); where
+  /// that is empty or not known, the GPU at a PCI bus id ("0000:3b:00.0"); the first one, if that
+  /// is empty too. Throws Error (failed): no such library, one without a function that is needed, a
+  /// GPU that it does not know.
+  GpuMonitor(const std::string& library, const std::string& pci_bus_id,
+             const std::string& uuid = "");
   GpuMonitor(const GpuMonitor&) = delete;
   GpuMonitor& operator=(const GpuMonitor&) = delete;
   ~GpuMonitor();
@@ -26,21 +29,24 @@ class GpuMonitor {
   [[nodiscard]] std::string driver_version() const;
   /// What NVML does not tell of this GPU is absent.
   [[nodiscard]] et_schema::GpuState read() const;
+  /// Whether `power_w` is of the moment of reading; else it is NVML's mean over about a second.
+  [[nodiscard]] bool tells_instant_power() const;
+  /// Whether the figures are of a whole GPU of which the process has an instance (MIG).
+  [[nodiscard]] bool is_of_instance() const;
 
  private:
   struct Library;
   std::unique_ptr<Library> library_;
 };
 
-/// Puts two readings together that lie `seconds` apart: energy and mean power between them, and
-/// why times may not repeat (docs/metrics.md, "GPU").
+/// Puts two readings together that lie `seconds` apart: energy and mean power between them.
 [[nodiscard]] et_schema::GpuHealth gpu_health(const GpuMonitor& monitor,
                                               const et_schema::GpuState& before,
                                               const et_schema::GpuState& after, double seconds);
 
-/// Sentences about clocks that were held down or that moved; none where they were steady.
-[[nodiscard]] std::vector<std::string> clock_warnings(const et_schema::GpuState& before,
-                                                      const et_schema::GpuState& after);
+/// Sentences about clocks that were held down or that moved while the samples were taken; none
+/// where they were steady (docs/metrics.md, "GPU").
+[[nodiscard]] std::vector<std::string> clock_warnings(const et_schema::GpuSamples& samples);
 
 /// Throws Error (failed) if clocks were not steady, or if nobody can tell.
 void require_steady_clocks(const et_schema::GpuUse& gpu);

@@ -64,7 +64,8 @@ class Measurement {
   double timed(Run&& run);
   double iterate();
   void run_iteration();
-  void run_in_a_row(std::size_t iterations);
+  std::size_t run_in_a_row(std::size_t iterations);
+  void watch_restores(GpuObservation& gpu);
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
   /// By step: what the system and the processor counted of one call.
@@ -112,7 +113,6 @@ class Measurement {
   std::unique_ptr<StopRule> stop_;
   std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
   std::string restore_reason_;
-  bool refuses_ = false;  ///< an operator fails where the externals are restored less often
   std::size_t since_restore_ = 0;
   std::uint64_t restores_ = 0;
   std::vector<et_schema::InstructionTime> instruction_times_;

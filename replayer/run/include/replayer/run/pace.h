@@ -43,9 +43,12 @@ struct PacerOptions {
   Pace pace = {};
   /// Recorded threads that run beside the others, each with gaps of its own.
   std::vector<std::uint64_t> own_threads = {};
-  /// Waits for the device. None on the CPU, which is never waited for: then the recorded time of
-  /// such waits is left out.
-  std::function<void(et_schema::DeviceWait::For)> wait_for_device = {};
+  /// Waits for the device; of an event for what the step (by number) has issued that it was
+  /// recorded behind, where one is known. None on the CPU, which is never waited for: then the
+  /// recorded time of such waits is left out.
+  std::function<void(et_schema::DeviceWait::For, std::optional<std::size_t>)> wait_for_device = {};
+  /// Records the event that is waited for behind a step.
+  std::function<void(std::size_t)> record_event = {};
   PaceClock* clock = &steady_pace_clock();
 };
 
@@ -97,7 +100,10 @@ class Pacer {
   struct Wait {
     std::int64_t before_ns = 0;  ///< of the gap
     et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
+    std::int64_t end_ns = 0;            ///< since the step's start
+    std::optional<std::size_t> behind;  ///< of an event: the step
   };
+  class RecordedWork;
   struct Seen {
     std::uint64_t unready = 0;
     std::int64_t unready_ns = 0;
@@ -110,7 +116,7 @@ class Pacer {
   };
   class Gaps;
 
-  [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns);
+  [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work);
   [[nodiscard]] std::chrono::nanoseconds scaled(std::int64_t gap_ns) const;
   /// When the issue would be if all before it had taken as long as recorded.
   [[nodiscard]] TimePoint planned(const Issue& issue) const;
@@ -121,6 +127,7 @@ class Pacer {
   std::vector<Issue> issues_;  ///< by step
   Issue end_;
   std::vector<Wait> waits_;
+  std::vector<bool> is_waited_for_;  ///< by step
   std::uint64_t device_waits_ = 0;
   std::uint64_t paced_ = 0;
   double factor_ = 1;

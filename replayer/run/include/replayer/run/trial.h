@@ -49,18 +49,26 @@ class Trial {
  private:
   void run_steps(BoundProgram& bound);
   void attempt(BoundProgram& bound, const Step& step);
+  /// What of an operator's outputs is another way than recorded.
+  struct Difference {
+    bool in_kind = false;  ///< another dtype, or a tensor of none
+    bool in_shape = false;
+    [[nodiscard]] bool any() const { return in_kind || in_shape; }
+  };
+
   /// A device that answers nothing any more is no matter of one operator's.
   void refuse_lost_device(const Step& step, const std::exception& failure) const;
   /// For an operator that gave another dtype or shape than recorded.
-  [[nodiscard]] bool find_other_way(const Step& step);
+  [[nodiscard]] bool find_other_way(const Step& step, const Difference& found);
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
   void guard_arguments(const Step& step);
   /// What an operator gave must lie within its storage before another one reads it.
   void refuse_outside(const Step& step) const;
-  /// True if an output has another dtype or shape than recorded.
-  bool check_outputs(const Step& step);
-  void check(const Step& step, const et_schema::Argument& recorded, const c10::IValue& value);
+  /// Counts and notes what differs in an operator's outputs.
+  [[nodiscard]] Difference check_outputs(const Step& step);
+  [[nodiscard]] Difference check(const Step& step, const et_schema::Argument& recorded,
+                                 const c10::IValue& value);
   void note(const Step& step, std::string field, std::string expected, std::string got);
 
   Decisions& decisions_;
@@ -72,9 +80,7 @@ class Trial {
   et_schema::CommOrder order_;
   c10::Device device_;
   Monitor monitor_;
-  bool changed_ = false;           ///< a decision changed in this pass
-  bool differs_in_kind_ = false;   ///< the operator at hand: another dtype, or a tensor of none
-  bool differs_in_shape_ = false;  ///< the operator at hand
+  bool changed_ = false;  ///< a decision changed in this pass
   std::chrono::steady_clock::time_point first_start_;
   TrialResult result_;
 };
