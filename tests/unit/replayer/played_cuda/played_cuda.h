@@ -16,6 +16,8 @@ inline constexpr std::size_t kUsualMemory = std::size_t{80} << 30U;
 
 /// What cudaMalloc can give in all.
 void set_memory(std::size_t bytes = kUsualMemory);
+/// What recording an event takes on its stream.
+void set_event_cost(double ms = 0);
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
 /// While it lives, time stands still but where the host waits for the GPU, however long the test
