@@ -96,7 +96,7 @@ class KinetoParser {
         profile_(profile),
         arena_(arena),
         detail_(detail),
-        cursor_(json, check_start(json) + 1, profile.losses) {}
+        cursor_(json, check_start(json, JsonKind::kKineto) + 1, profile.losses) {}
 
   void parse();
 

@@ -42,7 +42,7 @@ class TraceParser {
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
       : json_(json),
         trace_(trace),
-        cursor_(json, check_start(json) + 1, trace.losses),
+        cursor_(json, check_start(json, JsonKind::kTrace) + 1, trace.losses),
         nodes_(arena, trace.losses) {}
 
   void parse();
@@ -56,6 +56,7 @@ class TraceParser {
   [[nodiscard]] simdjson::error_code parse_slice(std::size_t begin, std::size_t end,
                                                  simdjson::dom::element& element);
   void check_schema() const;
+  void note_other(std::string_view key);
 
   std::string_view json_;
   Trace& trace_;
@@ -64,6 +65,8 @@ class TraceParser {
   simdjson::dom::parser parser_;
   bool has_nodes_ = false;
   bool has_schema_ = false;
+  std::string other_keys_;  ///< the first of the top level that no trace has, quoted
+  std::uint64_t others_ = 0;
   bool is_damaged_ = false;  ///< a node needed repair: look at each name from here on
 };
 
@@ -93,6 +96,11 @@ void TraceParser::parse() {
     read_member(*key);
   }
   cursor_.refuse_rest();
+  if (!has_nodes_ && !has_schema_ && !cursor_.is_cut_off()) {
+    fail("not a PyTorch execution trace", "nodes", R"(a JSON object with "schema" and "nodes")",
+         other_keys_.empty() ? "an empty object" : fmt::format("an object with {}", other_keys_),
+         "give the file that torch.profiler.ExecutionTraceObserver wrote");
+  }
   if (trace_.nodes.empty()) {
     fail("a trace without nodes", "nodes", "at least one node",
          cursor_.is_cut_off() ? "a file cut off before the end of its first node"
@@ -101,6 +109,15 @@ void TraceParser::parse() {
          "capture again: an ExecutionTraceObserver that was started and stopped writes them");
   }
   check_schema();
+}
+
+void TraceParser::note_other(std::string_view key) {
+  constexpr std::uint64_t kMostNamed = 3;
+  if (++others_ <= kMostNamed) {
+    other_keys_ += fmt::format("{}\"{}\"", other_keys_.empty() ? "" : ", ", quote(key));
+  } else if (others_ == kMostNamed + 1) {
+    other_keys_ += " and more";
+  }
 }
 
 void TraceParser::read_member(std::string_view key) {
@@ -116,6 +133,9 @@ void TraceParser::read_member(std::string_view key) {
   }
   const bool is_text = key == "schema" || key == "time";
   const bool is_number = key == "pid" || key == "start_ts" || key == "finish_ts";
+  if (!is_text && !is_number) {
+    note_other(key);
+  }
   if (cursor_.is_cut_off() || (!is_text && !is_number)) {
     return;
   }
