@@ -68,6 +68,8 @@ std::string_view kind_name(RowKind kind) {
       return "gap";
     case RowKind::kOperator:
       return "operator";
+    case RowKind::kOnDevice:
+      return "operator on the device";
     case RowKind::kSpeedProbe:  // no row of a comparison
     case RowKind::kCollective:
       break;

@@ -242,6 +242,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedRuns& ru
     return kind == RowKind::kClass || kind == RowKind::kGap;
   };
   const auto is_operator = [](RowKind kind) { return kind == RowKind::kOperator; };
+  const auto is_on_device = [](RowKind kind) { return kind == RowKind::kOnDevice; };
   const auto is_collective = [](RowKind kind) { return kind == RowKind::kCollective; };
   const auto operators = static_cast<std::size_t>(
       std::ranges::count_if(rows, [&](const Row& row) { return row.kind == RowKind::kOperator; }));
@@ -254,6 +255,8 @@ std::string comparison_text(const Comparison& comparison, const ComparedRuns& ru
   text += section("Classes of operators, by cost",
                   table_of(rows, is_class, rows.size(), "class", nullptr));
   text += section(of_operators, table_of(rows, is_operator, top, "operator", "class"));
+  text += section("Operators, by the device's own time",
+                  table_of(rows, is_on_device, top, "operator", "class"));
   text += section("Collectives, by cost",
                   table_of(rows, is_collective, rows.size(), "collective", "group and size"));
   if (comparison.samples_left_out > 0) {

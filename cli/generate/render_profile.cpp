@@ -54,6 +54,11 @@ TextTable profile_table(const Bench& bench) {
   return table;
 }
 
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kWidestName = 90;
+  return name.size() > kWidestName ? name.substr(0, kWidestName) + "…" : name;
+}
+
 /// Summed over ranks, by name and reason.
 TextTable lost_table(const Bench& bench) {
   std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::int64_t>> sums;
@@ -65,13 +70,31 @@ TextTable lost_table(const Bench& bench) {
       device_ns += lost.device_ns;
     }
   }
-  constexpr std::size_t kWidestName = 90;
   TextTable table(
       {{"device event"}, {"count", Alignment::kRight}, {"ms", Alignment::kRight}, {"reason"}});
   for (const auto& [key, sum] : sums) {
-    const std::string& name = key.first;
-    table.add({name.size() > kWidestName ? name.substr(0, kWidestName) + "…" : name,
-               with_commas(sum.first), ms(sum.second), key.second});
+    table.add({shortened(key.first), with_commas(sum.first), ms(sum.second), key.second});
+  }
+  return table;
+}
+
+/// Summed over ranks, by reason and name: what coverage by time lacks.
+TextTable outside_table(const Bench& bench) {
+  using Key = std::pair<et_schema::Outside, std::string>;
+  std::map<Key, std::pair<std::int64_t, std::int64_t>> sums;
+  for (const Program& program : bench.programs) {
+    for (const et_schema::OutsideTime& row :
+         program.profile ? program.profile->outside : std::vector<et_schema::OutsideTime>()) {
+      auto& [host_ns, device_ns] = sums[{row.why, row.name}];
+      host_ns += row.host_ns;
+      device_ns += row.device_ns;
+    }
+  }
+  TextTable table(
+      {{"what"}, {"name"}, {"host ms", Alignment::kRight}, {"device ms", Alignment::kRight}});
+  for (const auto& [key, sum] : sums) {
+    table.add(
+        {std::string(to_string(key.first)), shortened(key.second), ms(sum.first), ms(sum.second)});
   }
   return table;
 }
@@ -84,6 +107,9 @@ std::string profiles_text(const Bench& bench, const std::string& note) {
     return {};
   }
   std::string text = fmt::format("\nRecorded times{}\n{}", note, profiles.to_text());
+  if (const TextTable outside = outside_table(bench); !outside.empty()) {
+    text += "\nTime of the step that stands in no instruction\n" + outside.to_text();
+  }
   if (const TextTable lost = lost_table(bench); !lost.empty()) {
     text += "\nDevice events that no operator can be told to have launched\n" + lost.to_text();
   }
@@ -102,6 +128,13 @@ nlohmann::ordered_json profile_json(const Program& program) {
                     {"count", row.count},
                     {"device_ns", row.device_ns}});
   }
+  nlohmann::ordered_json outside = nlohmann::ordered_json::array();
+  for (const et_schema::OutsideTime& row : profile.outside) {
+    outside.push_back({{"why", to_string(row.why)},
+                       {"name", row.name},
+                       {"host_ns", row.host_ns},
+                       {"device_ns", row.device_ns}});
+  }
   nlohmann::ordered_json json = {{"file", profile.file},
                                  {"join", to_string(profile.join)},
                                  {"steps", profile.steps},
@@ -117,6 +150,7 @@ nlohmann::ordered_json profile_json(const Program& program) {
                                  {"device_events_linked", profile.device_events_linked},
                                  {"operators_ns", profile.operators_ns},
                                  {"operators_device_ns", profile.operators_device_ns},
+                                 {"outside", std::move(outside)},
                                  {"lost", std::move(lost)}};
   if (profile.unprofiled_step_ns) {
     json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;

@@ -57,6 +57,16 @@ std::string shapes_text(const std::vector<std::string>& tensors) {
   return tensors.empty() ? "" : fmt::format(" ({})", fmt::join(tensors, ", "));
 }
 
+/// Device time of the step that is no operator's.
+void add_outside(const et_schema::RecordedProfile& profile, GroupBy by, Rows& rows) {
+  for (const et_schema::OutsideTime& time : profile.outside) {
+    if (time.device_ns > 0) {
+      const bool is_named = by == GroupBy::kName && !time.name.empty();
+      rows.of(is_named ? time.name : std::string(to_string(time.why))).device_ns += time.device_ns;
+    }
+  }
+}
+
 class TraceGroups {
  public:
   TraceGroups(const Trace& trace, const Link* link, GroupBy by)
@@ -73,9 +83,12 @@ class TraceGroups {
     ops.rank = trace_.rank;
     Rows rows;
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
-      if (is_counted(node)) {
+      if (is_counted(node) || has_launched(node)) {
         add(node, rows.of(name_of(node)));
       }
+    }
+    if (link_ != nullptr) {
+      add_outside(link_->profile, by_, rows);
     }
     rows.finish(ops);
     if (link_ != nullptr) {
@@ -94,13 +107,20 @@ class TraceGroups {
     return kind == NodeClass::kOperator || kind == NodeClass::kKernel;
   }
 
+  /// A label in which work was launched that no operator shows.
+  [[nodiscard]] bool has_launched(NodeIndex node) const {
+    return link_ != nullptr && own_device_ns(trace_, *link_, node) > 0;
+  }
+
   [[nodiscard]] std::string name_of(NodeIndex node) const {
     const auto call = calls_.find(node);
     const bool is_call = call != calls_.end();
     const std::string name(is_call ? std::string_view(call->second.name) : trace_.nodes[node].name);
     switch (by_) {
       case GroupBy::kClass:
-        return is_call ? "communication" : std::string(et_schema::op_class(name));
+        return is_call            ? "communication"
+               : is_counted(node) ? std::string(et_schema::op_class(name))
+                                  : std::string(to_string(et_schema::Outside::kLabel));
       case GroupBy::kModule:
         return modules_[node].empty() ? "(no label)" : modules_[node];
       case GroupBy::kPhase:
@@ -124,17 +144,8 @@ class TraceGroups {
       return;
     }
     ++row.timed;
-    row.self_ns += link_->nodes[node]->self_ns;
-    row.device_ns += link_->nodes[node]->device_ns - device_ns_below(node);
-  }
-
-  /// A node's device time holds that of all below it.
-  [[nodiscard]] std::int64_t device_ns_below(NodeIndex node) const {
-    std::int64_t below = 0;
-    for (const NodeIndex child : trace_.nodes[node].children) {
-      below += link_->nodes[child] ? link_->nodes[child]->device_ns : 0;
-    }
-    return std::min(below, link_->nodes[node]->device_ns);
+    row.self_ns += is_counted(node) ? link_->nodes[node]->self_ns : 0;
+    row.device_ns += own_device_ns(trace_, *link_, node);
   }
 
   const Trace& trace_;
@@ -201,10 +212,11 @@ RankOps group_operators(const Program& program, int rank, GroupBy by) {
       row.device_ns += instruction.timing->device_ns;
     }
   }
-  rows.finish(ops);
   if (program.profile) {
+    add_outside(*program.profile, by, rows);
     ops.step_ns = program.profile->step_ns;
   }
+  rows.finish(ops);
   return ops;
 }
 

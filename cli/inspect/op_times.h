@@ -24,7 +24,7 @@ enum class GroupBy : std::uint8_t {
 /// "name", "class", …
 [[nodiscard]] std::string_view to_string(GroupBy by);
 
-/// Operators of one group.
+/// Operators of one group; or device time that no operator launched, by its label or its reason.
 struct OpRow {
   std::string name;
   std::uint64_t count = 0;

@@ -127,7 +127,7 @@ std::string ops_csv(const std::vector<RankOps>& ranks, GroupBy by) {
                    {"share"}});
   for (const RankOps& ops : ranks) {
     for (const OpRow& row : ops.rows) {
-      const bool is_timed = row.timed > 0;
+      const bool is_timed = row.timed > 0 || row.device_ns > 0;
       const std::optional<double> part = share(row, ops.total);
       table.add({std::to_string(ops.rank), row.name, std::to_string(row.count),
                  std::to_string(row.timed), is_timed ? ms(row.self_ns) : "",
@@ -141,12 +141,13 @@ void add_ops(Json& rank, const RankOps& ops, GroupBy by) {
   Json list = Json::array();
   for (const OpRow& row : ops.rows) {
     const std::optional<double> part = share(row, ops.total);
-    list.push_back({{"name", row.name},
-                    {"count", row.count},
-                    {"timed", row.timed},
-                    {"self_ns", row.timed > 0 ? Json(row.self_ns) : Json()},
-                    {"device_ns", row.timed > 0 ? Json(row.device_ns) : Json()},
-                    {"share", part ? Json(*part) : Json()}});
+    list.push_back(
+        {{"name", row.name},
+         {"count", row.count},
+         {"timed", row.timed},
+         {"self_ns", row.timed > 0 ? Json(row.self_ns) : Json()},
+         {"device_ns", row.timed > 0 || row.device_ns > 0 ? Json(row.device_ns) : Json()},
+         {"share", part ? Json(*part) : Json()}});
   }
   rank["ops_by"] = to_string(by);
   rank["ops_self_ns"] = ops.step_ns ? Json(ops.total.self_ns) : Json();

@@ -137,6 +137,7 @@ class Comparer {
         left_out.insert(row.name);
         break;
       case RowKind::kOperator:
+      case RowKind::kOnDevice:
         left_out.insert(row.detail);
         break;
       case RowKind::kCollective:

@@ -65,16 +65,57 @@ std::vector<Interval> steps_of(const Profile& profile) {
 struct Call {
   const KinetoEvent* event = nullptr;
   std::vector<std::size_t> children;
-  bool is_root = true;
-  bool holds_known = false;  ///< it, or an operator below it, has a name that is asked for
+  std::optional<std::size_t> parent = {};
+  bool holds_known = false;    ///< it, or an operator below it, has a name that is asked for
+  std::int64_t device_ns = 0;  ///< Σ duration of what it and all below it launched on a device
 };
+
+/// Gives each device event to the innermost operator around its launch: correlation → call.
+void add_device_times(const Profile& profile, std::vector<Call>& calls) {
+  std::map<std::int64_t, const KinetoEvent*> launches;
+  for (const KinetoEvent& event : profile.events) {
+    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
+      launches.try_emplace(event.correlation, &event);
+    }
+  }
+  const auto place = [](const KinetoEvent& event) {
+    return std::tuple(event.pid, event.tid, event.ts_ns);
+  };
+  for (const KinetoEvent& event : profile.events) {
+    const auto launch = launches.find(is_device_work(event) ? event.correlation : 0);
+    if (launch == launches.end()) {
+      continue;
+    }
+    const KinetoEvent& at = *launch->second;
+    const auto after = std::ranges::upper_bound(
+        calls, place(at), {}, [&place](const Call& call) { return place(*call.event); });
+    std::optional<std::size_t> around;
+    if (after != calls.begin()) {
+      around = static_cast<std::size_t>(after - calls.begin()) - 1;
+    }
+    const auto is_around = [&at](const KinetoEvent& call) {
+      return call.pid == at.pid && call.tid == at.tid && at.ts_ns < interval_of(call).end_ns;
+    };
+    while (around && !is_around(*calls[*around].event)) {
+      around = calls[*around].parent;
+    }
+    if (around) {
+      calls[*around].device_ns += std::max<std::int64_t>(event.dur_ns, 0);
+    }
+  }
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    if (calls[i].parent) {
+      calls[*calls[i].parent].device_ns += calls[i].device_ns;
+    }
+  }
+}
 
 /// The operators' calls of all threads as trees, by their intervals; callers stand before callees.
 std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>& known) {
   std::vector<Call> calls;
   for (const KinetoEvent& event : profile.events) {
     if (is_operator(event)) {
-      calls.push_back({.event = &event, .children = {}, .is_root = true, .holds_known = false});
+      calls.push_back({.event = &event, .children = {}});
     }
   }
   std::ranges::stable_sort(calls, {}, [](const Call& call) {
@@ -92,10 +133,11 @@ std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>
     }
     if (!open.empty()) {
       calls[open.back()].children.push_back(i);
-      calls[i].is_root = false;
+      calls[i].parent = open.back();
     }
     open.push_back(i);
   }
+  add_device_times(profile, calls);
   for (std::size_t i = calls.size(); i-- > 0;) {
     Call& call = calls[i];
     call.holds_known = known.contains(std::string(call.event->name)) ||
@@ -128,7 +170,7 @@ class ProfileRows {
 
   std::vector<Series> rows() {
     for (const Call& call : calls_) {
-      const std::optional<std::size_t> step = call.is_root ? step_of(*call.event) : std::nullopt;
+      const std::optional<std::size_t> step = call.parent ? std::nullopt : step_of(*call.event);
       if (step) {
         covered_[*step].push_back(interval_of(*call.event));
         add(call, *step);
@@ -142,7 +184,10 @@ class ProfileRows {
       gap.samples_ms.push_back(uncovered_ms(step, covered_[i]));
     }
     std::vector<Series> rows = {std::move(iteration), std::move(gap)};
-    for (auto* table : {&classes_, &operators_}) {
+    std::erase_if(on_device_, [](const auto& row) {
+      return std::ranges::all_of(row.second.samples_ms, [](double ms) { return ms == 0; });
+    });
+    for (auto* table : {&classes_, &operators_, &on_device_}) {
       for (auto& [name, row] : *table) {
         row.count /= steps_.size();
         rows.push_back(std::move(row));
@@ -164,15 +209,19 @@ class ProfileRows {
 
   void add(const Call& call, std::size_t step) {
     std::int64_t own_ns = call.event->dur_ns;
+    std::int64_t device_ns = call.device_ns;
     const std::string name(call.event->name);
     if (call.holds_known && !known_.contains(name)) {
       for (const std::size_t child : call.children) {
         own_ns -= calls_[child].event->dur_ns;
+        device_ns -= calls_[child].device_ns;
         add(calls_[child], step);
       }
     }
     const double ms = static_cast<double>(std::max<std::int64_t>(own_ns, 0)) / kNsPerMs;
     add({RowKind::kOperator, name, class_of(name), 1, {}}, operators_[name], step, ms);
+    add({RowKind::kOnDevice, name, class_of(name), 1, {}}, on_device_[name], step,
+        static_cast<double>(device_ns) / kNsPerMs);
     add({RowKind::kClass, class_of(name), "", 1, {}}, classes_[class_of(name)], step, ms);
   }
 
@@ -192,6 +241,7 @@ class ProfileRows {
   std::vector<std::vector<Interval>> covered_;  ///< by step: what operators cover
   std::map<std::string, Series> classes_;
   std::map<std::string, Series> operators_;
+  std::map<std::string, Series> on_device_;
 };
 
 }  // namespace

@@ -93,6 +93,10 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
     iterations = std::max(iterations, series.samples_ms.size());
     add_row(classes, {RowKind::kClass, row.op_class, "", row.count, series.samples_ms});
     operators.push_back(std::move(series));
+    if (!row.device_samples_ms.empty()) {
+      operators.push_back({RowKind::kOnDevice, row.name, row.op_class, row.count,
+                           finite(row.device_samples_ms, run.samples_left_out)});
+    }
   }
   for (auto& [name, row] : classes) {
     run.rows.push_back(std::move(row));
@@ -121,17 +125,19 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
 Run without_overloads(const Run& run) {
   Run merged = run;
   merged.rows.clear();
-  std::map<std::string, Series> operators;
+  std::map<RowKind, std::map<std::string, Series>> operators;
   for (Series row : run.rows) {
-    if (row.kind != RowKind::kOperator) {
+    if (row.kind != RowKind::kOperator && row.kind != RowKind::kOnDevice) {
       merged.rows.push_back(std::move(row));
       continue;
     }
     row.name = row.name.substr(0, row.name.find('.'));
-    add_row(operators, row);
+    add_row(operators[row.kind], row);
   }
-  for (auto& [name, row] : operators) {
-    merged.rows.push_back(std::move(row));
+  for (auto& [kind, rows] : operators) {
+    for (auto& [name, row] : rows) {
+      merged.rows.push_back(std::move(row));
+    }
   }
   return merged;
 }

@@ -209,7 +209,9 @@ def replay_figures(report):
                         for name, (original, replay) in classes.items()},
             "pace": report["pace"], "counters": report["counters"], "values": report["values"],
             "output_mismatches": report["output_mismatches"],
-            "coverage": {by: report["coverage"][by] for by in ("count", "time")},
+            "coverage": {"count": report["coverage"]["count"], "time": report["coverage"]["time"],
+                         "opened_time": sum(row["share"] for row in report["coverage"]["other_time"]
+                                            if row["name"] == "opened operators")},
             "losses": report["losses"], "memory": report["memory"]}
 
 

@@ -32,7 +32,7 @@ def a_replay():
                      "error_p99_us": 2.0, "unready_ms": 0.1, "drift_end_us": 12.5},
             "counters": {"minor_faults": 7.0, "cpu_ms": 99.0},
             "values": {"nan": 0, "inf": 0, "subnormal": 0}, "output_mismatches": 0, "losses": {},
-            "coverage": {"count": 1.0, "time": 1.0}, "memory": {"peak_bytes": 1000}}
+            "coverage": {"count": 1.0, "time": 1.0, "opened_time": 0.0}, "memory": {"peak_bytes": 1000}}
 
 
 def a_round():
@@ -107,6 +107,17 @@ class GatesTest(unittest.TestCase):
                         item[pace]["coverage"][by] = 0.99
                 self.assertEqual(gates(a_sample(change)), {
                     ("coverage", f"round 3, --pace {pace}: coverage by {by} {shown}, limit 99.9%")})
+
+    def test_opened_operators_own_time_does_not_count_against_coverage(self):
+        def change(number, item):
+            item["asap"]["coverage"].update(time=0.9975, opened_time=0.0024)
+        self.assertEqual(gates(a_sample(change)), set())
+        def too_little(number, item):
+            if number == 0:
+                item["asap"]["coverage"].update(time=0.99, opened_time=0.0024)
+        self.assertEqual(gates(a_sample(too_little)), {
+            ("coverage", "round 1, --pace asap: coverage by time 99.00% (and 0.24% of opened "
+                         "operators' own), limit 99.9%")})
 
     def test_coverage_that_is_not_known(self):
         def change(number, item):

@@ -45,8 +45,8 @@ Section coverage_section(const Report& report) {
     body += fmt::format("  by recorded time: {}, of it substituted {}; dropped or stubbed {}\n",
                         percent_text(coverage.time), percent_text(coverage.substituted_time),
                         percent_text(coverage.dropped_time));
-    if (report.filters.empty() && coverage.replayed == coverage.selected && *coverage.time < 1) {
-      body += "  the rest is opened operators' own overhead, which is not replayed\n";
+    for (const et_schema::TimeShare& row : coverage.other_time) {
+      body += fmt::format("    {} {}\n", percent_text(row.share), row.name);
     }
   }
   for (const std::string& filter : report.filters) {

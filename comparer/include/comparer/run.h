@@ -19,6 +19,7 @@ enum class RowKind : std::uint8_t {
   kClass,       ///< all operators of a class
   kGap,         ///< host time outside of all operators
   kOperator,    ///< all calls of an operator
+  kOnDevice,    ///< all calls of an operator, by the device's own time
   kCollective,  ///< all calls of a collective in one group and of one size
   kSpeedProbe,  ///< a fixed piece of work between the iterations: the core's clock
 };

@@ -7,6 +7,7 @@
 #include "call_text.h"
 #include "comm_text.h"
 #include "et_schema/model/accelerator.h"
+#include "et_schema/model/kernel_roles.h"
 #include "tensors_text.h"
 
 namespace understudy::emitter {
@@ -50,7 +51,7 @@ Showing find_showing(const Program& program, Dialect dialect) {
         static_cast<void>(communicate_text(program, instruction, dialect,
                                            [](SlotId) { return std::string("x"); }));
       } else if (instruction.kind == InstructionKind::kKernel) {
-        refused[at] = "a compiled kernel: the trace does not hold its code";
+        refused[at] = et_schema::kNoKernelCode;
       } else if (instruction.kind == InstructionKind::kNative) {
         refused[at] = "a label that did work and shows no operator";
       }

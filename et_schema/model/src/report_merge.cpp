@@ -59,11 +59,17 @@ Coverage merge_coverage(const std::vector<RankReport>& ranks) {
   total.time = ranks.front().coverage.time;
   total.substituted_time = ranks.front().coverage.substituted_time;
   total.dropped_time = ranks.front().coverage.dropped_time;
+  total.other_time = ranks.front().coverage.other_time;
   for (const RankReport& rank : ranks) {
     total.selected += rank.coverage.selected;
     total.replayed += rank.coverage.replayed;
     total.exact += rank.coverage.exact;
     const bool both_known = total.time && rank.coverage.time;
+    if (!both_known) {
+      total.other_time.clear();
+    } else if (*rank.coverage.time < *total.time) {
+      total.other_time = rank.coverage.other_time;
+    }
     total.time = both_known ? std::min(total.time, rank.coverage.time) : std::nullopt;
     for (const auto share : {&Coverage::substituted_time, &Coverage::dropped_time}) {
       const bool is_known = total.*share && rank.coverage.*share;
@@ -91,8 +97,10 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
       merged.count += row.count;
       merged.ms = std::max(merged.ms, row.ms);
       slow_down(merged.samples_ms, row.samples_ms);
+      slow_down(merged.device_samples_ms, row.device_samples_ms);
       raise_to(merged.recorded_ms, row.recorded_ms);
       raise_to(merged.device_ms, row.device_ms);
+      raise_to(merged.recorded_device_ms, row.recorded_device_ms);
     }
   }
   std::vector<OperatorTime> merged;

@@ -111,7 +111,7 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   Selected selected = select_operators(trace, flow);
   LabelsFound found = find_labels(trace, flow, step.ids, selected, link);
   std::vector<WorkingLabel>& labels = found.working;
-  const std::uint64_t filtered = apply_filters(trace, calls, options, selected, labels);
+  apply_filters(trace, calls, options, selected, labels);
 
   Program program = lower(trace, calls, flow, selected, labels, groups);
   hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
@@ -134,12 +134,12 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kNativeWork, labels.size() - graphs);
   program.losses.add(Loss::kUnshownGraphs, graphs);
   program.losses.add(Loss::kPassThroughLabels, found.handed_on);
-  program.losses.add(Loss::kFilteredOperators, filtered);
+  program.losses.add(Loss::kFilteredOperators, selected.filtered.size());
   program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
   if (link != nullptr) {
-    set_timings(trace, *link, selected, program);
+    set_timings(trace, *link, flow, selected, program);
     add_untouched(*link, program);
   }
   return program;

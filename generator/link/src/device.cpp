@@ -83,21 +83,24 @@ class DeviceLinker {
     const KinetoEvent& event = profile_.events[source];
     if (event.correlation <= 0) {
       lose(event, kNoCorrelation);
+      result.unlinked.push_back({source, source});
       return;
     }
     const auto launch =
         std::ranges::lower_bound(launches_, event.correlation, {}, &Launch::correlation);
     if (launch == launches_.end() || launch->correlation != event.correlation) {
       lose(event, kNoLaunch);
+      result.unlinked.push_back({source, source});
       return;
     }
     is_answered_[static_cast<std::size_t>(launch - launches_.begin())] = true;
     const HostIndex index = operator_around(host_, profile_.events[launch->source]);
     if (index == kNoEvent) {
       lose(event, kNoOperator);
+      result.unlinked.push_back({source, launch->source});
       return;
     }
-    result.linked.push_back({source, index});
+    result.linked.push_back({source, index, launch->source});
   }
 
   /// Kernels alone: a copy or a fill of no bytes has no event anywhere.
@@ -126,6 +129,11 @@ class DeviceLinker {
 };
 
 }  // namespace
+
+bool is_graph_launch(const KinetoEvent& call) {
+  return call.category == KinetoCategory::kRuntime &&
+         call.name.find("GraphLaunch") != std::string_view::npos;
+}
 
 DeviceEvents link_device_events(const Profile& profile, const HostEvents& host) {
   return DeviceLinker(profile, host).link();

@@ -13,12 +13,23 @@ namespace understudy::generator {
 struct DeviceEvent {
   std::uint32_t source = 0;        ///< position in Profile::events
   HostIndex operator_ = kNoEvent;  ///< never an annotation
+  std::uint32_t launch = 0;        ///< of the call, in Profile::events
 };
+
+/// One whose operator is not known.
+struct UnlinkedEvent {
+  std::uint32_t source = 0;  ///< position in Profile::events
+  std::uint32_t launch = 0;  ///< of the call that launched it; the event itself where there is none
+};
+
+/// Whether the call launches a whole graph (CUDA's or HIP's): its kernels are of no one operator.
+[[nodiscard]] bool is_graph_launch(const et_schema::KinetoEvent& call);
 
 struct DeviceEvents {
   std::vector<DeviceEvent> linked;  ///< in the file's order
   /// By launch of a kernel without a device event: the operator that launched it.
   std::vector<HostIndex> unanswered;
+  std::vector<UnlinkedEvent> unlinked;
   std::uint64_t total = 0;
   std::vector<et_schema::LostDeviceEvents> lost;  ///< in order of names
 };

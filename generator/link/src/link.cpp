@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "clock.h"
@@ -67,9 +68,9 @@ class Linker {
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
     take_out(cost, host_);
     sum_children();
+    find_kinds();
     sum_launches(device);
     result_.nodes.resize(trace_.nodes.size());
-    find_communication();
     take_medians(waits);
     add_up_subtrees();
     describe(device, cost);
@@ -147,9 +148,12 @@ class Linker {
     } else {
       context.expected = "the operators of the trace's step and no others";
     }
+    const auto found = static_cast<std::size_t>(
+        std::ranges::count_if(event_of, [](HostIndex event) { return event != kNoEvent; }));
     context.got =
-        fmt::format("{} of {} nodes and {} of {} events with equal names in equal order",
-                    join.joined, nodes_.nodes.size(), join.joined, join.steps.front().events);
+        fmt::format("{} of {} nodes and {} of {} events{} with equal names in equal order", found,
+                    nodes_.nodes.size(), found, join.steps.front().events,
+                    join.steps.size() > 1 ? " of its first step" : "");
     context.hint =
         "give the profile of the program that the trace is of, or --no-profile to go without times";
     throw et_schema::bad_input("a profile of another program", std::move(context));
@@ -171,22 +175,20 @@ class Linker {
     }
   }
 
-  /// Gives each device event to the innermost joined event around its launch.
+  /// Gives each device event to the innermost joined event around its launch, and what has none to
+  /// the reason for it.
   void sum_launches(const DeviceEvents& device) {
-    if (device.linked.empty()) {
-      return;
-    }
-    std::vector<bool> is_joined(host_.events.size());
+    std::vector<NodeIndex> node_of(host_.events.size(), et_schema::kNoNode);
     for (const JoinedStep& step : join_.steps) {
-      for (const HostIndex event : step.event_of) {
-        if (event != kNoEvent) {
-          is_joined[event] = true;
+      for (std::size_t i = 0; i < step.event_of.size(); ++i) {
+        if (step.event_of[i] != kNoEvent) {
+          node_of[step.event_of[i]] = nodes_.nodes[i];
         }
       }
     }
     launched_.resize(host_.events.size());
     const auto owner_of = [&](HostIndex owner) {
-      while (owner != kNoEvent && !is_joined[owner]) {
+      while (owner != kNoEvent && node_of[owner] == et_schema::kNoNode) {
         owner = host_.events[owner].parent;
       }
       return owner;
@@ -197,29 +199,63 @@ class Linker {
       }
     }
     for (const DeviceEvent& event : device.linked) {
-      if (const HostIndex owner = owner_of(event.operator_); owner != kNoEvent) {
-        const et_schema::KinetoEvent& source = profile_.events[event.source];
-        Launched& sum = launched_[owner];
-        sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(source.dur_ns, 0));
-        ++sum.count;
-        if (!sum.stream && source.stream >= 0) {
-          sum.stream = source.stream;
-        }
-        sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
+      const HostIndex owner = owner_of(event.operator_);
+      const bool is_in_none = owner == kNoEvent || (is_in_label(node_of[owner]) &&
+                                                    is_graph_launch(profile_.events[event.launch]));
+      if (is_in_none) {
+        add_outside({event.source, event.launch});
+        continue;
       }
+      const et_schema::KinetoEvent& source = profile_.events[event.source];
+      Launched& sum = launched_[owner];
+      sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(source.dur_ns, 0));
+      ++sum.count;
+      if (!sum.stream && source.stream >= 0) {
+        sum.stream = source.stream;
+      }
+      sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
+    }
+    for (const UnlinkedEvent& event : device.unlinked) {
+      add_outside(event);
+    }
+    for (auto& [why, device_ns] : outside_ns_) {
+      const auto steps = static_cast<std::int64_t>(join_.steps.size());
+      result_.profile.outside.push_back({why, "", 0, device_ns / steps});
+    }
+  }
+
+  /// Of the joined steps: by when it was launched, or where that is not known by when it ran.
+  void add_outside(const UnlinkedEvent& event) {
+    const std::int64_t time_ns = host_.relative(profile_.events[event.launch].ts_ns);
+    const auto is_around = [&](const JoinedStep& step) {
+      const bool is_last = step.span.end_ns >= whole_.end_ns;  // the device ends behind the host
+      return step.span.begin_ns <= time_ns && (is_last || time_ns < step.span.end_ns);
+    };
+    if (std::ranges::any_of(join_.steps, is_around)) {
+      const et_schema::Outside why = is_graph_launch(profile_.events[event.launch])
+                                         ? et_schema::Outside::kGraphLaunch
+                                         : et_schema::Outside::kUnlinked;
+      std::int64_t& sum = outside_ns_[why];
+      sum = add_times(sum, std::max<std::int64_t>(profile_.events[event.source].dur_ns, 0));
     }
   }
 
   // ---- times, by node
 
-  void find_communication() {
+  void find_kinds() {
+    whole_ = whole_profile(host_);
     communicates_.assign(trace_.nodes.size(), false);
+    is_in_operator_.assign(trace_.nodes.size(), false);
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
+      const NodeIndex parent = trace_.nodes[i].parent;
       const NodeClass kind = et_schema::classify(trace_.nodes[i]);
-      communicates_[i] = communicates_[trace_.nodes[i].parent] || kind == NodeClass::kC10d ||
-                         kind == NodeClass::kCommunication;
+      communicates_[i] =
+          communicates_[parent] || kind == NodeClass::kC10d || kind == NodeClass::kCommunication;
+      is_in_operator_[i] = is_in_operator_[parent] || kind != NodeClass::kLabel;
     }
   }
+
+  [[nodiscard]] bool is_in_label(NodeIndex node) const { return !is_in_operator_[node]; }
 
   /// A communication's kernel waits for the other ranks. In the steps where this rank came last it
   /// did not, and where ranks take turns a median would hold waiting on each of them.
@@ -302,19 +338,14 @@ class Linker {
     }
   }
 
-  /// Device times of whole subtrees, and the operators' sums.
+  /// Device times of whole subtrees.
   void add_up_subtrees() {
-    et_schema::RecordedProfile& profile = result_.profile;
-    std::vector<bool> counts(trace_.nodes.size());
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
-      const NodeClass kind = et_schema::classify(trace_.nodes[i]);
-      const NodeIndex parent = trace_.nodes[i].parent;
-      counts[i] = (counts[parent] || kind != NodeClass::kLabel) && !communicates_[i];
-      if (counts[i] && result_.nodes[i] && trace_.nodes[i].name != kSubclassLabel) {
-        profile.operators_ns = add_times(profile.operators_ns, result_.nodes[i]->self_ns);
-        result_.nodes[i]->is_summed = true;
-        profile.operators_device_ns =
-            add_times(profile.operators_device_ns, result_.nodes[i]->device_ns);
+      if (result_.nodes[i]) {
+        result_.nodes[i]->communicates = communicates_[i];
+        result_.nodes[i]->is_summed = is_in_operator_[i] && !communicates_[i] &&
+                                      trace_.nodes[i].name != kSubclassLabel &&
+                                      trace_.nodes[i].name != kModeLabel;
       }
     }
     std::vector<Launched> below(trace_.nodes.size());
@@ -379,10 +410,21 @@ class Linker {
   std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
   std::vector<Launched> launched_;         ///< by event; empty without device events
   std::vector<bool> communicates_;         ///< by node: it or a node around it
+  std::vector<bool> is_in_operator_;  ///< by node: it is none of the labels above all operators
+  StepSpan whole_;
+  std::map<et_schema::Outside, std::int64_t> outside_ns_;  ///< over the joined steps
   Link result_;
 };
 
 }  // namespace
+
+std::int64_t own_device_ns(const Trace& trace, const Link& link, NodeIndex node) {
+  std::int64_t own = link.nodes[node] ? link.nodes[node]->device_ns : 0;
+  for (const NodeIndex child : trace.nodes[node].children) {
+    own -= link.nodes[child] ? link.nodes[child]->device_ns : 0;
+  }
+  return std::max<std::int64_t>(own, 0);
+}
 
 Link link(const Trace& trace, const Profile& profile, const LinkOptions& options) {
   return Linker(trace, profile, options).link();

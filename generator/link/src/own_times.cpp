@@ -105,12 +105,8 @@ class OwnLinker {
       }
       ++profile.nodes_joined;
       profile.device_events += trace_.own_times[i]->launches;
-      if (kind != NodeClass::kLabel && !communicates[i]) {
-        profile.operators_ns = add_times(profile.operators_ns, trace_.own_times[i]->self_ns);
-        link_.nodes[i]->is_summed = true;
-        profile.operators_device_ns =
-            add_times(profile.operators_device_ns, trace_.own_times[i]->device_ns);
-      }
+      link_.nodes[i]->communicates = communicates[i];
+      link_.nodes[i]->is_summed = kind != NodeClass::kLabel && !communicates[i];
     }
     profile.events = profile.nodes_with_rf_id = profile.nodes_joined;
     profile.device_events_linked = profile.device_events;

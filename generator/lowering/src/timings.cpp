@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
@@ -19,14 +22,16 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::kNoNode;
 using et_schema::NodeIndex;
+using et_schema::Outside;
 using et_schema::Program;
 using et_schema::Timing;
 using et_schema::Trace;
 
 class TimingSetter {
  public:
-  TimingSetter(const Trace& trace, const Link& link, const Selected& selected, Program& program)
-      : trace_(trace), link_(link), selected_(selected), program_(program) {}
+  TimingSetter(const Trace& trace, const Link& link, const Flow& flow, const Selected& selected,
+               Program& program)
+      : trace_(trace), link_(link), flow_(flow), selected_(selected), program_(program) {}
 
   void set() {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
@@ -45,8 +50,8 @@ class TimingSetter {
     set_opened();
     program_.profile = link_.profile;
     keep_waits_between(*program_.profile);
-    add_replayed_whole(*program_.profile);
-    add_labels(*program_.profile);
+    add_outside(*program_.profile);
+    add_up(*program_.profile);
     program_.losses += link_.losses;
   }
 
@@ -171,36 +176,84 @@ class TimingSetter {
     });
   }
 
-  /// An operator that is replayed counts by its own median, as a replay of it does; the medians of
-  /// it and of all below it add up to something else.
-  void add_replayed_whole(et_schema::RecordedProfile& profile) const {
+  [[nodiscard]] std::vector<bool> have_instructions() const {
+    std::vector<bool> have(trace_.nodes.size());
     for (const Instruction& instruction : program_.instructions) {
-      const NodeIndex node = instruction.timing && instruction.kind == InstructionKind::kOp
-                                 ? trace_.find(instruction.node_id)
-                                 : kNoNode;
-      if (node == kNoNode || selected_.is_open[node] || !link_.nodes[node]->is_summed) {
-        continue;
+      const NodeIndex node = instruction.timing ? trace_.find(instruction.node_id) : kNoNode;
+      if (node != kNoNode) {
+        have[node] = true;
       }
-      std::int64_t parts_ns = link_.nodes[node]->self_ns;
-      walk_below(trace_, node, [&](NodeIndex below) {
-        if (link_.nodes[below] && link_.nodes[below]->is_summed) {
-          parts_ns = add_times(parts_ns, link_.nodes[below]->self_ns);
-        }
-        return Walk::kInto;
-      });
-      profile.operators_ns = add_times(std::max<std::int64_t>(profile.operators_ns - parts_ns, 0),
-                                       instruction.timing->host_ns);
     }
+    return have;
   }
 
-  /// Labels that did work are part of the step's operators.
-  void add_labels(et_schema::RecordedProfile& profile) const {
-    for (const Instruction& instruction : program_.instructions) {
-      if (instruction.kind == InstructionKind::kNative && instruction.timing) {
-        profile.operators_ns = add_times(profile.operators_ns, instruction.timing->host_ns);
-        profile.operators_device_ns =
-            add_times(profile.operators_device_ns, instruction.timing->device_ns);
+  /// What no instruction's time holds. An instruction's holds that of all below its node; but of a
+  /// graph's parts on the host each has its own.
+  void add_outside(et_schema::RecordedProfile& profile) const {
+    const std::vector<bool> is_own = have_instructions();
+    std::vector<bool> is_held_on_device = is_own;
+    std::vector<bool> is_held_on_host = is_own;
+    std::vector<bool> is_filtered(trace_.nodes.size());
+    for (const NodeIndex node : selected_.filtered) {
+      is_filtered[node] = true;
+    }
+    std::map<std::pair<Outside, std::string>, et_schema::OutsideTime> rows;
+    for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
+      const NodeIndex above = trace_.nodes[node].parent;
+      const bool is_part = is_own[above] && is_graph_call(trace_.nodes[above].name);
+      is_held_on_device[node] = is_held_on_device[node] || is_held_on_device[above];
+      is_held_on_host[node] = is_held_on_host[node] || (is_held_on_host[above] && !is_part);
+      is_filtered[node] = is_filtered[node] || is_filtered[above];
+      const std::optional<NodeTimes>& times = link_.nodes[node];
+      if (!times || times->communicates) {
+        continue;
       }
+      const std::int64_t host_ns = times->is_summed && !is_held_on_host[node] ? times->self_ns : 0;
+      const std::int64_t device_ns =
+          is_held_on_device[node] ? 0 : own_device_ns(trace_, link_, node);
+      if (host_ns > 0 || device_ns > 0) {
+        const Outside why = is_filtered[node] ? Outside::kFiltered : why_outside(node);
+        const bool is_named = why != Outside::kFiltered && why != Outside::kOpened;
+        const std::string name(is_named ? trace_.nodes[node].name : "");
+        et_schema::OutsideTime& row = rows.try_emplace({why, name}, why, name).first->second;
+        row.host_ns = add_times(row.host_ns, host_ns);
+        row.device_ns = add_times(row.device_ns, device_ns);
+      }
+    }
+    std::vector<et_schema::OutsideTime> unlaunched = std::move(profile.outside);
+    profile.outside.clear();
+    std::ranges::transform(rows, std::back_inserter(profile.outside),
+                           [](auto& row) { return std::move(row.second); });
+    std::ranges::move(unlaunched, std::back_inserter(profile.outside));
+  }
+
+  [[nodiscard]] Outside why_outside(NodeIndex node) const {
+    if (!link_.nodes[node]->is_summed) {
+      return Outside::kLabel;
+    }
+    while (et_schema::classify(trace_.nodes[node]) == et_schema::NodeClass::kLabel) {
+      node = trace_.nodes[node].parent;
+    }
+    if (flow_.is_wrapped[node]) {
+      return Outside::kWrapped;
+    }
+    return selected_.is_open[node] ? Outside::kOpened : Outside::kNoMemory;
+  }
+
+  /// An operator that is replayed counts by its own median, as a replay of it does; the medians of
+  /// it and of all below it add up to something else.
+  void add_up(et_schema::RecordedProfile& profile) const {
+    const auto add = [&profile](std::int64_t host_ns, std::int64_t device_ns) {
+      profile.operators_ns = add_times(profile.operators_ns, host_ns);
+      profile.operators_device_ns = add_times(profile.operators_device_ns, device_ns);
+    };
+    for (const Instruction& instruction : program_.instructions) {
+      if (instruction.timing && !instruction.comm) {
+        add(instruction.timing->host_ns, instruction.timing->device_ns);
+      }
+    }
+    for (const et_schema::OutsideTime& row : profile.outside) {
+      add(row.host_ns, row.device_ns);
     }
   }
 
@@ -219,15 +272,17 @@ class TimingSetter {
 
   const Trace& trace_;
   const Link& link_;
+  const Flow& flow_;
   const Selected& selected_;
   Program& program_;
 };
 
 }  // namespace
 
-void set_timings(const Trace& trace, const Link& link, const Selected& selected, Program& program) {
+void set_timings(const Trace& trace, const Link& link, const Flow& flow, const Selected& selected,
+                 Program& program) {
   UNDERSTUDY_ASSERT(link.nodes.size() == trace.nodes.size());
-  TimingSetter(trace, link, selected, program).set();
+  TimingSetter(trace, link, flow, selected, program).set();
 }
 
 }  // namespace understudy::generator

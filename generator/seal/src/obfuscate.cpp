@@ -348,6 +348,12 @@ class Obfuscator {
     for (et_schema::LostDeviceEvents& lost : profile.lost) {
       lost.name = hide("kernel", lost.name);
     }
+    for (et_schema::OutsideTime& row : profile.outside) {
+      if (!row.name.empty()) {
+        row.name = row.why == et_schema::Outside::kLabel ? hide("label", row.name)
+                                                         : hide_operator(row.name);
+      }
+    }
   }
 
   Obfuscated result_;

@@ -226,9 +226,8 @@ Selected select_operators(const Trace& trace, const Flow& flow) {
   return Selector(trace, flow).select();
 }
 
-std::uint64_t apply_filters(const Trace& trace, const CommCalls& calls,
-                            const GenerateOptions& options, Selected& selected,
-                            std::vector<WorkingLabel>& labels) {
+void apply_filters(const Trace& trace, const CommCalls& calls, const GenerateOptions& options,
+                   Selected& selected, std::vector<WorkingLabel>& labels) {
   const std::optional<std::regex> include = compile(options.include, "--include");
   const std::optional<std::regex> exclude = compile(options.exclude, "--exclude");
   const std::vector<bool> inside = find_subgraph(trace, options.subgraphs, options.with_backward);
@@ -242,17 +241,21 @@ std::uint64_t apply_filters(const Trace& trace, const CommCalls& calls,
            (!exclude || !std::regex_search(name, *exclude));
   };
   std::vector<bool> is_left(trace.nodes.size());
-  std::size_t left_out =
-      std::erase_if(selected.operators, [&](NodeIndex node) { return !is_wanted(node); });
-  left_out +=
-      std::erase_if(labels, [&](const WorkingLabel& label) { return !is_wanted(label.label); });
+  const auto is_left_out = [&](NodeIndex node) {
+    const bool leaves = !is_wanted(node);
+    if (leaves) {
+      selected.filtered.push_back(node);
+    }
+    return leaves;
+  };
+  std::erase_if(selected.operators, is_left_out);
+  std::erase_if(labels, [&](const WorkingLabel& label) { return is_left_out(label.label); });
   for (NodeIndex node : selected.operators) {
     is_left[node] = true;
   }
   for (NodeIndex& owner : selected.owner) {
     owner = owner != kNoNode && is_left[owner] ? owner : kNoNode;
   }
-  return left_out;
 }
 
 std::vector<std::string> describe_filters(const GenerateOptions& options) {

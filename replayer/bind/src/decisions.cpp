@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "et_schema/model/allocation.h"
+#include "et_schema/model/kernel_roles.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
@@ -169,7 +170,7 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
 };
 
-/// Recorded times of instructions by what became of them, collectives apart: on the device where
+/// Recorded times of instructions by what became of them, communication apart: on the device where
 /// the original used one, else on the host.
 class RecordedTimes {
  public:
@@ -177,7 +178,13 @@ class RecordedTimes {
       : on_device_(program.profile && program.profile->operators_device_ns > 0),
         whole_ns_(!program.profile ? 0
                   : on_device_     ? program.profile->operators_device_ns
-                                   : program.profile->operators_ns) {}
+                                   : program.profile->operators_ns) {
+    if (program.profile) {
+      for (const et_schema::OutsideTime& row : program.profile->outside) {
+        outside_ns_[row.why] += on_device_ ? row.device_ns : row.host_ns;
+      }
+    }
+  }
 
   void add(const Instruction& instruction, std::int64_t RecordedTimes::*sum) {
     if (instruction.timing && !is_communication(instruction)) {
@@ -196,14 +203,39 @@ class RecordedTimes {
     return std::min(static_cast<double>(sum_ns) / whole, 1.0);
   }
 
+  /// What is neither replayed nor dropped. With those it is the whole: an older benchmark's
+  /// remainder, of which nothing tells what it is, has a row of its own.
+  [[nodiscard]] std::vector<et_schema::TimeShare> others() const {
+    std::vector<et_schema::TimeShare> rows;
+    if (whole_ns_ == 0) {
+      return rows;
+    }
+    std::int64_t rest_ns = whole_ns_ - not_applicable_ns - exact_ns - substituted_ns - dropped_ns;
+    const auto add = [&](std::string_view name, std::int64_t sum_ns) {
+      if (sum_ns > 0) {
+        rows.push_back({std::string(name), *share(sum_ns)});
+        rest_ns -= sum_ns;
+      }
+    };
+    auto outside_ns = outside_ns_;
+    outside_ns[et_schema::Outside::kFiltered] += filtered_ns;
+    for (const auto& [why, sum_ns] : outside_ns) {
+      add(to_string(why), sum_ns);
+    }
+    add("not named by this benchmark", rest_ns);
+    return rows;
+  }
+
   std::int64_t exact_ns = 0;
   std::int64_t substituted_ns = 0;
   std::int64_t not_applicable_ns = 0;  ///< not of the step, on this target
   std::int64_t dropped_ns = 0;         ///< dropped, or a stand-in that does other work
+  std::int64_t filtered_ns = 0;        ///< left out by the replay's own filters
 
  private:
   bool on_device_;
   std::int64_t whole_ns_;
+  std::map<et_schema::Outside, std::int64_t> outside_ns_;
 };
 
 std::uint64_t total(const std::vector<NamedCount>& rows) {
@@ -264,7 +296,7 @@ Decision Decisions::decide(const Instruction& instruction) const {
     case InstructionKind::kWait:
       return {How::kDirect, "", false};
     case InstructionKind::kKernel:
-      return decide_substitute(instruction, "a compiled kernel: the trace does not hold its code");
+      return decide_substitute(instruction, et_schema::kNoKernelCode);
     case InstructionKind::kNative:
       return decide_substitute(instruction,
                                is_graph(instruction)
@@ -416,6 +448,7 @@ et_schema::Coverage Decisions::coverage() {
   const AssumedContent assumed_content(program_);
   for (const Instruction& instruction : program_.instructions) {
     if (!is_counted(instruction)) {
+      times.add(instruction, &RecordedTimes::filtered_ns);
       continue;
     }
     const Decision decision = outcome(instruction);
@@ -450,6 +483,7 @@ et_schema::Coverage Decisions::coverage() {
   coverage.time = times.share(times.exact_ns + times.substituted_ns);
   coverage.substituted_time = times.share(times.substituted_ns);
   coverage.dropped_time = times.share(times.dropped_ns);
+  coverage.other_time = times.others();
   coverage.substituted = substituted.rows();
   coverage.stubbed = stubbed.rows();
   coverage.dropped = dropped.rows();

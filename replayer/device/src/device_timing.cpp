@@ -2,15 +2,21 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
+
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {
 
 DeviceTimer::DeviceTimer(c10::Device device, std::size_t spans) : device_(device), spans_(spans) {
+  prepare(spans_);
+}
+
+void DeviceTimer::prepare(std::vector<Span>& spans) const {
   if (device_.is_cpu()) {
     return;
   }
-  for (Span& span : spans_) {
+  for (Span& span : spans) {
     for (std::optional<c10::Event>* const event : {&span.begin, &span.end}) {
       event->emplace(device_.type(),
                      c10::EventFlag::BACKEND_DEFAULT);  // the default one keeps no time
@@ -53,6 +59,26 @@ void DeviceTimer::end_rehearsal() {
     }
     span.is_used = false;
   }
+  own_ms_ = device_.is_cpu() ? 0 : time_of_nothing_ms();
+}
+
+double DeviceTimer::time_of_nothing_ms() const {
+  constexpr std::size_t kSpans = 21;
+  constexpr double kLongerThanTheirIssue = 0.05;
+  std::vector<Span> empty(kSpans);
+  prepare(empty);
+  for (Span& span : empty) {
+    static_cast<void>(hold_stream(device_, kLongerThanTheirIssue));
+    record(*span.begin);
+    record(*span.end);
+  }
+  synchronize(device_);
+  std::vector<double> times_ms;
+  for (const Span& span : empty) {
+    times_ms.push_back(span.begin->elapsedTime(*span.end));
+  }
+  std::ranges::sort(times_ms);
+  return times_ms[kSpans / 2];
 }
 
 double DeviceTimer::host_ms(const Span& span) {
@@ -69,7 +95,7 @@ std::vector<std::optional<double>> DeviceTimer::collect() {
     } else if (device_.is_cpu()) {
       times.emplace_back(host_ms(span));
     } else {
-      times.emplace_back(span.begin->elapsedTime(*span.end));
+      times.emplace_back(std::max(span.begin->elapsedTime(*span.end) - own_ms_, 0.0));
     }
     span.is_used = false;
   }

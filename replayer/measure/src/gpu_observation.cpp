@@ -1,9 +1,15 @@
 #include "gpu_observation.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <set>
+#include <utility>
 
+#include "comm_times.h"
+#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "median.h"
 #include "replayer/device/device.h"
@@ -105,6 +111,41 @@ void GpuObservation::report(std::optional<et_schema::GpuUse>& use) {
   }
 }
 
+namespace {
+
+/// Whether the step gives the device work: one that computes, copies or communicates. A reshape
+/// whose result lies in other memory than what it was given is a copy.
+bool works_on_device(const et_schema::Program& program, const Step& step) {
+  if (step.kind == StepKind::kAlias || step.kind == StepKind::kGive) {
+    return false;
+  }
+  if (step.source == nullptr || step.kind == StepKind::kStart) {
+    return true;
+  }
+  if (et_schema::op_class(step.source->name) != "view") {
+    return !et_schema::allocates_memory(step.source->name);
+  }
+  std::set<et_schema::StorageId> given;
+  et_schema::for_each_slot(step.source->args, [&](et_schema::SlotId slot) {
+    given.insert(program.slots[slot].storage);
+  });
+  bool is_copy = false;
+  et_schema::for_each_slot(step.source->results, [&](et_schema::SlotId slot) {
+    is_copy = is_copy || !given.contains(program.slots[slot].storage);
+  });
+  return is_copy;
+}
+
+}  // namespace
+
+DeviceTimeHook::DeviceTimeHook(const et_schema::Program& program, const BoundProgram& bound,
+                               c10::Device device)
+    : bound_(bound), timer_(device, bound.steps.size()), passes_ms_(bound.steps.size()) {
+  for (const Step& step : bound.steps) {
+    is_timed_.push_back(works_on_device(program, step));
+  }
+}
+
 void DeviceTimeHook::end_pass() {
   const std::vector<std::optional<double>> times_ms = timer_.collect();
   for (std::size_t i = 0; i < times_ms.size(); ++i) {
@@ -115,15 +156,28 @@ void DeviceTimeHook::end_pass() {
 }
 
 void DeviceTimeHook::report(std::vector<et_schema::OperatorTime>& operators) {
-  std::map<std::string, double> by_name;
+  struct Sum {
+    double ms = 0;
+    std::vector<double> samples_ms;
+  };
+  std::map<std::string, Sum> by_name;
+  const std::vector<std::vector<double>> comms_ms = times_of_comms(bound_, passes_ms_);
   for (std::size_t i = 0; i < passes_ms_.size(); ++i) {
-    if (!passes_ms_[i].empty() && program_.steps[i].source != nullptr) {
-      by_name[program_.steps[i].source->name] += median(passes_ms_[i]);
+    const Step& step = bound_.steps[i];
+    const std::vector<double>& times_ms =
+        step.kind == StepKind::kStart ? comms_ms[step.index] : passes_ms_[i];
+    if (times_ms.empty() || step.source == nullptr) {
+      continue;
     }
+    Sum& sum = by_name[step.source->name];
+    sum.ms += median(times_ms);
+    sum.samples_ms.resize(times_ms.size());
+    std::ranges::transform(times_ms, sum.samples_ms, sum.samples_ms.begin(), std::plus<>());
   }
   for (et_schema::OperatorTime& row : operators) {
     if (const auto found = by_name.find(row.name); found != by_name.end()) {
-      row.device_ms = found->second;
+      row.device_ms = found->second.ms;
+      row.device_samples_ms = std::move(found->second.samples_ms);
     }
   }
 }

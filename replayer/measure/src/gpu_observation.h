@@ -69,14 +69,22 @@ class GpuObservation {
 /// Passes in which steps are timed on the device, behind the rehearsal.
 inline constexpr int kDevicePasses = 5;
 
-/// Times each step on the device, in passes of their own in which the host waits for nothing.
+/// Times each step on the device, in passes of their own in which the host waits for nothing. Steps
+/// that give the device nothing to do (views, memory that nothing fills yet) have no time there.
 class DeviceTimeHook {
  public:
-  DeviceTimeHook(const BoundProgram& program, c10::Device device)
-      : program_(program), timer_(device, program.steps.size()), passes_ms_(program.steps.size()) {}
+  DeviceTimeHook(const et_schema::Program& program, const BoundProgram& bound, c10::Device device);
 
-  void built(const Step& step) { timer_.begin(index(step)); }
-  void called(const Step& step, const torch::jit::Stack&) { timer_.end(index(step)); }
+  void built(const Step& step) {
+    if (is_timed_[index(step)]) {
+      timer_.begin(index(step));
+    }
+  }
+  void called(const Step& step, const torch::jit::Stack&) {
+    if (is_timed_[index(step)]) {
+      timer_.end(index(step));
+    }
+  }
   void stored(const Step&) {}
   void dropped(const Step&) {}
 
@@ -84,17 +92,20 @@ class DeviceTimeHook {
   void end_rehearsal() { timer_.end_rehearsal(); }
   /// Waits for the pass and keeps its times.
   void end_pass();
-  /// Adds to the report's operators the sums of their steps' medians over the passes.
+  /// Adds to the report's operators their steps' times on the device: of each pass, and the sum of
+  /// the medians over the passes. A communication has what its stream spent on starting it and on
+  /// waiting for it: the rest that other work did not hide.
   void report(std::vector<et_schema::OperatorTime>& operators);
   /// By step, one entry a pass that ran it.
   [[nodiscard]] const std::vector<std::vector<double>>& passes_ms() const { return passes_ms_; }
 
  private:
   [[nodiscard]] std::size_t index(const Step& step) const {
-    return static_cast<std::size_t>(&step - program_.steps.data());
+    return static_cast<std::size_t>(&step - bound_.steps.data());
   }
 
-  const BoundProgram& program_;
+  const BoundProgram& bound_;
+  std::vector<bool> is_timed_;  ///< by step
   DeviceTimer timer_;
   std::vector<std::vector<double>> passes_ms_;  ///< by step, one entry a pass that ran it
 };

@@ -62,6 +62,9 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
   Numbers numbers;
   number(program.instructions, numbers);
   const std::vector<std::vector<double>> comms_s = times_of_comms(bound, figures.calls_s);
+  const bool has_device = !figures.device_ms.empty();
+  const auto comms_device_ms =
+      has_device ? times_of_comms(bound, figures.device_ms) : std::vector<std::vector<double>>();
   std::vector<InstructionTime> rows;
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
@@ -85,8 +88,9 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
     row.inputs = et_schema::timed_tensors(program, step.source->args);
     row.outputs = et_schema::timed_tensors(program, step.source->results);
     row.host = *host;
-    if (!figures.device_ms.empty()) {
-      row.device = stats_of(figures.device_ms[i], kNanoOfMilli);
+    if (has_device) {
+      row.device =
+          stats_of(communicates ? comms_device_ms[step.index] : figures.device_ms[i], kNanoOfMilli);
     }
     if (!figures.counters.empty() && !communicates) {
       row.counters = figures.counters[i];

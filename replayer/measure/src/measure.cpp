@@ -374,7 +374,7 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
 }
 
 std::vector<std::vector<double>> Measurement::time_on_device(RankReport& report) {
-  DeviceTimeHook on_device(bound_, options_.device);
+  DeviceTimeHook on_device(program_, bound_, options_.device);
   const auto run = [&] {
     advance();
     guarded([&] { machine_.run(bound_, on_device); });

@@ -1,7 +1,9 @@
 #include "operator_times.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,8 +18,25 @@ namespace {
 
 constexpr double kMilliOfNano = 1e-6;
 
+/// Known for all calls of an operator, or for none.
+void add_recorded(std::optional<std::int64_t> ns, bool is_first, std::optional<double>& sum_ms) {
+  if (ns && (is_first || sum_ms)) {
+    sum_ms = sum_ms.value_or(0) + static_cast<double>(*ns) * kMilliOfNano;
+  } else {
+    sum_ms.reset();
+  }
+}
+
+/// Whether the original ran on a device, whose times its profile shows.
+bool was_on_device(const BoundProgram& bound) {
+  return std::ranges::any_of(bound.steps, [](const Step& step) {
+    return step.source != nullptr && step.source->timing && step.source->timing->device_ns > 0;
+  });
+}
+
 /// Adds the calls of one step to its operator's row.
-void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::OperatorTime& row) {
+void add_step(const Step& step, const std::vector<double>& calls_s, bool on_device,
+              et_schema::OperatorTime& row) {
   const bool is_first = row.count == 0;
   ++row.count;
   row.samples_ms.resize(calls_s.size());
@@ -25,13 +44,10 @@ void add_step(const Step& step, const std::vector<double>& calls_s, et_schema::O
     row.samples_ms[i] += calls_s[i] * kMsPerSecond;
   }
   row.ms += median(calls_s) * kMsPerSecond;  // of each call, as the recorded times are
-  // Known for all calls of the operator, or for none.
-  if (step.source->timing && (is_first || row.recorded_ms)) {
-    row.recorded_ms = row.recorded_ms.value_or(0) +
-                      static_cast<double>(step.source->timing->host_ns) * kMilliOfNano;
-  } else {
-    row.recorded_ms.reset();
-  }
+  const std::optional<et_schema::Timing>& timing = step.source->timing;
+  add_recorded(timing ? std::optional(timing->host_ns) : std::nullopt, is_first, row.recorded_ms);
+  add_recorded(timing && on_device ? std::optional(timing->device_ns) : std::nullopt, is_first,
+               row.recorded_device_ms);
 }
 
 }  // namespace
@@ -42,6 +58,7 @@ void report_operator_times(const BoundProgram& bound,
                            et_schema::RankReport& report) {
   std::map<std::string, et_schema::OperatorTime> operators;
   CollectiveTimes collectives;
+  const bool on_device = was_on_device(bound);
   const std::vector<std::vector<double>> comms_s = times_of_comms(bound, calls_s);
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
@@ -54,7 +71,7 @@ void report_operator_times(const BoundProgram& bound,
     row.name = name;
     row.op_class = communicates ? "communication" : et_schema::op_class(name);
     const std::vector<double>& times = communicates ? comms_s[step.index] : calls_s[i];
-    add_step(step, times, row);
+    add_step(step, times, on_device, row);
     if (communicates) {
       collectives.add(name, bound.comms[step.index], times);
     }

@@ -47,16 +47,22 @@ std::atomic<std::uint64_t> read_sink{0};
 /// Zero; no compiler knows.
 std::atomic<std::uint64_t> no_bits{0};
 
-/// The tensor's bytes as a row, without the elements that strides repeat or leave out.
-at::Tensor bytes_of(const at::Tensor& tensor) {
+/// Of the tensor, without the elements that strides repeat or leave out.
+std::int64_t count_bytes(const at::Tensor& tensor) {
   std::int64_t extent = 1;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
     extent += (tensor.size(dim) - 1) * tensor.stride(dim);
   }
-  const auto item = static_cast<std::int64_t>(tensor.itemsize());
+  return std::min(extent, tensor.numel()) * static_cast<std::int64_t>(tensor.itemsize());
+}
+
+/// They as a row. Making a tensor takes microseconds, as long as a small kernel: a CPU's bytes are
+/// moved without one.
+at::Tensor bytes_of(const at::Tensor& tensor) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(at::kByte));
-  bytes.set_(tensor.storage(), tensor.storage_offset() * item,
-             {std::min(extent, tensor.numel()) * item}, {1});
+  bytes.set_(tensor.storage(),
+             tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()),
+             {count_bytes(tensor)}, {1});
   return bytes;
 }
 
@@ -75,9 +81,9 @@ void for_bytes(std::int64_t bytes, Visit&& visit) {
 using Line = std::array<std::uint64_t, 8>;
 constexpr auto kLineBytes = static_cast<std::int64_t>(sizeof(Line));
 
-void read_on_cpu(const at::Tensor& bytes) {
-  const auto* data = bytes.const_data_ptr<std::uint8_t>();
-  for_bytes(bytes.numel(), [data](std::int64_t begin, std::int64_t end) {
+void read_on_cpu(const at::Tensor& tensor) {
+  const auto* data = static_cast<const std::uint8_t*>(tensor.const_data_ptr());
+  for_bytes(count_bytes(tensor), [data](std::int64_t begin, std::int64_t end) {
     Line all{};
     for (Line line{}; begin + kLineBytes <= end; begin += kLineBytes) {
       std::memcpy(line.data(), data + begin, sizeof line);
@@ -94,10 +100,10 @@ void read_on_cpu(const at::Tensor& bytes) {
   });
 }
 
-void rewrite_on_cpu(const at::Tensor& bytes) {
-  auto* data = bytes.mutable_data_ptr<std::uint8_t>();
+void rewrite_on_cpu(const at::Tensor& tensor) {
+  auto* data = static_cast<std::uint8_t*>(tensor.mutable_data_ptr());
   const std::uint64_t nothing = no_bits.load(std::memory_order_relaxed);
-  for_bytes(bytes.numel(), [data, nothing](std::int64_t begin, std::int64_t end) {
+  for_bytes(count_bytes(tensor), [data, nothing](std::int64_t begin, std::int64_t end) {
     for (Line line{}; begin + kLineBytes <= end; begin += kLineBytes) {
       std::memcpy(line.data(), data + begin, sizeof line);
       for (std::uint64_t& word : line) {
@@ -160,8 +166,12 @@ class FreshResult {
       return made;
     }
     const auto item = static_cast<std::int64_t>(made.itemsize());
-    at::Tensor bytes = at::empty({0}, content_.options());
     const std::int64_t count = et_schema::extent_elements(layout_) * item;
+    if (made.is_cpu()) {
+      repeat_on_cpu(static_cast<std::uint8_t*>(made.mutable_data_ptr()), count);
+      return made;
+    }
+    at::Tensor bytes = at::empty({0}, content_.options());
     bytes.set_(made.storage(), made.storage_offset() * item, {count}, {1});
     const std::int64_t tiled = count / tile * tile;
     if (tiled > 0) {
@@ -174,6 +184,18 @@ class FreshResult {
   }
 
  private:
+  void repeat_on_cpu(std::uint8_t* to, std::int64_t count) const {
+    const auto* tile = content_.const_data_ptr<std::uint8_t>();
+    for_bytes(count, [to, tile, length = content_.numel()](std::int64_t begin, std::int64_t end) {
+      while (begin < end) {
+        const std::int64_t from = begin % length;
+        const std::int64_t part = std::min(length - from, end - begin);
+        std::memcpy(to + begin, tile + from, static_cast<std::size_t>(part));
+        begin += part;
+      }
+    });
+  }
+
   [[nodiscard]] at::Tensor bytes_of_content() const {
     return content_.numel() == 0 ? at::empty({0}, at::kByte) : bytes_of(content_);
   }
@@ -262,11 +284,10 @@ void read_bytes(const at::Tensor& tensor) {
   if (tensor.defined() && tensor.is_sparse()) {
     read_bytes(tensor._values());
   } else if (has_bytes(tensor)) {
-    const at::Tensor bytes = bytes_of(tensor);
-    if (bytes.is_cpu()) {
-      read_on_cpu(bytes);
+    if (tensor.is_cpu()) {
+      read_on_cpu(tensor);
     } else {
-      at::sum(bytes);
+      at::sum(bytes_of(tensor));
     }
   }
 }
@@ -275,11 +296,10 @@ void rewrite_bytes(const at::Tensor& tensor) {
   if (tensor.defined() && tensor.is_sparse()) {
     rewrite_bytes(tensor._values());
   } else if (has_bytes(tensor)) {
-    at::Tensor bytes = bytes_of(tensor);
-    if (bytes.is_cpu()) {
-      rewrite_on_cpu(bytes);
+    if (tensor.is_cpu()) {
+      rewrite_on_cpu(tensor);
     } else {
-      bytes.bitwise_or_(0);
+      bytes_of(tensor).bitwise_or_(0);
     }
   }
 }

@@ -210,7 +210,11 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
     full.mismatches = {{35, "aten::sort", "stride", "[1, 16]", "[16, 1]"}};
     full.value_findings = {{36, "aten::log", "inf"}};
     full.operators.resize(1);
+    full.coverage.time = 0.75;
+    full.coverage.other_time = {{"opened operators", 0.25}};
     full.operators[0].device_ms = 2.5;
+    full.operators[0].device_samples_ms = {2.5, 2.75};
+    full.operators[0].recorded_device_ms = 2.25;
     full.collectives.resize(1);
     full.collectives[0].samples_us = {240, 250};
     full.collectives[0].moving_samples_us = {200, 210};

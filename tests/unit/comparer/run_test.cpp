@@ -1,8 +1,11 @@
 #include "comparer/run.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <tuple>
 
 #include "et_schema/support/error.h"
 
@@ -47,6 +50,22 @@ TEST(ReportRun, ClassesAreSumsOfOperatorsByIteration) {
   EXPECT_EQ(find(run, RowKind::kOperator, "aten::mm").detail, "matmul");
   EXPECT_EQ(find(run, RowKind::kGap, "").samples_ms, (Samples{2, 1}));
   EXPECT_EQ(find(run, RowKind::kSpeedProbe, "").samples_ms, (Samples{0.1, 0.2}));
+}
+
+TEST(ReportRun, TheDevicesOwnTimesAreRowsOfTheirOwn) {
+  et_schema::RankReport rank;
+  rank.operators = {{"aten::mm", "matmul", 2, 5.5, {5, 6}, 1.0, 4.5, {4, 5}, 3.0},
+                    {"aten::add.Tensor", "elementwise", 2, 2, {2}, {}, 1.0, {1}},
+                    {"aten::add.out", "elementwise", 1, 2, {2}, {}, 1.0, {1}},
+                    {"aten::view", "view", 1, 0.1, {0.1, 0.1}}};
+  const comparer::Run run = run_of(report_of(rank), "a.json");
+  EXPECT_EQ(find(run, RowKind::kOnDevice, "aten::mm").samples_ms, (Samples{4, 5}));
+  EXPECT_EQ(find(run, RowKind::kOnDevice, "aten::mm").detail, "matmul");
+  EXPECT_EQ(find(run, RowKind::kOperator, "aten::mm").samples_ms, (Samples{5, 6}));
+  EXPECT_THROW((void)find(run, RowKind::kOnDevice, "aten::view"), std::out_of_range);
+  const comparer::Run merged = without_overloads(run);
+  EXPECT_EQ(find(merged, RowKind::kOnDevice, "aten::add").samples_ms, (Samples{2}));
+  EXPECT_EQ(find(merged, RowKind::kOperator, "aten::add").samples_ms, (Samples{4}));
 }
 
 TEST(ReportRun, WithoutSamplesTheMeanIsTheOne) {
@@ -149,6 +168,27 @@ TEST(ProfileRun, OpensAnOperatorThatTheBenchmarkOpened) {
   expect_times(find(run, RowKind::kOperator, "aten::addmm"), {0.2, 0});
   expect_times(find(run, RowKind::kOperator, "aten::t"), {0.04, 0});
   expect_times(find(run, RowKind::kOperator, "aten::linear"), {0.06, 0.5});
+}
+
+TEST(ProfileRun, TheDevicesOwnTimesGoToTheOperatorsThatLaunched) {
+  std::string text = kProfile;
+  text.resize(text.rfind(']'));
+  for (const auto& [at, tid, correlation] : {std::tuple(200, 1, 5), {600, 2, 6}, {950, 1, 7}}) {
+    text += fmt::format(
+        R"(,{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":{1},"ts":{0},"dur":2,
+            "args":{{"correlation":{2}}}}},
+           {{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{0},"dur":{2}0,
+            "args":{{"correlation":{2}}}}})",
+        at, tid, correlation);
+  }
+  const et_schema::Profile profile = et_schema::parse_kineto(text + "]}", "p.json");
+  const comparer::Run run = run_of(profile, {});
+  expect_times(find(run, RowKind::kOnDevice, "aten::linear"), {0.05, 0});
+  expect_times(find(run, RowKind::kOnDevice, "aten::mm"), {0.06, 0});
+  EXPECT_THROW((void)find(run, RowKind::kOnDevice, "c10d::allreduce_"), std::out_of_range);
+  const comparer::Run opened = run_of(profile, {"aten::addmm", "aten::mm"});
+  expect_times(find(opened, RowKind::kOnDevice, "aten::addmm"), {0.05, 0});
+  EXPECT_THROW((void)find(opened, RowKind::kOnDevice, "aten::linear"), std::out_of_range);
 }
 
 TEST(ProfileRun, WithoutStepsAllIsOne) {

@@ -54,7 +54,9 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
   const Project project = emit_project(bench_with_kernel(), Language::kCpp, "demo");
   ASSERT_EQ(project.missing.size(), 1U);
   EXPECT_EQ(project.missing.front().name, "triton_poi_0");
-  EXPECT_EQ(project.missing.front().reason, "a compiled kernel: the trace does not hold its code");
+  EXPECT_EQ(project.missing.front().reason,
+            "a compiled kernel: a benchmark does not hold its code; "
+            "rank-R.compiled.json of a capture does");
   EXPECT_EQ(project.missing.front().count, 1U);
   EXPECT_DOUBLE_EQ(project.missing.front().time_share.value_or(0), 0.25);
   EXPECT_EQ(project.operators, 2U);

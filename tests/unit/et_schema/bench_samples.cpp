@@ -164,6 +164,10 @@ class RandomBench {
     for (std::uint64_t i = below(3); i > 0; --i) {
       profile.lost.push_back({text(), text(), below(100), duration()});
     }
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      profile.outside.push_back(
+          {static_cast<et_schema::Outside>(below(kOutsideCount)), text(), duration(), duration()});
+    }
     if (coin()) {
       profile.host_probe = {text(), 0.5 + static_cast<double>(below(1000))};
     }

@@ -1,6 +1,10 @@
 #include "bench_profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 
 #include "et_schema/support/json_text.h"
 
@@ -33,6 +37,26 @@ DeviceWait read_wait(const JsonField& field) {
   field.at("for").fail(R"("device", "stream" or "event")");
 }
 
+constexpr std::array<std::string_view, kOutsideCount> kOutsideNames = {"opened operators",
+                                                                       "wrapped operators",
+                                                                       "operators without memory",
+                                                                       "left out by a filter",
+                                                                       "label without operator",
+                                                                       "graph launch",
+                                                                       "unlinked"};
+
+OutsideTime read_outside(const JsonField& field) {
+  const JsonField why = field.at("why");
+  const auto* const name = std::ranges::find(kOutsideNames, why.as_text());
+  if (name == kOutsideNames.end()) {
+    why.fail(fmt::format("\"{}\"", fmt::join(kOutsideNames, "\" or \"")));
+  }
+  const auto named = field.find("name");
+  return {static_cast<Outside>(name - kOutsideNames.begin()),
+          named ? named->as_free_text() : std::string(), field.at("host_ns").as_int(),
+          field.at("device_ns").as_int()};
+}
+
 // Keys that older files lack, written where there is something to say.
 void append_waits(std::string& out, const std::vector<DeviceWait>& waits) {
   if (waits.empty()) {
@@ -43,6 +67,22 @@ void append_waits(std::string& out, const std::vector<DeviceWait>& waits) {
     out += fmt::format(R"({}{{"start_ns":{},"host_ns":{},"for":"{}"}})",
                        &wait == waits.data() ? "" : ",", wait.start_ns, wait.host_ns,
                        to_string(wait.waits_for));
+  }
+  out += "]";
+}
+
+void append_outside(std::string& out, const std::vector<OutsideTime>& rows) {
+  if (rows.empty()) {
+    return;
+  }
+  out += ",\"outside\":[";
+  for (const OutsideTime& row : rows) {
+    out += fmt::format(R"({}{{"why":"{}")", &row == rows.data() ? "" : ",", to_string(row.why));
+    if (!row.name.empty()) {
+      out += ",\"name\":";
+      append_json_string(out, row.name);
+    }
+    out += fmt::format(R"(,"host_ns":{},"device_ns":{}}})", row.host_ns, row.device_ns);
   }
   out += "]";
 }
@@ -100,6 +140,10 @@ std::string_view to_string(DeviceWait::For waits_for) {
   return kWaitNames[static_cast<std::size_t>(waits_for)];
 }
 
+std::string_view to_string(Outside why) {
+  return kOutsideNames[static_cast<std::size_t>(why)];
+}
+
 void append_profile(std::string& out, const RecordedProfile& profile) {
   out += "{\"file\":";
   append_json_string(out, profile.file);
@@ -126,6 +170,7 @@ void append_profile(std::string& out, const RecordedProfile& profile) {
     out += fmt::format(R"(,"count":{},"device_ns":{}}})", lost.count, lost.device_ns);
   }
   out += ']';
+  append_outside(out, profile.outside);
   append_texts(out, "kernel_settings", profile.kernel_settings);
   append_texts(out, "variables", profile.variables);
   append_probe(out, profile.host_probe);
@@ -163,6 +208,11 @@ RecordedProfile read_profile(const JsonField& field) {
   for (const JsonField& lost : field.at("lost").items()) {
     profile.lost.push_back({lost.at("name").as_text(), lost.at("reason").as_text(),
                             lost.at("count").as_uint(), lost.at("device_ns").as_int()});
+  }
+  if (const auto outside = field.find("outside")) {
+    for (const JsonField& row : outside->items()) {
+      profile.outside.push_back(read_outside(row));
+    }
   }
   profile.kernel_settings = read_texts(field, "kernel_settings");
   profile.variables = read_texts(field, "variables");

@@ -60,6 +60,12 @@ class Checker {
            std::to_string(
                std::min({profile.step_ns, profile.operators_ns, profile.operators_device_ns})));
     }
+    for (const OutsideTime& row : profile.outside) {
+      if (row.host_ns < 0 || row.device_ns < 0) {
+        fail("profile.outside", "times that are not negative",
+             std::to_string(std::min(row.host_ns, row.device_ns)));
+      }
+    }
     if (profile.host_probe && !(profile.host_probe->us > 0)) {
       fail("profile.host_probe.us", "microseconds above 0",
            fmt::format("{}", profile.host_probe->us));

@@ -1,5 +1,7 @@
 #include "et_schema/json_trace/sniff.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -17,11 +19,28 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                                          "deviceProperties", "distributedInfo",
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
 
-[[noreturn]] void refuse_start(std::string summary, std::string got, std::string hint) {
+/// How a refusal names what was to be given.
+struct Wanted {
+  std::string_view name;
+  std::string_view file;  ///< what such a file begins with
+  std::string_view writer;
+  std::string_view source;  ///< of a Chakra trace
+};
+
+constexpr Wanted kWantedTrace = {
+    "a PyTorch execution trace", R"(a JSON object with "schema" and "nodes")",
+    "give the file that torch.profiler.ExecutionTraceObserver wrote",
+    "give the PyTorch execution trace (JSON) that it was converted from"};
+constexpr Wanted kWantedProfile = {"a Kineto trace", R"(a JSON object with "traceEvents")",
+                                   "give the chrome trace that torch.profiler.profile wrote",
+                                   "give the profile (JSON) that it was made with"};
+
+[[noreturn]] void refuse_start(const Wanted& wanted, std::string summary, std::string got,
+                               std::string_view hint) {
   throw bad_input(std::move(summary), {.field = "the start of the file",
-                                       .expected = R"(a JSON object with "schema" and "nodes")",
+                                       .expected = std::string(wanted.file),
                                        .got = std::move(got),
-                                       .hint = std::move(hint)});
+                                       .hint = std::string(hint)});
 }
 
 bool is_binary(std::string_view text) {
@@ -87,26 +106,27 @@ JsonKind classify_json(std::string_view text) {
   }
 }
 
-std::size_t check_start(std::string_view text) {
+std::size_t check_start(std::string_view text, JsonKind kind) {
+  const Wanted& wanted = kind == JsonKind::kKineto ? kWantedProfile : kWantedTrace;
   const std::size_t position = find_json_start(text);
   if (position >= text.size()) {
-    refuse_start("an empty file", "nothing",
+    refuse_start(wanted, "an empty file", "nothing",
                  "capture again, or look whether the copy was complete");
   }
   if (text[position] == '{') {
     return position;
   }
+  const std::string none = fmt::format("not {}", wanted.name);
   if (starts_as_chakra(text)) {
-    refuse_start("not a PyTorch execution trace: this is a Chakra protobuf trace",
-                 "a Chakra protobuf",
-                 "give the PyTorch execution trace (JSON) that it was converted from");
+    refuse_start(wanted, none + ": this is a Chakra protobuf trace", "a Chakra protobuf",
+                 wanted.source);
   }
   if (is_binary(text)) {
-    refuse_start("not JSON", "binary data", "give a PyTorch execution trace, plain or gzipped");
+    refuse_start(wanted, "not JSON", "binary data",
+                 fmt::format("give {}, plain or gzipped", wanted.name));
   }
-  const bool is_list = text[position] == '[';
-  refuse_start(is_list ? "not a PyTorch execution trace" : "not JSON", quote(text.substr(position)),
-               "give the file that torch.profiler.ExecutionTraceObserver wrote");
+  refuse_start(wanted, text[position] == '[' ? none : "not JSON", quote(text.substr(position)),
+               wanted.writer);
 }
 
 void refuse_kineto_key(std::string_view key) {

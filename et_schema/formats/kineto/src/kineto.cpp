@@ -108,7 +108,7 @@ class KinetoParser {
       : json_(json),
         profile_(profile),
         detail_(detail),
-        cursor_(json, check_start(json) + 1, profile.losses),
+        cursor_(json, check_start(json, JsonKind::kKineto) + 1, profile.losses),
         names_(arena, profile.losses) {}
 
   void parse();

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "and_more.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/chakra_start.h"
@@ -38,18 +39,21 @@ std::vector<ChakraFile> read_chakra_files(const std::vector<std::string>& paths,
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
     const std::size_t before = files.size();
+    std::vector<std::string> others;
     read_input_files(path, budget, [&](InputFile&& file) {
       if (starts_as_chakra(file.data)) {
         files.push_back(parse_chakra(file.data, file.name));
         names.push_back(file.name);
         budget.keep(file.data.size());
+      } else {
+        others.push_back(file.name);
       }
     });
     if (files.size() == before) {
       throw bad_input("no Chakra trace found",
                       {.file = path,
                        .expected = "Chakra protobuf traces, PREFIX.R.et of each rank R",
-                       .got = "none",
+                       .got = others.empty() ? "none" : and_more("other files: ", others),
                        .hint = "generate --chakra DIR writes them of traces and benchmarks"});
     }
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "and_more.h"
 #include "et_schema/capture/capture_origin.h"
 #include "et_schema/capture/index_uses.h"
 #include "et_schema/json_trace/sniff.h"
@@ -20,21 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of folders may hold a job in each.
-std::string job_hint(const std::string& path) {
+/// Sorted; none of what is no folder.
+std::vector<std::string> folders_in(const std::string& path) {
   std::error_code error;
   std::vector<std::string> folders;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code no_status;
     if (entry->is_directory(no_status)) {
-      folders.push_back(entry->path().filename().string());
+      folders.push_back(entry->path().string());
     }
   }
-  return folders.empty()
-             ? std::string()
-             : fmt::format("give the folder of one job's traces, perhaps {}",
-                           (fs::path(path) / *std::ranges::min_element(folders)).string());
+  std::ranges::sort(folders);
+  return folders;
 }
 
 /// A benchmark where traces were looked for: alone with a program that takes none, or one of
@@ -61,20 +60,24 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
   if (is_bench) {
     return bench_among(path, paths);
   }
-  const std::vector<std::string>& files = set.kineto.empty() ? set.others : set.kineto;
-  std::string got =
-      files.empty()
-          ? "none"
-          : fmt::format("{}: {}", set.kineto.empty() ? "other files" : "Kineto files", files[0]);
-  if (files.size() > 1) {
-    got += fmt::format(" and {} more", files.size() - 1);
+  const bool is_profiles = !set.kineto.empty();
+  const std::vector<std::string> folders = folders_in(path);
+  std::string got = is_profiles           ? and_more("Kineto files: ", set.kineto)
+                    : !set.others.empty() ? and_more("other files: ", set.others)
+                    : !folders.empty()    ? and_more("no files, but folders: ", folders)
+                                          : "none";
+  std::string hint;
+  if (!folders.empty()) {  // each may hold a job
+    hint = fmt::format("give the folder of one job's traces, perhaps {}", folders.front());
+  } else if (is_profiles) {
+    hint = "give the execution traces of the same run: a profile holds times, not arguments";
   }
   return bad_input(
       "no trace found",
       {.file = path,
        .expected = "PyTorch execution traces or Chakra traces, one a rank, plain or gzipped",
-       .got = got,
-       .hint = job_hint(path)});
+       .got = std::move(got),
+       .hint = std::move(hint)});
 }
 
 /// The file that was meant for a trace, of those that are none: the only one with such a name.

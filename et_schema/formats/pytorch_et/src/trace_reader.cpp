@@ -31,7 +31,7 @@ class TraceParser {
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
       : json_(json),
         trace_(trace),
-        cursor_(json, check_start(json) + 1, trace.losses),
+        cursor_(json, check_start(json, JsonKind::kTrace) + 1, trace.losses),
         nodes_(arena, trace.losses) {}
 
   void parse();
@@ -41,6 +41,7 @@ class TraceParser {
   void read_header(std::string_view key, JsonPull value);
   void read_nodes();
   void check_schema() const;
+  void note_other(std::string_view key);
 
   std::string_view json_;
   Trace& trace_;
@@ -48,6 +49,8 @@ class TraceParser {
   NodeReader nodes_;
   bool has_nodes_ = false;
   bool has_schema_ = false;
+  std::string other_keys_;  ///< the first of the top level that no trace has, quoted
+  std::uint64_t others_ = 0;
 };
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
@@ -76,6 +79,11 @@ void TraceParser::parse() {
     read_member(*key);
   }
   cursor_.refuse_rest();
+  if (!has_nodes_ && !has_schema_ && !cursor_.is_cut_off()) {
+    fail("not a PyTorch execution trace", "nodes", R"(a JSON object with "schema" and "nodes")",
+         other_keys_.empty() ? "an empty object" : fmt::format("an object with {}", other_keys_),
+         "give the file that torch.profiler.ExecutionTraceObserver wrote");
+  }
   if (trace_.nodes.empty()) {
     fail("a trace without nodes", "nodes", "at least one node",
          cursor_.is_cut_off() ? "a file cut off before the end of its first node"
@@ -84,6 +92,15 @@ void TraceParser::parse() {
          "capture again: an ExecutionTraceObserver that was started and stopped writes them");
   }
   check_schema();
+}
+
+void TraceParser::note_other(std::string_view key) {
+  constexpr std::uint64_t kMostNamed = 3;
+  if (++others_ <= kMostNamed) {
+    other_keys_ += fmt::format("{}\"{}\"", other_keys_.empty() ? "" : ", ", quote(key));
+  } else if (others_ == kMostNamed + 1) {
+    other_keys_ += " and more";
+  }
 }
 
 void TraceParser::read_member(std::string_view key) {
@@ -98,6 +115,9 @@ void TraceParser::read_member(std::string_view key) {
   }
   const bool is_text = key == "schema" || key == "time";
   const bool is_number = key == "pid" || key == "start_ts" || key == "finish_ts";
+  if (!is_text && !is_number) {
+    note_other(key);
+  }
   if (cursor_.is_cut_off() || (!is_text && !is_number)) {
     return;
   }

@@ -80,6 +80,11 @@ Coverage read_coverage(const JsonField& field) {
   if (const auto share = field.find("dropped_time")) {
     coverage.dropped_time = share->as_double_or_null();
   }
+  if (const auto others = field.find("other_time")) {
+    for (const JsonField& row : others->items()) {
+      coverage.other_time.push_back({row.at("name").as_text(), number(row.at("share"))});
+    }
+  }
   coverage.selected = field.at("selected").as_uint();
   coverage.replayed = field.at("replayed").as_uint();
   coverage.exact = field.at("exact").as_uint();
@@ -107,10 +112,11 @@ std::vector<OutputMismatch> read_mismatches(const JsonField& field) {
 std::vector<OperatorTime> read_operators(const JsonField& field) {
   std::vector<OperatorTime> operators;
   for (const JsonField& item : field.items()) {
-    operators.push_back({item.at("name").as_text(), item.at("class").as_text(),
-                         item.at("count").as_uint(), number(item.at("ms")),
-                         numbers_if_there(item, "samples_ms"), number_if_there(item, "recorded_ms"),
-                         number_if_there(item, "device_ms")});
+    operators.push_back(
+        {item.at("name").as_text(), item.at("class").as_text(), item.at("count").as_uint(),
+         number(item.at("ms")), numbers_if_there(item, "samples_ms"),
+         number_if_there(item, "recorded_ms"), number_if_there(item, "device_ms"),
+         numbers_if_there(item, "device_samples_ms"), number_if_there(item, "recorded_device_ms")});
   }
   return operators;
 }

@@ -79,6 +79,10 @@ Json coverage_json(const Coverage& coverage) {
   json["time"] = number(coverage.time);
   json["substituted_time"] = number(coverage.substituted_time);
   json["dropped_time"] = number(coverage.dropped_time);
+  json["other_time"] = Json::array();
+  for (const TimeShare& row : coverage.other_time) {
+    json["other_time"].push_back(Json{{"name", row.name}, {"share", number(row.share)}});
+  }
   json["selected"] = coverage.selected;
   json["replayed"] = coverage.replayed;
   json["exact"] = coverage.exact;
@@ -111,6 +115,10 @@ Json operators_json(const std::vector<OperatorTime>& operators) {
                         {"samples_ms", numbers(row.samples_ms)}});
     if (row.device_ms) {
       list.back()["device_ms"] = number(row.device_ms);
+      list.back()["device_samples_ms"] = numbers(row.device_samples_ms);
+    }
+    if (row.recorded_device_ms) {
+      list.back()["recorded_device_ms"] = number(row.recorded_device_ms);
     }
   }
   return list;

@@ -108,5 +108,22 @@ TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
   EXPECT_GT(linked_profiles, 100U);
 }
 
+TEST(LinkRefusal, CountsTheNodesAndEventsOfOneStep) {
+  std::vector<et_schema::KinetoEvent> events;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    events.push_back(test::event("ProfilerStep#4", 10'000 * step, 2000,
+                                 et_schema::KinetoCategory::kUserAnnotation));
+    events.push_back(
+        test::event(step == 0 ? "aten::relu" : "aten::clamp_min", 10'000 * step + 100, 500));
+  }
+  try {
+    (void)link(test::small_trace().trace(), test::profile_of(std::move(events)));
+    ADD_FAILURE() << "linked";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.context().got,
+              "1 of 4 nodes and 1 of 1 events of its first step with equal names in equal order");
+  }
+}
+
 }  // namespace
 }  // namespace understudy::generator

@@ -174,24 +174,29 @@ TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
       {"never launched", "its launch is not in the profile", 1, 40},
       {"uncorrelated", "it has no correlation", 1, 40}};
   EXPECT_EQ(device.lost, lost);
+  ASSERT_EQ(device.unlinked.size(), 3U);
+  EXPECT_EQ(profile.events[device.unlinked[1].launch].ts_ns, 300) << "in none";
 }
 
 // ---- times of nodes and instructions
 
 TEST(LinkTimes, WhatPythonTakesBelowAnOperatorIsNoOperators) {
-  test::TraceBuilder builder;
-  const auto x = test::tensor(1, 11, {4});
-  const std::uint64_t relu =
-      builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
-  const std::uint64_t label = builder.add(relu, "PythonSubclass", "", {}, {});
-  builder.add(label, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
-              {x, test::integer(0)}, {test::tensor(2, 12, {4})});
-  const Link linked =
-      link(builder.trace(),
-           profile_of({event("ProfilerStep#4", 100, 2000, KinetoCategory::kUserAnnotation),
-                       event("aten::relu", 200, 1500), event("PythonSubclass", 250, 1400),
-                       event("aten::clamp_min", 300, 300)}));
-  EXPECT_EQ(linked.profile.operators_ns, 100 + 300);
+  for (const char* python : {"PythonSubclass", "PythonDispatchMode"}) {
+    SCOPED_TRACE(python);
+    test::TraceBuilder builder;
+    const auto x = test::tensor(1, 11, {4});
+    const std::uint64_t relu =
+        builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
+    const std::uint64_t label = builder.add(relu, python, "", {}, {});
+    builder.add(label, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
+                {x, test::integer(0)}, {test::tensor(2, 12, {4})});
+    const Link linked =
+        link(builder.trace(),
+             profile_of({event("ProfilerStep#4", 100, 2000, KinetoCategory::kUserAnnotation),
+                         event("aten::relu", 200, 1500), event(python, 250, 1400),
+                         event("aten::clamp_min", 300, 300)}));
+    EXPECT_EQ(test::operators_ns(linked), 100 + 300);
+  }
 }
 
 TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
@@ -208,7 +213,7 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.profile.step_ns, 2020);
   EXPECT_EQ(linked.profile.events, 12U);
   EXPECT_EQ(linked.profile.nodes_joined, 4U);
-  EXPECT_EQ(linked.profile.operators_ns, 900);
+  EXPECT_EQ(test::operators_ns(linked), 900);
   const auto& second = linked.nodes.at(trace.nodes.size() - 1);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->start_ns, 820);

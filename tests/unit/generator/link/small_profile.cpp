@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "et_schema/kineto/profile_files.h"
+#include "et_schema/pytorch_et/trace_files.h"
+
 namespace understudy::generator::test {
 
 using et_schema::KinetoCategory;
@@ -58,6 +61,24 @@ std::vector<KinetoEvent> small_step(std::int64_t begin, std::int64_t gap) {
           event("forward", begin + 100, 1500 + gap, KinetoCategory::kUserAnnotation),
           event("aten::relu", begin + 200, 500), event("aten::clamp_min", begin + 300, 300),
           event("aten::relu", begin + 800 + gap, 400)};
+}
+
+et_schema::Trace one_trace(const std::string& path) {
+  return std::move(et_schema::read_traces({path}).front());
+}
+
+Profile one_profile(const std::string& path) {
+  Profile profile;
+  et_schema::read_profiles({path}, 1, [&](int, Profile&& read) { profile = std::move(read); });
+  return profile;
+}
+
+std::int64_t operators_ns(const Link& link) {
+  std::int64_t sum = 0;
+  for (const std::optional<NodeTimes>& times : link.nodes) {
+    sum += times && times->is_summed ? times->self_ns : 0;
+  }
+  return sum;
 }
 
 }  // namespace understudy::generator::test

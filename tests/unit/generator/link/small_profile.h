@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "et_schema/kineto/kineto.h"
+#include "generator/link/link.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
@@ -22,5 +24,14 @@ namespace understudy::generator::test {
 [[nodiscard]] TraceBuilder small_trace();
 /// A step of it; `gap` is between the two operators.
 [[nodiscard]] std::vector<et_schema::KinetoEvent> small_step(std::int64_t begin, std::int64_t gap);
+
+inline const std::string kSamples = UNDERSTUDY_SAMPLES;
+inline const std::string kProfiles = UNDERSTUDY_PROFILES;
+
+[[nodiscard]] et_schema::Trace one_trace(const std::string& path);
+[[nodiscard]] et_schema::Profile one_profile(const std::string& path);
+
+/// Σ self time of the step's operators, communication apart.
+[[nodiscard]] std::int64_t operators_ns(const Link& link);
 
 }  // namespace understudy::generator::test

@@ -233,7 +233,7 @@ const std::vector<Plant>& plants() {
          instruction.thread = 140737353971;
        }},
       {"a device's stream", {"43210"}, [](Bench& bench) { timed(bench).stream = 43210; }},
-      {"the profile's file, hash, variables and lost kernels",
+      {"the profile's file, hash, variables, lost kernels and labels",
        {"acme", "1234567812345678"},
        [](Bench& bench) {
          timed(bench);
@@ -243,6 +243,8 @@ const std::vector<Plant>& plants() {
          profile.variables["ACME_CLUSTER"] = "acme-dc-3";
          profile.kernel_settings["acme"] = "acme";
          profile.lost.push_back({"acme_kernel_v2", "no launch", 1, 10});
+         profile.outside = {{et_schema::Outside::kLabel, "acme_function", 0, 10},
+                            {et_schema::Outside::kWrapped, "acme::rank", 10, 0}};
        }},
       {"the trace's file and hash",
        {"acme", "1234567812345678"},

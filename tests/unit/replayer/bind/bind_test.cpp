@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "fixture.h"
 
 namespace understudy::replayer::testing {
@@ -196,6 +198,63 @@ TEST_F(BindTest, LostEpsilonsBecomeTheUsualOnesAndAreCounted) {
   const BoundProgram bound = bind();
   EXPECT_EQ(bound.losses[et_schema::Loss::kLostDoubles], 1U);
   EXPECT_DOUBLE_EQ(bound.constants[3].toDouble(), 1e-5);
+}
+
+/// Two operators of 300 and 100 ns, and 100 ns in no instruction.
+class CoverageTimeTest : public BindTest {
+ protected:
+  void SetUp() override {
+    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+    for (const auto& [schema, ns] :
+         {std::pair(kRelu, 300), {"acme::unknown(Tensor self) -> Tensor", 100}}) {
+      et_schema::Timing timing;
+      timing.host_ns = timing.device_ns = ns;
+      builder_.add_op(schema, {ref(x)}, {ref(builder_.intermediate(DType::kFloat32, {4}))}).timing =
+          timing;
+    }
+    et_schema::RecordedProfile& profile = builder_.program().profile.emplace();
+    profile.operators_ns = 1000;  // nobody's, of a step on a device
+    profile.operators_device_ns = 500;
+    profile.outside = {{et_schema::Outside::kOpened, "", 600, 0},
+                       {et_schema::Outside::kLabel, "AcmeFunction", 0, 60},
+                       {et_schema::Outside::kLabel, "OtherFunction", 0, 15},
+                       {et_schema::Outside::kUnlinked, "", 0, 25}};
+  }
+  et_schema::Coverage coverage(Only only = Only::kAll) {
+    return Decisions(builder_.program(), Decisions::Options{c10::Device(c10::kCPU), false, only})
+        .coverage();
+  }
+  static double all(const et_schema::Coverage& coverage) {
+    double sum = *coverage.time + *coverage.dropped_time;
+    for (const et_schema::TimeShare& row : coverage.other_time) {
+      sum += row.share;
+    }
+    return sum;
+  }
+};
+
+TEST_F(CoverageTimeTest, NamesAllOfTheStepsTimeOnItsDevice) {
+  const et_schema::Coverage found = coverage();
+  EXPECT_EQ(found.time, 0.6);
+  EXPECT_EQ(found.dropped_time, 0.2);
+  EXPECT_EQ(found.other_time, (std::vector<et_schema::TimeShare>{{"label without operator", 0.15},
+                                                                 {"unlinked", 0.05}}));
+  EXPECT_DOUBLE_EQ(all(found), 1);
+}
+
+TEST_F(CoverageTimeTest, WhatAFilterLeavesOutIsNamedSo) {
+  const et_schema::Coverage found = coverage(Only::kComms);
+  EXPECT_EQ(found.time, 0);
+  EXPECT_EQ(found.other_time.front(), (et_schema::TimeShare{"left out by a filter", 0.8}));
+  EXPECT_DOUBLE_EQ(all(found), 1);
+}
+
+TEST_F(CoverageTimeTest, OfAnOlderBenchmarkTheRestHasNoName) {
+  builder_.program().profile->outside.clear();
+  const et_schema::Coverage found = coverage();
+  EXPECT_EQ(found.other_time,
+            (std::vector<et_schema::TimeShare>{{"not named by this benchmark", 0.2}}));
+  EXPECT_DOUBLE_EQ(all(found), 1);
 }
 
 }  // namespace

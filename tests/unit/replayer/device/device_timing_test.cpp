@@ -65,7 +65,7 @@ TEST_F(DevicePassTest, TimesOperatorsByName) {
   builder_.add_op(kRelu, {ref(x)}, {ref(y)});
   keep(y, sink(DType::kFloat32, {4}));
   const TrialResult& result = try_out();
-  DeviceTimeHook hook(result.program, FakeDevice::device());
+  DeviceTimeHook hook(builder_.program(), result.program, FakeDevice::device());
   for (int pass = 0; pass < 3; ++pass) {
     machine_->run(result_.program, hook);
     hook.end_pass();
@@ -74,7 +74,30 @@ TEST_F(DevicePassTest, TimesOperatorsByName) {
                                                     {"aten::mm", "matmul", 1, 0.5}};
   hook.report(operators);
   EXPECT_EQ(operators[0].device_ms, FakeDevice::kElapsedMs);
+  EXPECT_EQ(operators[0].device_samples_ms, std::vector<double>(3, FakeDevice::kElapsedMs));
   EXPECT_FALSE(operators[1].device_ms.has_value());
+}
+
+TEST_F(DevicePassTest, ViewsAndAllocationsHaveNoTimeAndACommunicationHasItsRest) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.view(x, {2, 2}, {2, 1}, 0);
+  builder_.add_op("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+                  {ref(x), numbers({2, 2})}, {ref(y)});
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
+  const TrialResult& result = try_out();
+  DeviceTimeHook hook(builder_.program(), result.program, FakeDevice::device());
+  machine_->run(result_.program, hook);
+  hook.end_pass();
+  const std::string comm = builder_.program().instructions[1].name;
+  std::vector<et_schema::OperatorTime> operators = {{"aten::view", "view", 1, 0.5},
+                                                    {comm, "communication", 1, 0.5}};
+  hook.report(operators);
+  EXPECT_FALSE(operators[0].device_ms.has_value());
+  const auto comm_steps =
+      static_cast<double>(std::ranges::count_if(result.program.steps, [](const Step& step) {
+        return step.kind == StepKind::kStart || step.kind == StepKind::kJoin;
+      }));
+  EXPECT_EQ(operators[1].device_ms, comm_steps * FakeDevice::kElapsedMs);
 }
 
 /// An operator that the device finds fault with once it has run.

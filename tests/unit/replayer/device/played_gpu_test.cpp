@@ -283,6 +283,28 @@ TEST(StreamSpan, ItsKernelsAreTakenByCudasAssembler) {
 }
 #endif
 
+TEST(PlayedGpu, WhatTheEventsThemselvesTakeIsTakenOff) {
+  constexpr double kCostMs = 0.0025;
+  const at::Tensor tensor = at::empty({1000}, on_gpu());
+  const played_cuda::StoppedClock stopped;
+  played_cuda::set_event_cost(kCostMs);
+  DeviceTimer timer(gpu(), 2);
+  const auto pass = [&] {
+    timer.begin(0);
+    static_cast<void>(at::relu(tensor));
+    timer.end(0);
+    timer.begin(1);
+    timer.end(1);
+  };
+  pass();
+  timer.end_rehearsal();
+  pass();
+  const std::vector<std::optional<double>> times_ms = timer.collect();
+  played_cuda::set_event_cost();
+  EXPECT_NEAR(times_ms[0].value_or(1), played_cuda::kKernelMs, 1e-5);
+  EXPECT_NEAR(times_ms[1].value_or(1), 0, 1e-5);
+}
+
 TEST(PlayedGpu, AllocatorsFiguresAreThoseOfTheIterations) {
   GpuObservation observation(gpu());
   at::Tensor scanned;

@@ -30,6 +30,8 @@ class Fault {
   ~Fault();
 };
 
+/// What recording an event takes on its stream.
+void set_event_cost(double ms = 0);
 /// Kernels launched so far.
 [[nodiscard]] std::uint64_t launches();
 /// While it lives, time stands still but where the host waits for the GPU, however long the test

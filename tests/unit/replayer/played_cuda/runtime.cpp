@@ -59,6 +59,7 @@ struct Gpu {
   std::size_t taken = 0;
   std::uint64_t launches = 0;
   std::uint64_t moves = 0;  ///< copies and fills
+  std::atomic<double> event_cost_ns = 0;
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
   std::deque<Clock::time_point> queue;  ///< with a bounded queue: ends of what was launched
@@ -299,6 +300,10 @@ StoppedClock::~StoppedClock() {
   stopped_at = 0;
 }
 
+void set_event_cost(double ms) {
+  gpu().event_cost_ns = ms * kNanoOfMilli;
+}
+
 double busy_ms() {
   return std::chrono::duration<double, std::milli>(end_of_all() - now()).count();
 }
@@ -471,8 +476,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (has_fault("event_overhead")) {
-    issue(stream, kEventFaultNs);
+  const double cost_ns = has_fault("event_overhead") ? kEventFaultNs : gpu().event_cost_ns.load();
+  if (cost_ns > 0) {
+    issue(stream, cost_ns);
   }
   event_of(event)->time = std::max(now(), end_of(stream));
   event_of(event)->is_recorded = true;

@@ -98,7 +98,9 @@ TEST_F(KernelStub, WithoutOneAKernelIsDropped) {
   static_cast<void>(try_out());
   const et_schema::Coverage coverage = decisions_->coverage();
   ASSERT_EQ(coverage.dropped.size(), 1U);
-  EXPECT_EQ(coverage.dropped[0].note, "a compiled kernel: the trace does not hold its code");
+  EXPECT_EQ(coverage.dropped[0].note,
+            "a compiled kernel: a benchmark does not hold its code; "
+            "rank-R.compiled.json of a capture does");
 }
 
 }  // namespace

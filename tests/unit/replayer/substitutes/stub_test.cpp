@@ -148,7 +148,9 @@ TEST_F(StubTest, AKernelWhoseOutputsAreKnownIsStubbedAndNeverReplayed) {
   EXPECT_EQ(coverage.stubbed[0].name, "triton_poi_fused_add_0");
   EXPECT_EQ(coverage.stubbed[0].note, "its inputs read, its outputs written");
   ASSERT_EQ(coverage.dropped.size(), 1U);
-  EXPECT_EQ(coverage.dropped[0].note, "a compiled kernel: the trace does not hold its code");
+  EXPECT_EQ(coverage.dropped[0].note,
+            "a compiled kernel: a benchmark does not hold its code; "
+            "rank-R.compiled.json of a capture does");
   EXPECT_EQ(coverage.replayed, 1U);
   EXPECT_TRUE(slot(out).ge(0.5).all().item<bool>());
 }

@@ -132,7 +132,11 @@ Section classes_section(const Comparison& comparison) {
 Section operators_section(const Comparison& comparison) {
   const Table table = table_of(comparison, "operator-table", "Operators, by cost", "operator",
                                "class", [](RowKind kind) { return kind == RowKind::kOperator; });
-  return {"operators", "Operators", table_markup(table)};
+  const Table on_device =
+      table_of(comparison, "device-table", "Operators, by the device's own time", "operator",
+               "class", [](RowKind kind) { return kind == RowKind::kOnDevice; });
+  return {"operators", "Operators",
+          table_markup(table) + (on_device.rows.empty() ? Markup() : table_markup(on_device))};
 }
 
 Section collectives_section(const Comparison& comparison) {

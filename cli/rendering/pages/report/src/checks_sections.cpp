@@ -73,6 +73,11 @@ Section coverage_section(const Report& report) {
                                                    coverage.substituted_time, CellKind::kPercent)});
     facts.push_back({"dropped or stubbed, by time",
                      shown("/coverage/dropped_time", coverage.dropped_time, CellKind::kPercent)});
+    for (std::size_t i = 0; i < coverage.other_time.size(); ++i) {
+      facts.push_back({coverage.other_time[i].name + ", by time",
+                       shown(fmt::format("/coverage/other_time/{}/share", i),
+                             std::optional(coverage.other_time[i].share), CellKind::kPercent)});
+    }
   } else {
     facts.push_back({"by recorded time", text("not known: no profile of the original is linked")});
   }

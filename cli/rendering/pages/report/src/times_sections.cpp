@@ -24,24 +24,46 @@ std::string of_iteration(const Report& report) {
                                : "an iteration";
 }
 
+/// The two times that are held against each other. Of a device both are its own: what the host
+/// took there was issuing, in the original, and waiting, in the replay.
+struct Held {
+  Figure here_ms;
+  Figure recorded_ms;
+};
+
+Held held_of(const OperatorTime& row, bool has_device) {
+  const Figure recorded_ms = row.recorded_device_ms ? row.recorded_device_ms : row.recorded_ms;
+  return {has_device && recorded_ms ? row.device_ms.value_or(0) : row.ms, recorded_ms};
+}
+
+bool has_device_times(const Report& report) {
+  return std::ranges::any_of(report.total.operators,
+                             [](const OperatorTime& row) { return row.device_ms.has_value(); });
+}
+
 /// Operators of a class. Its recorded time is known where all of its operators' are.
 struct ClassTime {
   std::string name;
   std::uint64_t count = 0;
   double ms = 0;
+  Figure here_ms = 0.0;
   Figure recorded_ms = 0.0;
 };
 
-std::vector<ClassTime> classes_of(const std::vector<OperatorTime>& operators) {
+Figure sum_of(const Figure& a, const Figure& b) {
+  return a && b ? Figure(*a + *b) : std::nullopt;
+}
+
+std::vector<ClassTime> classes_of(const std::vector<OperatorTime>& operators, bool has_device) {
   std::map<std::string, ClassTime> by_name;
   for (const OperatorTime& row : operators) {
     ClassTime& sum = by_name[row.op_class];
     sum.name = row.op_class;
     sum.count += row.count;
     sum.ms += row.ms;
-    sum.recorded_ms = sum.recorded_ms && row.recorded_ms
-                          ? Figure(*sum.recorded_ms + *row.recorded_ms)
-                          : std::nullopt;
+    const Held held = held_of(row, has_device);
+    sum.here_ms = sum_of(sum.here_ms, held.here_ms);
+    sum.recorded_ms = sum_of(sum.recorded_ms, held.recorded_ms);
   }
   std::vector<ClassTime> classes;
   for (auto& [name, row] : by_name) {
@@ -76,7 +98,7 @@ Markup class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
     if (plot.rows.size() == kMostRows) {
       break;
     }
-    BarRow bar{row.name, {row.ms}};
+    BarRow bar{row.name, {row.here_ms}};
     if (has_recorded) {
       bar.values.push_back(row.recorded_ms);
     }
@@ -214,14 +236,16 @@ Section original_section(const Report& report) {
 
 Section classes_section(const Report& report) {
   Section section{"classes", "Time by class", {}};
-  const std::vector<ClassTime> classes = classes_of(report.total.operators);
+  const std::vector<ClassTime> classes =
+      classes_of(report.total.operators, has_device_times(report));
   const bool has_recorded = std::ranges::any_of(
       report.total.operators, [](const OperatorTime& row) { return row.recorded_ms.has_value(); });
   const double all_ms = sum_ms(report.total.operators);
   Table table{
       .id = "class-table",
       .caption = "Classes of operators, ms " + of_iteration(report) +
-                 (has_recorded ? "; recorded: in the original, where all of a class is known"
+                 (has_recorded ? "; recorded: in the original, where all of a class is known; of a "
+                                 "device its own time, in the bars and the ratio"
                                : "; no recorded times are linked"),
       .columns = {{"class"},
                   {"calls", CellKind::kCount},
@@ -236,7 +260,7 @@ Section classes_section(const Report& report) {
                                cell_of(Figure(row.ms / all_ms))};
     if (has_recorded) {
       cells.push_back(cell_of(row.recorded_ms));
-      cells.push_back(ratio_of(row.ms, row.recorded_ms));
+      cells.push_back(ratio_of(row.here_ms, row.recorded_ms));
     }
     table.rows.push_back(std::move(cells));
   }
@@ -247,8 +271,9 @@ Section classes_section(const Report& report) {
 Section operators_section(const Report& report) {
   const std::vector<OperatorTime>& operators = report.total.operators;
   Section section{"operators", "Operators", {}};
-  const bool has_device = std::ranges::any_of(
-      operators, [](const OperatorTime& row) { return row.device_ms.has_value(); });
+  const bool has_device = has_device_times(report);
+  const bool was_on_device = std::ranges::any_of(
+      operators, [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); });
   const double all_ms = sum_ms(operators);
   Table table{.id = "operator-table",
               .caption = "Operators, ms " + of_iteration(report),
@@ -263,16 +288,23 @@ Section operators_section(const Report& report) {
   if (has_device) {
     table.columns.push_back({"device ms", CellKind::kFigure, "device_ms"});
   }
+  if (was_on_device) {
+    table.columns.push_back({"recorded device ms", CellKind::kFigure, "recorded_device_ms"});
+  }
   for (const OperatorTime& row : operators) {
+    const Held held = held_of(row, has_device);
     std::vector<Cell> cells = {row.name,
                                row.op_class,
                                row.count,
                                cell_of(Figure(row.ms)),
                                cell_of(Figure(row.ms / all_ms)),
                                cell_of(row.recorded_ms),
-                               ratio_of(row.ms, row.recorded_ms)};
+                               ratio_of(held.here_ms, held.recorded_ms)};
     if (has_device) {
       cells.push_back(cell_of(row.device_ms));
+    }
+    if (was_on_device) {
+      cells.push_back(cell_of(row.recorded_device_ms));
     }
     table.rows.push_back(std::move(cells));
   }

@@ -339,6 +339,30 @@ enum class JoinKind : std::uint8_t {
 /// "record function id", "order" or "own".
 [[nodiscard]] std::string_view to_string(JoinKind join);
 
+/// Why recorded time of a step stands in no instruction.
+enum class Outside : std::uint8_t {
+  kOpened,       ///< of opened operators themselves, and of labels in them
+  kWrapped,      ///< of operators on a class of tensors that Python dispatches again
+  kNoMemory,     ///< of operators none of whose tensors has memory
+  kFiltered,     ///< of operators that a filter left out
+  kLabel,        ///< launched in a label, and in no operator
+  kGraphLaunch,  ///< launched as a whole graph, in no operator
+  kUnlinked      ///< nothing of the trace can be told to have launched it
+};
+inline constexpr std::size_t kOutsideCount = 7;
+
+/// "opened operators", "label without operator", …: docs/formats.md.
+[[nodiscard]] std::string_view to_string(Outside why);
+
+/// Recorded time of a step that stands in no instruction and is no communication's.
+struct OutsideTime {
+  Outside why = Outside::kOpened;
+  std::string name;  ///< of the operator or label; empty where the reason says it all
+  std::int64_t host_ns = 0;
+  std::int64_t device_ns = 0;
+  bool operator==(const OutsideTime&) const = default;
+};
+
 /// Device events of one name that no operator can be told to have launched.
 struct LostDeviceEvents {
   std::string name;
@@ -396,10 +420,12 @@ struct RecordedProfile {
   std::uint64_t nodes_joined = 0;
   std::uint64_t device_events = 0;
   std::uint64_t device_events_linked = 0;
-  std::vector<LostDeviceEvents> lost;    ///< in order of names
-  std::int64_t operators_ns = 0;         ///< Σ host time of the step's operators, communication
-                                         ///< apart (docs/formats.md)
-  std::int64_t operators_device_ns = 0;  ///< Σ device time below them
+  std::vector<LostDeviceEvents> lost;     ///< in order of names
+  std::vector<OutsideTime> outside = {};  ///< by reason and name; older files have none
+  std::int64_t operators_ns = 0;         ///< Σ host time of the instructions, communication apart,
+                                         ///< and of what is outside of them (docs/formats.md)
+  std::int64_t operators_device_ns = 0;  ///< the same on the device: all of a step's but
+                                         ///< communication's
   /// What decided which kernels ran, and variables of the environment, where the capture tells
   /// (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};

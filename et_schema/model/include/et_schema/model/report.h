@@ -34,11 +34,20 @@ struct NamedCount {
   bool operator==(const NamedCount&) const = default;
 };
 
+/// A part of the step's recorded time.
+struct TimeShare {
+  std::string name;
+  double share = 0;
+  bool operator==(const TimeShare&) const = default;
+};
+
 struct Coverage {
   std::optional<double> count;             ///< replayed ÷ selected; null when nothing was selected
   std::optional<double> time;              ///< null as long as no profile is linked
   std::optional<double> substituted_time;  ///< share of recorded time in what was substituted
   std::optional<double> dropped_time;      ///< the same of what was dropped or stubbed
+  std::vector<TimeShare> other_time;       ///< the rest of it, by what it is; of a job that of the
+                                           ///< rank with the lowest `time`
   std::uint64_t selected = 0;              ///< exact + substituted + stubbed + dropped
   std::uint64_t replayed = 0;              ///< exact + substituted
   std::uint64_t exact = 0;
@@ -73,8 +82,10 @@ struct OperatorTime {
   std::uint64_t count = 0;
   double ms = 0;                        ///< sum of each call's median over the profiled iterations
   std::vector<double> samples_ms = {};  ///< one a profiled iteration
-  std::optional<double> recorded_ms = {};  ///< in the original, from its linked profile
-  std::optional<double> device_ms = {};    ///< on the device; absent on the CPU
+  std::optional<double> recorded_ms = {};         ///< in the original, from its linked profile
+  std::optional<double> device_ms = {};           ///< on the device; absent on the CPU
+  std::vector<double> device_samples_ms = {};     ///< one a pass that was timed there
+  std::optional<double> recorded_device_ms = {};  ///< on the original's device, by its profile
 };
 
 /// One collective of one size. Bandwidths by nccl-tests' formulas: docs/metrics.md.

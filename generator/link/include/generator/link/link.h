@@ -25,7 +25,8 @@ struct NodeTimes {
   std::optional<std::int64_t> stream = {};       ///< of the first of those device events
   std::optional<std::int64_t> page_faults = {};  ///< all below it included, where they were counted
   bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
-  bool is_summed = false;     ///< self_ns is part of the profile's operators_ns
+  bool is_summed = false;     ///< self_ns is an operator's time, and no communication's
+  bool communicates = false;  ///< it or a node around it is a communication
 };
 
 /// What a profile says about the nodes of a trace.
@@ -37,6 +38,10 @@ struct Link {
   /// As et_schema::CapturedRank has it.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
 };
+
+/// Device time of what the node launched itself, in none of its children. 0 without a time.
+[[nodiscard]] std::int64_t own_device_ns(const et_schema::Trace& trace, const Link& link,
+                                         et_schema::NodeIndex node);
 
 struct LinkOptions {
   std::optional<std::string> step = {};  ///< of the trace, as GenerateOptions::step

@@ -20,6 +20,7 @@ struct Selected {
   std::vector<et_schema::Opened> opened;  ///< by name and reason, in order of first occurrence
   std::vector<std::uint32_t> opened_as;   ///< by node: position in `opened`, of those that are open
   std::uint64_t rounds = 0;               ///< to the fixpoint
+  std::vector<et_schema::NodeIndex> filtered;  ///< left out by filters, labels among them
 };
 
 /// A label that did work of its own: a C++ or Python autograd function whose kernels no operator
@@ -42,11 +43,11 @@ struct WorkingLabel {
 [[nodiscard]] Selected select_operators(const et_schema::Trace& trace, const Flow& flow);
 
 /// Narrows a selection, labels that did work among it, by --only, --include, --exclude and
-/// --subgraph. Returns how many were left out. Throws Error (usage): a regular expression that does
-/// not parse, a subgraph that no node's name holds.
-std::uint64_t apply_filters(const et_schema::Trace& trace, const CommCalls& calls,
-                            const GenerateOptions& options, Selected& selected,
-                            std::vector<WorkingLabel>& labels);
+/// --subgraph. What is left out goes to `selected.filtered`. Throws Error (usage): a regular
+/// expression that does not parse, a subgraph that no node's name holds.
+void apply_filters(const et_schema::Trace& trace, const CommCalls& calls,
+                   const GenerateOptions& options, Selected& selected,
+                   std::vector<WorkingLabel>& labels);
 
 /// The filters as a report names them, one a line: "--only compute".
 [[nodiscard]] std::vector<std::string> describe_filters(const GenerateOptions& options);

@@ -17,6 +17,8 @@ namespace understudy::replayer {
 /// A device that has nothing to do passes the first event at once, and what the host then takes to
 /// issue the span would be its time. So the first pass is a rehearsal (end_rehearsal()), and in
 /// those behind it the device is held before each span for as long as the host takes to issue it.
+/// A span with nothing in it takes time too, that of its own events: the rehearsal measures it, and
+/// later passes are without it.
 class DeviceTimer {
  public:
   /// `spans`: how many there are, the steps of a program. Makes their events and waits for the
@@ -46,11 +48,14 @@ class DeviceTimer {
     bool is_used = false;
   };
 
+  void prepare(std::vector<Span>& spans) const;
   void record(c10::Event& event) const;
+  [[nodiscard]] double time_of_nothing_ms() const;
   [[nodiscard]] static double host_ms(const Span& span);
 
   c10::Device device_;
   std::vector<Span> spans_;
+  double own_ms_ = 0;  ///< of a span's events
 };
 
 }  // namespace understudy::replayer

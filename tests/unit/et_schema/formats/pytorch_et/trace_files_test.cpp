@@ -119,7 +119,10 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
           "\n"
           "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
           "  got:      Kineto files: " +
-          kineto + " and 1 more");
+          kineto +
+          " and 1 more\n"
+          "  hint:     give the execution traces of the same run: a profile holds times, not "
+          "arguments");
 }
 
 TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
@@ -159,7 +162,9 @@ TEST(TraceFilesRefusal, FolderOfJobs) {
           folder.path() +
           "\n"
           "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      none\n"
+          "  got:      no files, but folders: " +
+          (fs::path(folder.path()) / "gpt").string() +
+          " and 1 more\n"
           "  hint:     give the folder of one job's traces, perhaps " +
           (fs::path(folder.path()) / "gpt").string());
 }

@@ -13,9 +13,13 @@ TEST(ReportGpu, IsReadAsItWasWritten) {
   RankReport report = sample_rank_report(0);
   report.gpu = sample_gpu_use();
   report.operators.front().device_ms = 5.5;
+  report.operators.front().device_samples_ms = {5, 6};
+  report.operators.front().recorded_device_ms = 0.0;  // it was known to launch nothing
   const RankReport read = parse_rank_report(to_json(report), "r.json");
   EXPECT_EQ(read.gpu, report.gpu);
   EXPECT_EQ(read.operators.front().device_ms, 5.5);
+  EXPECT_EQ(read.operators.front().device_samples_ms, (std::vector<double>{5, 6}));
+  EXPECT_EQ(read.operators.front().recorded_device_ms, 0.0);
 }
 
 TEST(ReportGpu, MayHaveNoHealth) {
@@ -28,6 +32,7 @@ TEST(ReportGpu, OfTheCpuThereIsNone) {
   const std::string json = to_json(sample_rank_report(0));
   EXPECT_EQ(json.find("\"gpu\""), std::string::npos);
   EXPECT_EQ(json.find("\"device_ms\""), std::string::npos);
+  EXPECT_EQ(json.find("device_samples_ms"), std::string::npos);
   EXPECT_FALSE(parse_rank_report(json, "r.json").gpu.has_value());
 }
 

@@ -126,6 +126,11 @@ TEST(Merge, KnowsCoverageOnlyWhereThereIsSome) {
   RankReport better;
   better.coverage.time = 0.9;
   EXPECT_EQ(merge({known, better}, {}, {}).total.coverage.time, 0.75);
+  known.coverage.other_time = {{"opened operators", 0.25}};
+  better.coverage.other_time = {{"graph launch", 0.1}};
+  EXPECT_EQ(merge({better, known}, {}, {}).total.coverage.other_time, known.coverage.other_time)
+      << "of the rank with the lowest coverage";
+  EXPECT_TRUE(merge({better, none}, {}, {}).total.coverage.other_time.empty());
   EXPECT_EQ(merge({known, none}, {}, {}).total.coverage.time, std::nullopt);
   EXPECT_EQ(merge({none, known}, {}, {}).total.coverage.time, std::nullopt);
 }

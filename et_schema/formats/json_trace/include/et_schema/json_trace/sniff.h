@@ -18,9 +18,10 @@ enum class JsonKind : std::uint8_t {
 /// True if the top-level key is one that only Kineto files have.
 [[nodiscard]] bool is_kineto_key(std::string_view key);
 
-/// The position of the "{" that a trace begins with. Throws Error (bad input) that names what the
-/// file is instead: empty, binary, a Chakra protobuf, another kind of JSON.
-[[nodiscard]] std::size_t check_start(std::string_view text);
+/// The position of the "{" that a file of the `wanted` kind begins with: kTrace or kKineto. Throws
+/// Error (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another
+/// kind of JSON.
+[[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted);
 
 /// Throws Error (bad input) for a Kineto file that was given as a trace.
 void refuse_kineto_key(std::string_view key);

@@ -1,0 +1,260 @@
+// All device time of a step that is not communication's stands in an instruction, or in a row that
+// says why not: on real profiles, and on some whose links are broken on purpose.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+#include "device.h"
+#include "et_schema/kineto/profile_files.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "generator/job/generate.h"
+#include "generator/link/host.h"
+#include "generator/link/link.h"
+#include "generator/link/names.h"
+#include "small_profile.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoCategory;
+using et_schema::KinetoEvent;
+using et_schema::Outside;
+using et_schema::Profile;
+using et_schema::RecordedProfile;
+using et_schema::Trace;
+using test::device_event;
+using test::event;
+using test::kProfiles;
+using test::kSamples;
+using test::launch;
+using test::one_profile;
+using test::one_trace;
+using test::profile_of;
+
+/// Of the file, by durations alone.
+std::int64_t all_device_ns(const Profile& profile) {
+  std::int64_t sum = 0;
+  for (const KinetoEvent& event : profile.events) {
+    sum += is_device_work(event) ? event.dur_ns : 0;
+  }
+  return sum;
+}
+
+/// What a step's device time was divided into.
+struct Divided {
+  RecordedProfile profile;
+  std::int64_t instructions_ns = 0;
+  std::int64_t communication_ns = 0;
+  std::map<Outside, std::int64_t> outside_ns = {};
+
+  [[nodiscard]] std::int64_t all_ns() const {
+    return std::accumulate(outside_ns.begin(), outside_ns.end(), instructions_ns + communication_ns,
+                           [](std::int64_t sum, const auto& row) { return sum + row.second; });
+  }
+};
+
+Divided divide(Trace trace, const Profile& profile, const std::optional<std::string>& step = {}) {
+  const Link linked = link(trace, profile, {.step = step});
+  std::int64_t communication_ns = 0;
+  for (et_schema::NodeIndex node = 1; node < trace.nodes.size(); ++node) {
+    if (linked.nodes[node] && linked.nodes[node]->communicates) {
+      communication_ns += own_device_ns(trace, linked, node);
+    }
+  }
+  std::vector<Trace> traces;
+  traces.push_back(std::move(trace));
+  GenerateOptions options;
+  options.partial = PartialRanks::kAllowed;
+  options.step = step;
+  const et_schema::Program program =
+      std::move(generate(traces, options, {linked}).programs.front());
+  Divided divided{*program.profile, 0, communication_ns};
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    divided.instructions_ns +=
+        instruction.timing && !instruction.comm ? instruction.timing->device_ns : 0;
+  }
+  for (const et_schema::OutsideTime& row : program.profile->outside) {
+    divided.outside_ns[row.why] += row.device_ns;
+  }
+  EXPECT_EQ(divided.profile.operators_device_ns, divided.all_ns() - communication_ns);
+  return divided;
+}
+
+TEST(DeviceTime, OfProfilesOfOneRunIsNamedToTheLastNanosecond) {
+  const std::string add = kProfiles + "/benchmark_simple_add_";
+  const Profile of_add = one_profile(add + "trace.json.gz");
+  EXPECT_EQ(divide(one_trace(add + "et.json.gz"), of_add).all_ns(), all_device_ns(of_add));
+
+  const Profile of_resnet = one_profile(kProfiles + "/resnet_2gpu_kineto_rank0.json.gz");
+  for (const char* trace : {"1.0.3.json.gz", "1.1.1.json.tar.gz"}) {
+    SCOPED_TRACE(trace);
+    const Divided resnet =
+        divide(one_trace(kSamples + "/resnet_ddp/resnet_1gpu_et_" + trace), of_resnet, "all");
+    EXPECT_EQ(resnet.all_ns(), all_device_ns(of_resnet));
+    EXPECT_GT(resnet.communication_ns, 0);
+  }
+
+  std::vector<Trace> traces =
+      et_schema::read_traces({kSamples + "/dlrm_8gpu/dlrm_pytorch_et.tar.gz"});
+  et_schema::read_profiles(
+      {kSamples + "/dlrm_8gpu/dlrm_kineto.tar.gz"}, 8, [&](int rank, Profile&& profile) {
+        SCOPED_TRACE(rank);
+        const Divided dlrm = divide(std::move(traces.at(static_cast<std::size_t>(rank))), profile);
+        EXPECT_EQ(dlrm.all_ns(), all_device_ns(profile));
+        EXPECT_EQ(dlrm.outside_ns.contains(Outside::kUnlinked), rank == 1 || rank == 3);
+      });
+}
+
+TEST(DeviceTime, OfAProfileAloneIsAnOperatorsOrHasAReason) {
+  std::size_t profiles = 0;
+  for (const auto& file : std::filesystem::directory_iterator(kProfiles)) {
+    const std::string path = file.path().string();
+    if (!path.ends_with(".json.gz") || path.ends_with("_et.json.gz")) {
+      continue;
+    }
+    SCOPED_TRACE(path);
+    ++profiles;
+    const Profile profile = one_profile(path);
+    NameTable names;
+    const DeviceEvents device = link_device_events(profile, host_events(profile, names));
+    std::int64_t linked_ns = 0;
+    for (const DeviceEvent& event : device.linked) {
+      linked_ns += profile.events[event.source].dur_ns;
+    }
+    std::int64_t lost_ns = 0;
+    std::uint64_t lost = 0;
+    for (const et_schema::LostDeviceEvents& row : device.lost) {
+      lost += row.count;
+      lost_ns += row.device_ns;
+      EXPECT_FALSE(row.reason.empty());
+    }
+    EXPECT_EQ(linked_ns + lost_ns, all_device_ns(profile));
+    EXPECT_EQ(device.linked.size() + lost, device.total);
+    EXPECT_EQ(device.unlinked.size(), lost);
+  }
+  EXPECT_GE(profiles, 3U);
+}
+
+// ---- a profile of many steps: each node's figure is a median
+
+Trace linear() {
+  return one_trace(kSamples + "/linear/linear_et.json.gz");
+}
+
+Profile linear_profile() {
+  return one_profile(kProfiles + "/linear_kineto.json.gz");
+}
+
+constexpr double kSteps = 40;
+/// The sum of medians over steps is not the median of the sum.
+constexpr double kOfMedians = 0.01;
+
+void expect_all_of(const Profile& profile, const Divided& divided) {
+  const double step_ns = static_cast<double>(all_device_ns(profile)) / kSteps;
+  EXPECT_NEAR(static_cast<double>(divided.all_ns()), step_ns, kOfMedians * step_ns);
+}
+
+TEST(DeviceTime, OfManyStepsIsNamed) {
+  const Profile profile = linear_profile();
+  const Divided whole = divide(linear(), profile);
+  expect_all_of(profile, whole);
+  EXPECT_TRUE(whole.outside_ns.empty() ||
+              whole.outside_ns == (std::map<Outside, std::int64_t>{{Outside::kOpened, 0}}));
+}
+
+TEST(DeviceTime, LaunchedUnderALabelIsTheLabels) {
+  Trace trace = linear();
+  for (et_schema::Node& node : trace.nodes) {
+    if (node.name == "aten::mm") {
+      node.op_schema = {};  // as an autograd.Function's forward shows
+    }
+  }
+  const Profile profile = linear_profile();
+  const Divided divided = divide(std::move(trace), profile);
+  expect_all_of(profile, divided);
+  const double label = static_cast<double>(divided.outside_ns.at(Outside::kLabel));
+  EXPECT_NEAR(label / static_cast<double>(divided.all_ns()), 0.47, 0.005);
+  for (const et_schema::OutsideTime& row : divided.profile.outside) {
+    EXPECT_TRUE(row.why != Outside::kLabel || row.name == "aten::mm") << row.name;
+  }
+}
+
+TEST(DeviceTime, WhoseLaunchIsLostIsUnlinked) {
+  Profile profile = linear_profile();
+  for (KinetoEvent& event : profile.events) {
+    if (event.category == KinetoCategory::kRuntime && event.correlation % 2 == 0) {
+      event.correlation = 0;
+    }
+  }
+  const Divided divided = divide(linear(), profile);
+  expect_all_of(profile, divided);
+  EXPECT_GT(divided.outside_ns.at(Outside::kUnlinked), divided.all_ns() / 4);
+}
+
+TEST(DeviceTime, OfAGraphLaunchedInNoOperatorIsTheGraphs) {
+  for (const bool in_label : {false, true}) {
+    SCOPED_TRACE(in_label);
+    test::TraceBuilder builder;
+    const auto x = test::tensor(1, 11, {4});
+    builder.add(2, "MyFunction", "", {}, {});
+    builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
+    const std::int64_t launched_at = in_label ? 120 : 250;
+    std::vector<KinetoEvent> events = {
+        event("ProfilerStep#4", 0, 2000, KinetoCategory::kUserAnnotation),
+        event("MyFunction", 100, 100),
+        event("aten::relu", 300, 100),
+        launch(launched_at, 1),
+        launch(350, 2),
+        device_event("of a graph", 1, 0),
+        device_event("of a graph", 1, 0),
+        device_event("relu", 2, 0)};
+    events[3].name = "cudaGraphLaunch";
+    const Divided divided = divide(builder.trace(), profile_of(std::move(events)));
+    EXPECT_EQ(divided.instructions_ns, 40);
+    EXPECT_EQ(divided.outside_ns, (std::map<Outside, std::int64_t>{{Outside::kGraphLaunch, 80}}));
+  }
+}
+
+TEST(DeviceTime, OfOtherStepsIsNotTheSteps) {
+  std::vector<KinetoEvent> events;
+  for (const std::int64_t begin : {10'000, 20'000}) {
+    for (const KinetoEvent& step_event : test::small_step(begin, 0)) {
+      events.push_back(step_event);
+    }
+    events.push_back(launch(begin + 1990, begin));  // after its operators
+    events.push_back(device_event("in none", begin, 0));
+  }
+  events.push_back(launch(100, 1));  // before the first
+  events.push_back(device_event("of no step", 1, 0));
+  events.push_back(event("aten::warm_up", 0, 50));
+  const Divided divided = divide(test::small_trace().trace(), profile_of(std::move(events)));
+  EXPECT_EQ(divided.outside_ns.at(Outside::kUnlinked), 40) << "a step's, of two";
+}
+
+TEST(DeviceTime, LeftOutByAFilterIsNamedSo) {
+  std::vector<Trace> traces;
+  traces.push_back(linear());
+  const Link linked = link(traces[0], linear_profile());
+  GenerateOptions options;
+  options.exclude = "^aten::mm$";
+  const et_schema::Bench whole = generate(traces, {}, {linked});
+  const et_schema::Bench part = generate(traces, options, {linked});
+  const RecordedProfile& profile = *part.programs[0].profile;
+  EXPECT_EQ(profile.operators_device_ns, whole.programs[0].profile->operators_device_ns);
+  std::int64_t filtered_ns = 0;
+  for (const et_schema::OutsideTime& row : profile.outside) {
+    filtered_ns += row.why == Outside::kFiltered ? row.device_ns : 0;
+  }
+  std::int64_t of_mm_ns = 0;
+  for (const et_schema::Instruction& instruction : whole.programs[0].instructions) {
+    of_mm_ns += instruction.name == "aten::mm" ? instruction.timing->device_ns : 0;
+  }
+  EXPECT_EQ(filtered_ns, of_mm_ns);
+  EXPECT_GT(filtered_ns, profile.operators_device_ns / 3);
+}
+
+}  // namespace
+}  // namespace understudy::generator
