@@ -9,6 +9,7 @@ from understudy_capture.nvml import check
 AILING = {0x8: "hardware slow-down", 0x20: "software thermal", 0x40: "hardware thermal",
           0x80: "power brake"}
 POWER_CAP = 0x4
+INSTANT_POWER = 186  # NVML_FI_DEV_POWER_INSTANT, in milliwatts
 MOST_GPM_METRICS = 333  # no version of NVML has more
 
 
@@ -38,7 +39,9 @@ class Nvml(nvml.Nvml):
         return self._number("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong) / 1e3
 
     def power_w(self):
-        return self._number("nvmlDeviceGetPowerUsage") / 1e3
+        """Of the moment, where the driver tells it; else the mean of about a second, as newer GPUs have it."""
+        power = self.field_status(INSTANT_POWER)
+        return (power if isinstance(power, int) else self._number("nvmlDeviceGetPowerUsage")) / 1e3
 
     def throttle_bits(self):
         for name in ("nvmlDeviceGetCurrentClocksEventReasons",

@@ -201,7 +201,7 @@ class Disturbed(unittest.TestCase):
                 before = connection.execute("SELECT flags, weight FROM job").fetchone()
                 connection.execute(statement)
             done = fleet.run_whole(command, "--format", "json")
-            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(done.returncode, 65, done.stderr)
             self.assertIn("the fleet's database is damaged", done.stderr)
             with sqlite3.connect(fleet.url) as connection:
                 connection.execute("UPDATE job SET flags = ?, weight = ?", before)

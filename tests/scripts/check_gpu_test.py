@@ -337,7 +337,7 @@ class PlayedGpuTest(unittest.TestCase):
         self.assertRegex(found, r"^the energy counter moves every: 1\d\d ms$")
 
     def test_clocks_that_are_held_down(self):
-        self.assertEqual(self.found("energy", nvml="20 throttled"),
+        self.assertEqual(self.found("energy", nvml="20 hot"),
                          [f"clocks are not held down ({fill}): hardware thermal" for fill in ("zeros", "random")])
 
 

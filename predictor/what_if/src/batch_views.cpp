@@ -310,7 +310,9 @@ std::vector<Dims> part_along_second(const BatchCall& call) {
   });
   const BatchTensor& in = input(call, 0);
   const std::size_t at = dimension_at(call, 2, in.sizes.size(), 0);
-  return part_along(call, 2, are_batches && call.outputs[0].sizes[at] % call.batch.from == 0);
+  const bool has_dim = !call.outputs.empty() && at < call.outputs[0].sizes.size();
+  return part_along(call, 2,
+                    are_batches && has_dim && call.outputs[0].sizes[at] % call.batch.from == 0);
 }
 
 std::vector<Dims> part_backward(const BatchCall& call) {

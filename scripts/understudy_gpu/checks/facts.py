@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
-from ..nvml import Nvml
+from ..nvml import INSTANT_POWER, Nvml
 
 # Fields of nvmlDeviceGetFieldValues, by NVML's numbers: power averaged and at the moment, of the GPU.
-FIELDS = {"power_average": 185, "power_instant": 186}
+FIELDS = {"power_average": 185, "power_instant": INSTANT_POWER}
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]
 WANTED = ["nvmlDeviceGetFieldValues", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetTemperature",
