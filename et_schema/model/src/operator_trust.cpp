@@ -164,31 +164,40 @@ class Refuser {
  public:
   Refuser(const Program& program, int rank, const std::string& file,
           const AllowedOperators& allowed)
-      : program_(program), rank_(rank), file_(file), allowed_(allowed) {}
+      : program_(program),
+        rank_(rank),
+        file_(file),
+        allowed_(allowed),
+        of_schema_(program.schemas.size()) {}
 
-  void refuse_any(const std::vector<Instruction>& instructions, const std::string& place) const {
+  void refuse_any(const std::vector<Instruction>& instructions, const std::string& place) {
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       const Instruction& instruction = instructions[i];
-      const std::string here = fmt::format("{} {}", place, i);
       if (instruction.kind == InstructionKind::kOp) {
-        refuse_one(instruction, here);
+        refuse_one(instruction, place, i);
       }
-      refuse_any(instruction.body, here + ", body instruction");
+      if (!instruction.body.empty()) {
+        refuse_any(instruction.body, fmt::format("{} {}, body instruction", place, i));
+      }
     }
   }
 
  private:
-  void refuse_one(const Instruction& instruction, const std::string& place) const {
+  void refuse_one(const Instruction& instruction, const std::string& place, std::size_t position) {
     OperatorTrust trust = trust_of(instruction.name);
     if (trust.reach == OperatorReach::kComputes && instruction.schema) {
-      trust = trust_of(program_.schemas[*instruction.schema]);
+      std::optional<OperatorTrust>& known = of_schema_[*instruction.schema];
+      if (!known) {
+        known = trust_of(program_.schemas[*instruction.schema]);
+      }
+      trust = *known;
     }
     if (trust.reach == OperatorReach::kBeyond && !allows(allowed_, instruction.name)) {
       ErrorContext context;
       context.file = file_;
       context.rank = rank_;
       context.node = instruction.node_id;
-      context.field = place;
+      context.field = fmt::format("{} {}", place, position);
       refuse(trust.why, instruction.name, std::move(context));
     }
   }
@@ -197,6 +206,7 @@ class Refuser {
   int rank_;
   const std::string& file_;
   const AllowedOperators& allowed_;
+  std::vector<std::optional<OperatorTrust>> of_schema_;
 };
 
 }  // namespace

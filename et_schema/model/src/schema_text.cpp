@@ -1,14 +1,13 @@
 #include "et_schema/model/schema_text.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 
 namespace understudy::et_schema {
 namespace {
 
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+constexpr bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /// "int[1]? dim=None" → "dim"; "*" → "".
@@ -31,22 +30,22 @@ std::string_view name_of(std::string_view argument) {
   return argument.substr(begin, end - begin);
 }
 
-/// The texts between the commas: "Tensor(a!) self", "int[1]? dim=None"; a bare "*" is left out.
-std::vector<std::string_view> argument_texts(std::string_view schema) {
-  std::vector<std::string_view> texts;
+/// Calls `visit` with the texts between the commas, "Tensor(a!) self", "int[1]? dim=None", and
+/// their names, until it says no more; a bare "*" is left out.
+template <typename Visit>
+void for_each_argument(std::string_view schema, const Visit& visit) {
   const std::size_t open = schema.find('(');
   if (open == std::string_view::npos) {
-    return texts;
+    return;
   }
   int depth = 0;
   bool quoted = false;
   std::size_t begin = open + 1;
-  const auto take = [&](std::size_t end) {
+  const auto wants_more = [&](std::size_t end) {
     const std::string_view text = schema.substr(begin, end - begin);
-    if (!name_of(text).empty()) {
-      texts.push_back(text);
-    }
+    const std::string_view name = name_of(text);
     begin = end + 1;
+    return name.empty() || visit(text, name);
   };
   for (std::size_t i = open + 1; i < schema.size(); ++i) {
     const char c = schema[i];
@@ -56,18 +55,15 @@ std::vector<std::string_view> argument_texts(std::string_view schema) {
     if (quoted) {
       continue;
     }
+    const bool is_last = c == ')' && depth == 0;
     if (c == '(' || c == '[') {
       ++depth;
     } else if (c == ']' || (c == ')' && depth > 0)) {
       --depth;
-    } else if (c == ')') {
-      take(i);
-      break;
-    } else if (c == ',' && depth == 0) {
-      take(i);
+    } else if ((is_last || (c == ',' && depth == 0)) && (!wants_more(i) || is_last)) {
+      return;
     }
   }
-  return texts;
 }
 
 }  // namespace
@@ -78,17 +74,18 @@ std::string_view operator_name(std::string_view schema) {
 
 std::vector<SchemaArgument> arguments_of(std::string_view schema) {
   std::vector<SchemaArgument> arguments;
-  for (std::string_view text : argument_texts(schema)) {
+  for_each_argument(schema, [&](std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     SchemaArgument argument;
-    argument.name = name_of(text);
+    argument.name = name;
     const auto at = static_cast<std::size_t>(argument.name.data() - text.data());
     argument.type = text.substr(0, at);
     argument.type = argument.type.substr(0, argument.type.find_last_not_of(' ') + 1);
     const std::string_view rest = text.substr(at + argument.name.size());
     argument.default_value = rest.starts_with('=') ? rest.substr(1) : std::string_view();
     arguments.push_back(argument);
-  }
+    return true;
+  });
   return arguments;
 }
 
@@ -100,25 +97,31 @@ std::string_view returns_of(std::string_view schema) {
 
 std::vector<std::string_view> argument_names(std::string_view schema) {
   std::vector<std::string_view> names;
-  for (const std::string_view text : argument_texts(schema)) {
-    names.push_back(name_of(text));
-  }
+  for_each_argument(schema, [&](std::string_view, std::string_view name) {
+    names.push_back(name);
+    return true;
+  });
   return names;
 }
 
 bool argument_is_written(std::string_view schema, std::size_t index) {
-  const std::vector<std::string_view> texts = argument_texts(schema);
-  return index < texts.size() && texts[index].find('!') != std::string_view::npos;
+  bool is_written = false;
+  for_each_argument(schema, [&](std::string_view text, std::string_view) {
+    is_written = index == 0 && text.find('!') != std::string_view::npos;
+    return index-- > 0;
+  });
+  return is_written;
 }
 
 int argument_index(std::string_view schema, std::string_view name) {
-  const std::vector<std::string_view> names = argument_names(schema);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
+  int index = -1;
+  bool is_found = false;
+  for_each_argument(schema, [&](std::string_view, std::string_view other) {
+    ++index;
+    is_found = other == name;
+    return !is_found;
+  });
+  return is_found ? index : -1;
 }
 
 }  // namespace understudy::et_schema

@@ -74,10 +74,13 @@ std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostE
 std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
                                  const std::vector<IdEntry>& entries, std::int64_t offset) {
   std::vector<HostIndex> event_of(nodes.nodes.size(), kNoEvent);
+  auto found = entries.begin();  // mostly the one before the next node's
   for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
     const auto rf_id = static_cast<std::int64_t>(trace.nodes[nodes.nodes[i]].rf_id +
                                                  static_cast<std::uint64_t>(offset));
-    const auto found = std::ranges::lower_bound(entries, rf_id, {}, &IdEntry::rf_id);
+    const bool is_next = found != entries.end() && found->rf_id < rf_id &&
+                         found + 1 != entries.end() && rf_id <= found[1].rf_id;
+    found = is_next ? found + 1 : std::ranges::lower_bound(entries, rf_id, {}, &IdEntry::rf_id);
     if (found != entries.end() && found->rf_id == rf_id &&
         host.events[found->event].name == nodes.names[i]) {
       event_of[i] = found->event;

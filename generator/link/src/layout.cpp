@@ -17,8 +17,10 @@ class Layouter {
 
   [[nodiscard]] Layout lay_out() {
     lay_out_common();
-    place_others();
-    std::ranges::stable_sort(layout_.starts, {}, &Start::second);
+    if (layout_.starts.size() < positions()) {
+      place_others();
+      std::ranges::stable_sort(layout_.starts, {}, &Start::second);
+    }
     return std::move(layout_);
   }
 
@@ -164,7 +166,9 @@ class Layouter {
       }
       starts.emplace_back(median(of_node), i);
     }
-    std::ranges::sort(starts);
+    if (!std::ranges::is_sorted(starts)) {
+      std::ranges::sort(starts);
+    }
     std::vector<std::size_t> order;
     std::ranges::transform(starts, std::back_inserter(order),
                            &decltype(starts)::value_type::second);

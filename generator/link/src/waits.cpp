@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "statistics.h"
@@ -63,6 +62,7 @@ class WaitFinder {
     if (calls.empty()) {
       return {};
     }
+    joined_.resize(host_.events.size());
     for (std::size_t s = 0; s < join_.steps.size(); ++s) {
       const std::vector<HostIndex>& events = join_.steps[s].event_of;
       for (std::size_t position = 0; position < events.size(); ++position) {
@@ -95,10 +95,9 @@ class WaitFinder {
     HostWait wait{*step, {}, 0, host_ns, call.waits_for};
     wait.ahead_ns = ends_ns_[*step] - start_ns;
     for (HostIndex next = first_from(*thread, start_ns); next < thread->end; ++next) {
-      const auto found = joined_.find(next);
-      if (found != joined_.end()) {
-        if (found->second.first == *step) {
-          wait.before = found->second.second;
+      if (const auto& [of_step, position] = joined_[next]; of_step != kNoStep) {
+        if (of_step == *step) {
+          wait.before = position;
           wait.ahead_ns = host_.events[next].start_ns - start_ns;
         }
         break;
@@ -136,7 +135,13 @@ class WaitFinder {
   const et_schema::Profile& profile_;
   const HostEvents& host_;
   const Join& join_;
-  std::unordered_map<HostIndex, std::pair<std::size_t, std::size_t>> joined_;    ///< step, position
+  static constexpr std::size_t kNoStep = ~std::size_t{0};
+  struct Place {
+    std::size_t step = kNoStep;
+    std::size_t position = 0;
+  };
+
+  std::vector<Place> joined_;                                                    ///< by host event
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> busy_until_ns_;  ///< by thread
   std::vector<std::int64_t> ends_ns_;                                            ///< by step
   std::vector<HostWait> waits_;
@@ -166,18 +171,24 @@ std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const 
     own.ahead_ns.push_back(wait.ahead_ns);
     own.host_ns.push_back(wait.host_ns);
   }
-  std::map<std::size_t, std::int64_t> starts(layout.starts.begin(), layout.starts.end());
-  starts[kEnd] = layout.step_ns;
+  std::map<std::size_t, std::optional<std::int64_t>> starts;  // few: of what is waited ahead of
+  for (const auto& [key, own] : samples) {
+    starts[key.first.first] =
+        key.first.first == kEnd ? std::optional(layout.step_ns) : std::nullopt;
+  }
+  for (const auto& [position, start_ns] : layout.starts) {
+    if (const auto waited = starts.find(position); waited != starts.end()) {
+      waited->second = start_ns;
+    }
+  }
   std::vector<DeviceWait> laid_out;
   for (auto& [key, own] : samples) {
     if (2 * own.host_ns.size() < steps) {
       continue;
     }
-    const auto start = starts.find(key.first.first);
-    if (start != starts.end()) {
-      laid_out.push_back(
-          {std::clamp<std::int64_t>(start->second - median(own.ahead_ns), 0, kLatestNs),
-           median(own.host_ns), key.first.second});
+    if (const std::optional<std::int64_t> start_ns = starts[key.first.first]) {
+      laid_out.push_back({std::clamp<std::int64_t>(*start_ns - median(own.ahead_ns), 0, kLatestNs),
+                          median(own.host_ns), key.first.second});
     }
   }
   std::ranges::stable_sort(laid_out, {}, &DeviceWait::start_ns);
