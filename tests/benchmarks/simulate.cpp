@@ -3,7 +3,6 @@
 #include "predictor/simulate/simulate.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "et_schema/bench/bench.h"
+#include "peak_memory.h"
 #include "predictor/recorded/recorded_costs.h"
 
 namespace understudy::predictor {
@@ -25,12 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double peak_mb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 /// Operators of 20 us on the host and `skew` more on the device, a communication in 10 us.
@@ -101,7 +95,8 @@ void measure(const char* name, int ranks, int collectives, int operators, int di
   const Simulation simulation = simulate(job, FlatCosts(), options);
   const double seconds = seconds_since(begin);
   fmt::print("{}: {:.3f} s, {} events, {:.2f} M events/s, peak {:.0f} MB\n", name, seconds,
-             simulation.events, static_cast<double>(simulation.events) / seconds / 1e6, peak_mb());
+             simulation.events, static_cast<double>(simulation.events) / seconds / 1e6,
+             peak_bytes() / 1e6);
 }
 
 void measure_benchmark(const std::string& path) {
