@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "et_schema/support/quote.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/trace_start.h"
+#include "gunzip.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -37,26 +39,44 @@ std::string reason(archive* handle) {
   return text == nullptr ? "an unknown error" : quote(text);
 }
 
-ArchiveHandle open(const PackedSource& source) {
-  constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
-  ArchiveHandle handle(archive_read_new());
-  if (!handle) {
-    throw std::bad_alloc();
+/// An archive that is being read, or a gzipped file that is none.
+class Reader {
+ public:
+  explicit Reader(const PackedSource& source) : gunzip_(source), handle_(archive_read_new()) {
+    if (!handle_) {
+      throw std::bad_alloc();
+    }
+    archive_read_support_format_tar(get());
+    archive_read_support_format_zip(get());
+    archive_read_support_format_raw(get());
+    if (open(source) != ARCHIVE_OK) {
+      throw damaged(source.name, reason(get()));
+    }
   }
-  archive_read_support_filter_gzip(handle.get());
-  archive_read_support_format_tar(handle.get());
-  archive_read_support_format_zip(handle.get());
-  // A gzipped file that is no archive.
-  archive_read_support_format_raw(handle.get());
-  const int status =
-      source.path.empty()
-          ? archive_read_open_memory(handle.get(), source.memory.data(), source.memory.size())
-          : archive_read_open_filename(handle.get(), source.path.c_str(), kReadBlock);
-  if (status != ARCHIVE_OK) {
-    throw damaged(source.name, reason(handle.get()));
+
+  [[nodiscard]] archive* get() const { return handle_.get(); }
+
+  /// Of the source, so far; at least 1.
+  [[nodiscard]] std::uint64_t packed_bytes() const {
+    const auto plain =
+        static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(get(), -1), 1));
+    return gunzip_.is_gzip() ? gunzip_.packed_bytes() : plain;
   }
-  return handle;
-}
+
+ private:
+  int open(const PackedSource& source) {
+    constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
+    if (gunzip_.is_gzip()) {
+      return archive_read_open(get(), &gunzip_, nullptr, Gunzip::read, nullptr);
+    }
+    return source.path.empty()
+               ? archive_read_open_memory(get(), source.memory.data(), source.memory.size())
+               : archive_read_open_filename(get(), source.path.c_str(), kReadBlock);
+  }
+
+  Gunzip gunzip_;
+  ArchiveHandle handle_;
+};
 
 /// Refuses a member whose name would lead out of the folder that the archive stands for.
 void check_member_name(const std::string& archive_name, std::string_view member) {
@@ -80,15 +100,15 @@ void check_member_name(const std::string& archive_name, std::string_view member)
 
 /// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the
 /// rest is passed over and nothing returned.
-bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
+bool read_member(const Reader& reader, const std::string& name, UnpackBudget& budget,
                  Unpacking& unpacking, const std::function<bool(std::string_view)>& wanted,
                  std::string& data) {
   bool decided = false;
   std::string block(kSniffBytes, '\0');
   while (true) {
-    const la_ssize_t count = archive_read_data(handle, block.data(), block.size());
+    const la_ssize_t count = archive_read_data(reader.get(), block.data(), block.size());
     if (count < 0) {
-      throw damaged(name, reason(handle));
+      throw damaged(name, reason(reader.get()));
     }
     const std::string_view bytes(block.data(), static_cast<std::size_t>(count));
     if (!decided) {
@@ -100,8 +120,7 @@ bool read_member(archive* handle, const std::string& name, UnpackBudget& budget,
     if (count == 0) {
       return true;
     }
-    const la_int64_t packed = archive_filter_bytes(handle, -1);
-    unpacking.packed_bytes = packed > 0 ? static_cast<std::uint64_t>(packed) : 1;
+    unpacking.packed_bytes = reader.packed_bytes();
     unpacking.bytes += bytes.size();
     budget.add(name, bytes.size(), data.size() + bytes.size(), unpacking);
     data += bytes;
@@ -115,10 +134,10 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
     consume({.name = std::move(name), .data = std::move(data)});
     return;
   }
-  const ArchiveHandle handle = open({.name = name, .path = {}, .memory = data});
+  const Reader reader({.name = name, .path = {}, .memory = data});
   archive_entry* entry = nullptr;
-  if (archive_read_next_header(handle.get(), &entry) != ARCHIVE_OK) {
-    throw damaged(name, reason(handle.get()));
+  if (archive_read_next_header(reader.get(), &entry) != ARCHIVE_OK) {
+    throw damaged(name, reason(reader.get()));
   }
   std::string unpacked;
   Unpacking unpacking;
@@ -126,7 +145,7 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
     refuse_deep_start(name, start);
     return starts_as_trace(start);
   };
-  if (read_member(handle.get(), name, budget, unpacking, wanted, unpacked)) {
+  if (read_member(reader, name, budget, unpacking, wanted, unpacked)) {
     consume({.name = std::move(name), .data = std::move(unpacked)});
   }
 }
@@ -175,18 +194,18 @@ void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64
 
 void unpack(const PackedSource& source, UnpackBudget& budget,
             const std::function<void(InputFile&&)>& consume) {
-  const ArchiveHandle handle = open(source);
+  const Reader reader(source);
   Unpacking unpacking;
   while (true) {
     archive_entry* entry = nullptr;
-    const int status = archive_read_next_header(handle.get(), &entry);
+    const int status = archive_read_next_header(reader.get(), &entry);
     if (status == ARCHIVE_EOF) {
       return;
     }
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
-      throw damaged(source.name, reason(handle.get()));
+      throw damaged(source.name, reason(reader.get()));
     }
-    const bool is_raw = archive_format(handle.get()) == ARCHIVE_FORMAT_RAW;
+    const bool is_raw = archive_format(reader.get()) == ARCHIVE_FORMAT_RAW;
     std::string name = source.name;
     if (!is_raw) {
       const char* member = archive_entry_pathname(entry);
@@ -206,7 +225,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
       return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);
     };
     std::string data;
-    if (!read_member(handle.get(), name, budget, unpacking, wanted, data)) {
+    if (!read_member(reader, name, budget, unpacking, wanted, data)) {
       continue;
     }
     if (is_raw) {

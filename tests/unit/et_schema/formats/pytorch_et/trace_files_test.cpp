@@ -245,6 +245,26 @@ TEST(TraceFilesRefusal, TruncatedGzip) {
                 "  hint:     copy or download it again");
 }
 
+/// A flipped bit that still unpacks is another number: the checksum and the length tell.
+TEST(TraceFilesRefusal, DamagedGzip) {
+  const std::string whole = pack(ArchiveKind::kGzip, {{"", small_trace()}});
+  const TemporaryFolder folder;
+  for (std::size_t i = 10; i < whole.size(); ++i) {  // all behind the header, which no sum covers
+    std::string packed = whole;
+    packed[i] = static_cast<char>(packed[i] ^ 1);
+    const std::string error = read_error({folder.write("a.json.gz", packed)});
+    EXPECT_TRUE(error.starts_with("a compressed file is damaged\n")) << i << ": " << error;
+  }
+}
+
+TEST(TraceFiles, GzipsOneAfterTheOther) {
+  const std::string trace = small_trace();
+  const std::string both = pack(ArchiveKind::kGzip, {{"", trace.substr(0, trace.size() / 2)}}) +
+                           pack(ArchiveKind::kGzip, {{"", trace.substr(trace.size() / 2)}});
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_traces({folder.write("a.json.gz", both)}).at(0).content_bytes, trace.size());
+}
+
 TEST(TraceFilesRefusal, MemberNamesThatLeadOut) {
   for (const char* name : {"../rank-0.json", "/etc/rank-0.json", "a/../../b.json", ".."}) {
     EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{name, small_trace()}})),
