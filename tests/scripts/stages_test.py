@@ -13,7 +13,8 @@ SET_UP, HEADERS, RELEASE = "set-up and release build", "every header compiles al
 FORMATTING, SANITIZERS = "formatting", "sanitizers' build"
 SANITIZED = "formats and generator under AddressSanitizer and UndefinedBehaviorSanitizer: tests"
 THREADS = "threads under ThreadSanitizer"
-ALL = (SET_UP, HEADERS, RELEASE, FORMATTING, SANITIZERS, SANITIZED, THREADS)
+SHORT = (SET_UP, RELEASE, FORMATTING)
+ALL = (*SHORT, HEADERS, SANITIZERS, SANITIZED, THREADS)
 # Says what it was called as, and fails where that fits one of the patterns in BROKEN.
 PLAYED = """#!/bin/sh
 called="$(basename "$0") $*"
@@ -52,28 +53,41 @@ class StagesTest(unittest.TestCase):
         outcomes = re.findall(r"^test: (.*): (passed in|FAILED in|NOT RUN, .*)", done.stderr, re.MULTILINE)
         stages = {name: outcome.removesuffix(" in") for name, outcome in outcomes}
         end = re.sub(r"\b\d+ s", "N s", done.stderr.rpartition("test: ")[2])
+        self.said = done.stderr
         return done.returncode, stages, end, done.stdout
 
     def test_all_pass(self):
-        status, stages, end, _ = self.run_stages("nothing")
+        status, stages, end, output = self.run_stages("nothing", "--all")
         self.assertEqual((status, end), (0, "all stages passed in N s\n"))
         self.assertEqual(stages, dict.fromkeys(ALL, "passed"))
+        self.assertNotIn(" -E ", output)
+
+    def test_without_all_the_longest_are_left_out_and_it_says_so(self):
+        status, stages, end, output = self.run_stages("nothing")
+        self.assertEqual((status, end), (0, "all stages passed in N s\n"))
+        self.assertEqual(stages, dict.fromkeys(SHORT, "passed"))
+        self.assertRegex(output, r"played: ctest --test-dir build/release .* -E \^\(golden")
+        self.assertRegex(self.said, r"test: stage 2 of 3, 0 min so far: release build: tests\n")
+        self.assertIn("test: scripts/test --all runs the longest tests and those under sanitizers too\n", self.said)
 
     def test_a_failed_test_ends_no_other_stage(self):
-        status, stages, end, _ = self.run_stages("ctest*build/release*")
+        status, stages, end, _ = self.run_stages("ctest*build/release*", "--all")
         self.assertEqual((status, end), (1, f"FAILED after N s:\n  {RELEASE}\n"))
         self.assertEqual(stages, {**dict.fromkeys(ALL, "passed"), RELEASE: "FAILED"})
 
     def test_what_did_not_build_is_not_taken_for_tested(self):
-        status, stages, end, _ = self.run_stages("build* check_format* cmake*--build*")
+        status, stages, end, _ = self.run_stages("build* check_format* cmake*--build*", "--all")
+        not_run = "not run: the build failed"
         self.assertEqual((status, end), (1, "FAILED after N s:\n"
                                             f"  {SET_UP}\n"
-                                            f"  {RELEASE} (not run: the build failed)\n"
+                                            f"  {RELEASE} ({not_run})\n"
                                             f"  {FORMATTING}\n"
+                                            f"  {HEADERS} ({not_run})\n"
                                             f"  {SANITIZERS}\n"
-                                            f"  {SANITIZED} (not run: the build failed)\n"))
-        self.assertEqual(stages, {SET_UP: "FAILED", RELEASE: "NOT RUN, the build failed", FORMATTING: "FAILED",
-                                  SANITIZERS: "FAILED", SANITIZED: "NOT RUN, the build failed", THREADS: "passed"})
+                                            f"  {SANITIZED} ({not_run})\n"))
+        left_out = "NOT RUN, the build failed"
+        self.assertEqual(stages, {SET_UP: "FAILED", RELEASE: left_out, FORMATTING: "FAILED", HEADERS: left_out,
+                                  SANITIZERS: "FAILED", SANITIZED: left_out, THREADS: "passed"})
 
     def test_what_a_program_of_tests_left_out_is_named(self):
         skipped = "[  SKIPPED ] Gpu.Runs (0 ms)\n[  SKIPPED ] Gpu.Runs\n[  SKIPPED ] Cgroup.Limits (1 ms)\n"
