@@ -11,6 +11,7 @@
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
+#include "generator/link/device_time.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"
 #include "generator/link/names.h"
@@ -254,6 +255,121 @@ TEST(DeviceTime, LeftOutByAFilterIsNamedSo) {
   }
   EXPECT_EQ(filtered_ns, of_mm_ns);
   EXPECT_GT(filtered_ns, profile.operators_device_ns / 3);
+}
+
+/// Share of device time by class and by who launched it, in tenths of a percent.
+std::map<std::string, std::int64_t> permille(const std::vector<KernelTime>& kernels,
+                                             std::int64_t all_ns) {
+  std::map<std::string, std::int64_t> ns;
+  for (const KernelTime& kernel : kernels) {
+    ns[std::string(kernel.kernel_class)] += kernel.device_ns;
+    ns[std::string(name_of(kernel.by))] += kernel.device_ns;
+  }
+  for (auto& [name, sum] : ns) {
+    sum = (1000 * sum + all_ns / 2) / all_ns;
+  }
+  return ns;
+}
+
+TEST(KernelTimes, AddUpToAllDeviceTimeOfRealProfiles) {
+  std::size_t profiles = 0;
+  for (const auto& file : std::filesystem::directory_iterator(kProfiles)) {
+    const std::string name = file.path().filename();
+    if (!name.ends_with(".json.gz") || name.ends_with("_et.json.gz")) {
+      continue;
+    }
+    const Profile profile = one_profile(file.path());
+    std::int64_t sum = 0;
+    std::uint64_t count = 0;
+    for (const KernelTime& kernel : kernel_times(profile)) {
+      sum += kernel.device_ns;
+      count += kernel.count;
+    }
+    EXPECT_EQ(sum, all_device_ns(profile)) << name;
+    EXPECT_EQ(count, std::ranges::count_if(profile.events, et_schema::is_device_work)) << name;
+    ++profiles;
+  }
+  EXPECT_GE(profiles, 15U);
+}
+
+TEST(KernelTimes, KnowKernelsOfCudaAndRocmByTheirNames) {
+  using Shares = std::map<std::string, std::int64_t>;
+  const auto shares = [](const std::string& name) {
+    const Profile profile = one_profile(std::string(kProfiles) + "/" + name + ".json.gz");
+    return permille(kernel_times(profile), all_device_ns(profile));
+  };
+  EXPECT_EQ(shares("bert_small_h100"), (Shares{{"attention", 121},
+                                               {"copy", 7},
+                                               {"elementwise", 90},
+                                               {"index", 32},
+                                               {"matmul", 639},
+                                               {"normalization", 100},
+                                               {"operator", 1000},
+                                               {"reduction", 12}}));
+  EXPECT_EQ(shares("bert_small_mi300x"), (Shares{{"attention", 291},
+                                                 {"copy", 6},
+                                                 {"elementwise", 122},
+                                                 {"index", 23},
+                                                 {"matmul", 446},
+                                                 {"normalization", 101},
+                                                 {"operator", 1000},
+                                                 {"reduction", 11}}));
+  EXPECT_EQ(shares("vit_h100"), (Shares{{"attention", 100},
+                                        {"convolution", 80},
+                                        {"copy", 28},
+                                        {"elementwise", 101},
+                                        {"matmul", 600},
+                                        {"normalization", 91},
+                                        {"operator", 1000}}));
+  EXPECT_EQ(shares("vit_mi300x"), (Shares{{"attention", 218},
+                                          {"convolution", 18},
+                                          {"copy", 11},
+                                          {"elementwise", 123},
+                                          {"matmul", 549},
+                                          {"normalization", 81},
+                                          {"operator", 1000}}));
+  EXPECT_EQ(shares("qwen_0.5b_h100"), (Shares{{"attention", 84},
+                                              {"copy", 227},
+                                              {"elementwise", 384},
+                                              {"index", 1},
+                                              {"matmul", 280},
+                                              {"operator", 699},
+                                              {"reduction", 23},
+                                              {"unlinked", 301}}));
+  EXPECT_EQ(shares("compiled_triton_mi300x"), (Shares{{"attention", 294},
+                                                      {"compiled", 67},
+                                                      {"label without operator", 67},
+                                                      {"matmul", 640},
+                                                      {"operator", 933}}));
+  EXPECT_EQ(shares("gpu_only_mi210"), (Shares{{"convolution", 303},
+                                              {"copy", 157},
+                                              {"elementwise", 224},
+                                              {"matmul", 17},
+                                              {"normalization", 265},
+                                              {"pooling", 27},
+                                              {"reduction", 7},
+                                              {"unlinked", 1000}}));
+  EXPECT_EQ(shares("alexnet_train"), (Shares{{"convolution", 77},
+                                             {"copy", 843},
+                                             {"elementwise", 25},
+                                             {"matmul", 40},
+                                             {"operator", 1000},
+                                             {"other", 0},
+                                             {"pooling", 14},
+                                             {"random", 2}}));
+  EXPECT_EQ(shares("resnet_2gpu_kineto_rank0"), (Shares{{"communication", 284},
+                                                        {"convolution", 129},
+                                                        {"copy", 109},
+                                                        {"elementwise", 140},
+                                                        {"label without operator", 284},
+                                                        {"matmul", 120},
+                                                        {"normalization", 190},
+                                                        {"operator", 716},
+                                                        {"optimizer", 13},
+                                                        {"other", 0},
+                                                        {"pooling", 14},
+                                                        {"reduction", 1},
+                                                        {"softmax", 0}}));
 }
 
 }  // namespace

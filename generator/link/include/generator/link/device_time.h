@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+
+namespace understudy::generator {
+
+/// What is known of the launch of a device event.
+enum class LaunchedBy : std::uint8_t {
+  kOperator,  ///< an operator was open
+  kLabel,     ///< only what is no operator was: an autograd node, a custom function
+  kGraph,     ///< a CUDA or HIP graph, in which no operator is open
+  kNothing    ///< no operator was open, or no launch is in the profile
+};
+/// "operator", "label without operator", "graph launch", "unlinked".
+[[nodiscard]] std::string_view name_of(LaunchedBy by);
+
+/// Device events of one name that were launched alike.
+struct KernelTime {
+  std::string_view kernel;
+  std::string_view kernel_class;  ///< et_schema::kernel_class()
+  LaunchedBy by = LaunchedBy::kNothing;
+  std::string_view launcher;  ///< the innermost operator's or label's name; empty without one
+  std::uint64_t count = 0;
+  std::int64_t device_ns = 0;
+};
+
+/// All kernels, copies and fills of the profile, each once: Σ device_ns is its whole device time.
+/// Longest first. The views are of `profile`. n log n in the events.
+[[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile);
+
+}  // namespace understudy::generator
