@@ -242,7 +242,7 @@ class Runner {
     std::string lines;
     seed_generators(flags_.seed);
     {
-      FreshMemory fresh;
+      replayer::FreshMemory fresh;
       const auto look = [&](const std::string& name, const std::vector<Tensor>& results) {
         lines += checksum_line(name, results, fresh);
       };
@@ -250,7 +250,7 @@ class Runner {
       step_->run();
     }
     for (const Tensor& tensor : maker_.changed())
-      lines.append("after: ").append(checksum(tensor)).append("\n");
+      lines.append("after: ").append(replayer::checksum(tensor)).append("\n");
     write_file(comms_.size() == 1 ? flags_.checksums
                                   : flags_.checksums + "." + std::to_string(comms_.rank()),
                lines);

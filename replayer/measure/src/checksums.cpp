@@ -1,18 +1,16 @@
 #include "replayer/measure/checksums.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
 #include "replayer/device/device.h"
+#include "replayer/values/result_checksum.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer {
@@ -22,86 +20,6 @@ using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
-
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
-
-/// The finaliser of SplitMix64.
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-std::string checksum(const at::Tensor& tensor) {
-  if (!tensor.defined()) {
-    return "-";
-  }
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) {
-    return "opaque";
-  }
-  const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
-                                                     : tensor;  // zeros may have no memory
-  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
-  const auto* const bytes = static_cast<const std::byte*>(flat.const_data_ptr());
-  const std::size_t count = flat.nbytes();
-  std::uint64_t sum = mix(count + kGolden);
-  for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + at, std::min(sizeof(word), count - at));
-    sum = mix(sum ^ word) + kGolden;
-  }
-  return fmt::format("{:016x}", sum);
-}
-
-/// Memory of which elements have not been written yet. Views of it hold anything, too.
-class FreshMemory {
- public:
-  /// Whether a result holds elements that nobody wrote. Takes notice of what operators give: to be
-  /// asked of each result, in order of calls.
-  [[nodiscard]] bool is_shown(const std::string& op, std::size_t result, const at::Tensor& tensor) {
-    const bool is_new = leaves_elements_unwritten(op, result);
-    if (!tensor.defined() || !tensor.has_storage()) {
-      return is_new;
-    }
-    const c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
-    if (is_new) {
-      unwritten_.insert_or_assign(storage, tensor.storage().getWeakStorageImpl());
-      return true;
-    }
-    const auto known = unwritten_.find(storage);
-    if (known == unwritten_.end()) {
-      return false;
-    }
-    if (!writes_all_it_shows(op)) {
-      return true;
-    }
-    if (tensor.nbytes() >= tensor.storage().nbytes()) {
-      unwritten_.erase(known);
-    }
-    return false;
-  }
-
- private:
-  /// Whether an operator that gives memory which was there before has written all of its result: no
-  /// view, and none that writes where indices or a mask say.
-  static bool writes_all_it_shows(const std::string& op) {
-    const std::string base = op.substr(0, op.find('.'));
-    const bool gives_out = op.find("out", base.size()) != std::string::npos;
-    if (base.back() != '_' && !gives_out) {
-      return false;
-    }
-    for (const char* part : {"index", "scatter", "masked", "put_", "diagonal", "as_strided",
-                             "detach", "squeeze", "swapaxes", "swapdims", "::t_", "transpose"}) {
-      if (base.find(part) != std::string::npos) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /// While it is known here, a storage's address is no other's.
-  std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
-};
 
 /// Notes the results of operators that a step calls; of those that an operator calls in turn, none.
 class Recorder {
@@ -152,7 +70,8 @@ class Recorder {
     }
     std::size_t result = 0;
     const auto add = [&](const at::Tensor& tensor) {  // fresh memory holds anything
-      lines_ += fresh_.is_shown(text, result++, tensor) ? " fresh" : " " + checksum(tensor);
+      const bool is_new = leaves_elements_unwritten(text, result++);
+      lines_ += fresh_.is_shown(text, is_new, tensor) ? " fresh" : " " + checksum(tensor);
     };
     lines_ += text;
     for (const c10::IValue& value : function.outputs()) {
