@@ -4,12 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/record_function.h>
 
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "replayer/values/result_checksum.h"
 
@@ -34,73 +31,6 @@ inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
   return allocates_memory(name) || name.find("resize") != std::string::npos ||
          (result == 1 && base == "aten::_ctc_loss") ||
          (result == 3 && base == "aten::mkldnn_rnn_layer");
-}
-
-/// Shows each operator's results to a function while it lives; operators below operators are
-/// passed over.
-template <typename Look>
-class Observer {
- public:
-  explicit Observer(Look look) : look_(std::move(look)) {
-    current() = this;
-    handle_ = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(
-            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
-              ++current()->depth_;
-              return nullptr;
-            },
-            [](const at::RecordFunction& function, at::ObserverContext*) {
-              if (--current()->depth_ == 0)
-                current()->see(function);
-            })
-            .needsOutputs(true)
-            .scopes({at::RecordScope::FUNCTION}));
-  }
-  ~Observer() {
-    at::removeCallback(handle_);
-    current() = nullptr;
-  }
-  Observer(const Observer&) = delete;
-  Observer& operator=(const Observer&) = delete;
-
- private:
-  static Observer*& current() {
-    static thread_local Observer* observer = nullptr;
-    return observer;
-  }
-  void see(const at::RecordFunction& function) {
-    const at::RecordFunctionGuard unobserved(false);
-    const auto name = function.operator_name();
-    std::string text = name ? name->name : function.name();
-    if (name && !name->overload_name.empty())
-      text += "." + name->overload_name;
-    std::vector<at::Tensor> results;
-    for (const c10::IValue& value : function.outputs()) {
-      if (value.isTensor()) {
-        results.push_back(value.toTensor());
-      } else if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector())
-          results.push_back(tensor);
-      }
-    }
-    look_(text, results);
-  }
-
-  Look look_;
-  int depth_ = 0;
-  at::CallbackHandle handle_ = 0;
-};
-
-/// One line an operator: its name and a checksum of each result.
-inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results,
-                                 replayer::FreshMemory& fresh) {
-  std::string line = name;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    line += ' ';
-    const bool is_new = gives_fresh_memory(name, i);
-    line += fresh.is_shown(name, is_new, results[i]) ? "fresh" : replayer::checksum(results[i]);
-  }
-  return line += '\n';
 }
 
 inline bool is_healthy(const at::Tensor& tensor) {

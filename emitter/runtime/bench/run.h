@@ -244,9 +244,9 @@ class Runner {
     {
       replayer::FreshMemory fresh;
       const auto look = [&](const std::string& name, const std::vector<Tensor>& results) {
-        lines += checksum_line(name, results, fresh);
+        lines += replayer::checksum_line(name, results, fresh, gives_fresh_memory);
       };
-      const Observer<decltype(look)> observer(look);
+      const replayer::ResultObserver observer(look);
       step_->run();
     }
     for (const Tensor& tensor : maker_.changed())
@@ -284,7 +284,7 @@ class Runner {
             healthy = healthy && (gives_fresh_memory(name, i) || is_healthy(results[i]));
           }
         };
-        const Observer<decltype(look)> observer(look);
+        const replayer::ResultObserver observer(look);
         step_->run();
       } catch (const c10::Error&) {
         // An operator refuses what earlier iterations made of its tensors.

@@ -1,11 +1,11 @@
 #include "replayer/measure/checksums.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
@@ -24,29 +24,6 @@ using et_schema::StorageId;
 /// Notes the results of operators that a step calls; of those that an operator calls in turn, none.
 class Recorder {
  public:
-  Recorder() {
-    current() = this;
-    handle_ = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(
-            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
-              ++current()->depth_;
-              return nullptr;
-            },
-            [](const at::RecordFunction& function, at::ObserverContext*) {
-              if (--current()->depth_ == 0 && current()->in_operator_) {
-                current()->note(function);
-              }
-            })
-            .needsOutputs(true)
-            .scopes({at::RecordScope::FUNCTION}));
-  }
-  ~Recorder() {
-    at::removeCallback(handle_);
-    current() = nullptr;
-  }
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
-
   /// Hooks of the run loop: what it does beside operators is left out.
   void built(const Step& step) { in_operator_ = step.kind == StepKind::kCall; }
   void called(const Step&, const torch::jit::Stack&) { in_operator_ = false; }
@@ -56,41 +33,17 @@ class Recorder {
   std::string take() { return std::move(lines_); }
 
  private:
-  static Recorder*& current() {
-    static thread_local Recorder* recorder = nullptr;
-    return recorder;
-  }
-
-  void note(const at::RecordFunction& function) {
-    const at::RecordFunctionGuard unobserved(false);
-    const auto name = function.operator_name();
-    std::string text = name ? name->name : function.name();
-    if (name && !name->overload_name.empty()) {
-      text += "." + name->overload_name;
+  void note(const std::string& op, const std::vector<at::Tensor>& results) {
+    if (in_operator_) {
+      lines_ += checksum_line(op, results, fresh_, leaves_elements_unwritten);
     }
-    std::size_t result = 0;
-    const auto add = [&](const at::Tensor& tensor) {  // fresh memory holds anything
-      const bool is_new = leaves_elements_unwritten(text, result++);
-      lines_ += fresh_.is_shown(text, is_new, tensor) ? " fresh" : " " + checksum(tensor);
-    };
-    lines_ += text;
-    for (const c10::IValue& value : function.outputs()) {
-      if (value.isTensor()) {
-        add(value.toTensor());
-      } else if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector()) {
-          add(tensor);
-        }
-      }
-    }
-    lines_ += "\n";
   }
 
   std::string lines_;
   FreshMemory fresh_;
   bool in_operator_ = false;
-  int depth_ = 0;
-  at::CallbackHandle handle_ = 0;
+  ResultObserver observer_{
+      [this](const std::string& op, const std::vector<at::Tensor>& results) { note(op, results); }};
 };
 
 /// Of each storage older than the step that an operator or a communication changes, the first slot

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +12,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "replayer/values/random.h"
 
@@ -91,5 +96,78 @@ class FreshMemory {
   /// While it is known here, a storage's address is no other's.
   std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
 };
+
+/// Shows each operator's results to a function while it lives; operators below operators are
+/// passed over. One at a time in a thread.
+class ResultObserver {
+ public:
+  using Look = std::function<void(const std::string& op, const std::vector<at::Tensor>& results)>;
+
+  explicit ResultObserver(Look look) : look_(std::move(look)) {
+    current() = this;
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(
+            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+              ++current()->depth_;
+              return nullptr;
+            },
+            [](const at::RecordFunction& function, at::ObserverContext*) {
+              if (--current()->depth_ == 0) {
+                current()->see(function);
+              }
+            })
+            .needsOutputs(true)
+            .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~ResultObserver() {
+    at::removeCallback(handle_);
+    current() = nullptr;
+  }
+  ResultObserver(const ResultObserver&) = delete;
+  ResultObserver& operator=(const ResultObserver&) = delete;
+
+ private:
+  static ResultObserver*& current() {
+    static thread_local ResultObserver* observer = nullptr;
+    return observer;
+  }
+
+  void see(const at::RecordFunction& function) {
+    const at::RecordFunctionGuard unobserved(false);
+    const auto name = function.operator_name();
+    std::string text = name ? name->name : function.name();
+    if (name && !name->overload_name.empty()) {
+      text += "." + name->overload_name;
+    }
+    std::vector<at::Tensor> results;
+    for (const c10::IValue& value : function.outputs()) {
+      if (value.isTensor()) {
+        results.push_back(value.toTensor());
+      } else if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+          results.push_back(tensor);
+        }
+      }
+    }
+    look_(text, results);
+  }
+
+  Look look_;
+  int depth_ = 0;
+  at::CallbackHandle handle_ = 0;
+};
+
+/// One line an operator: its name and a checksum of each result. `leaves_unwritten(op, result)`
+/// tells of results that hold what memory held.
+template <typename LeavesUnwritten>
+std::string checksum_line(const std::string& op, const std::vector<at::Tensor>& results,
+                          FreshMemory& fresh, LeavesUnwritten leaves_unwritten) {
+  std::string line = op;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    line += fresh.is_shown(op, leaves_unwritten(op, i), results[i]) ? " fresh"
+                                                                    : " " + checksum(results[i]);
+  }
+  return line + "\n";
+}
 
 }  // namespace understudy::replayer
