@@ -1,18 +1,15 @@
 #include "cuda_driver.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <string>
 
+#include "cannot_use.h"
 #include "et_schema/support/error.h"
-#include "needed_library.h"
 
 namespace understudy::backends {
 namespace {
 
-constexpr NeededLibrary kDriver{"CUDA's driver", "libcuda.so.1",
-                                "The driver comes with the GPU's system."};
 constexpr int kSuccess = 0;
 constexpr int kNotReady = 600;
 constexpr unsigned kNonBlocking = 1;    // CU_STREAM_NON_BLOCKING
@@ -21,21 +18,23 @@ constexpr unsigned kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 }  // namespace
 
 CudaDriver::CudaDriver() {
-  void* const driver = kDriver.open(kDriver.name, RTLD_NOW | RTLD_LOCAL);
-  kDriver.find(driver, error_text_, "cuGetErrorString");
-  kDriver.find(driver, get_context_, "cuCtxGetCurrent");
-  kDriver.find(driver, set_context_, "cuCtxSetCurrent");
-  kDriver.find(driver, create_stream_, "cuStreamCreate");
-  kDriver.find(driver, destroy_stream_, "cuStreamDestroy_v2");
-  kDriver.find(driver, query_stream_, "cuStreamQuery");
-  kDriver.find(driver, synchronize_stream_, "cuStreamSynchronize");
-  kDriver.find(driver, stream_waits_, "cuStreamWaitEvent");
-  kDriver.find(driver, create_event_, "cuEventCreate");
-  kDriver.find(driver, destroy_event_, "cuEventDestroy_v2");
-  kDriver.find(driver, record_event_, "cuEventRecord");
-  kDriver.find(driver, allocate_, "cuMemAlloc_v2");
-  kDriver.find(driver, free_, "cuMemFree_v2");
-  kDriver.find(driver, copy_, "cuMemcpyAsync");
+  const et_schema::SharedLibrary driver(
+      "libcuda.so.1", RTLD_LOCAL,
+      cannot_use("CUDA's driver", "The driver comes with the GPU's system."));
+  driver.find(error_text_, "cuGetErrorString");
+  driver.find(get_context_, "cuCtxGetCurrent");
+  driver.find(set_context_, "cuCtxSetCurrent");
+  driver.find(create_stream_, "cuStreamCreate");
+  driver.find(destroy_stream_, "cuStreamDestroy_v2");
+  driver.find(query_stream_, "cuStreamQuery");
+  driver.find(synchronize_stream_, "cuStreamSynchronize");
+  driver.find(stream_waits_, "cuStreamWaitEvent");
+  driver.find(create_event_, "cuEventCreate");
+  driver.find(destroy_event_, "cuEventDestroy_v2");
+  driver.find(record_event_, "cuEventRecord");
+  driver.find(allocate_, "cuMemAlloc_v2");
+  driver.find(free_, "cuMemFree_v2");
+  driver.find(copy_, "cuMemcpyAsync");
 }
 
 void CudaDriver::check(Status status, const char* function) const {

@@ -1,13 +1,12 @@
 #include "nccl_library.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "cannot_use.h"
 #include "et_schema/support/error.h"
-#include "needed_library.h"
 
 namespace understudy::backends {
 namespace {
@@ -18,24 +17,23 @@ constexpr const char* kNcclLibrary = "libnccl.so.2";
 constexpr int kNcclSuccess = 0;
 constexpr int kInProgress = 7;
 
-constexpr NeededLibrary kNccl{"NCCL", "library",
-                              "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL "
-                              "names another libnccl.so."};
-
 /// LibTorch may bring NCCL as a library beside its own, or within.
-void* open_library() {
+et_schema::SharedLibrary open_library() {
+  const auto refusal = cannot_use("NCCL",
+                                  "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL "
+                                  "names another libnccl.so.");
   const char* const named = std::getenv("UNDERSTUDY_NCCL");
   if (named != nullptr && *named != '\0') {
     // Its own functions come first for it: LibTorch's are known to the whole process.
-    return kNccl.open(named, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    return {named, RTLD_LOCAL | RTLD_DEEPBIND, refusal};
   }
   if (void* const loaded = dlopen(kNcclLibrary, RTLD_NOW | RTLD_NOLOAD)) {
-    return loaded;
+    return {loaded, refusal};
   }
   if (dlsym(RTLD_DEFAULT, "ncclGetVersion") != nullptr) {
-    return RTLD_DEFAULT;
+    return {RTLD_DEFAULT, refusal};
   }
-  return kNccl.open(kNcclLibrary, RTLD_NOW | RTLD_LOCAL);
+  return {kNcclLibrary, RTLD_LOCAL, refusal};
 }
 
 /// The dtype that elements are reduced as.
@@ -122,24 +120,24 @@ std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op) {
 }
 
 NcclLibrary::NcclLibrary() {
-  void* const library = open_library();
-  kNccl.find(library, get_version_, "ncclGetVersion");
-  kNccl.find(library, error_text_, "ncclGetErrorString");
-  kNccl.find(library, last_error_, "ncclGetLastError");
-  kNccl.find(library, get_id_, "ncclGetUniqueId");
-  kNccl.find(library, init_rank_, "ncclCommInitRank");
-  kNccl.find(library, destroy_, "ncclCommDestroy");
-  kNccl.find(library, abort_, "ncclCommAbort");
-  kNccl.find(library, async_error_, "ncclCommGetAsyncError");
-  kNccl.find(library, group_start_, "ncclGroupStart");
-  kNccl.find(library, group_end_, "ncclGroupEnd");
-  kNccl.find(library, all_reduce_, "ncclAllReduce");
-  kNccl.find(library, reduce_, "ncclReduce");
-  kNccl.find(library, reduce_scatter_, "ncclReduceScatter");
-  kNccl.find(library, broadcast_, "ncclBroadcast");
-  kNccl.find(library, all_gather_, "ncclAllGather");
-  kNccl.find(library, send_, "ncclSend");
-  kNccl.find(library, receive_, "ncclRecv");
+  const et_schema::SharedLibrary library = open_library();
+  library.find(get_version_, "ncclGetVersion");
+  library.find(error_text_, "ncclGetErrorString");
+  library.find(last_error_, "ncclGetLastError");
+  library.find(get_id_, "ncclGetUniqueId");
+  library.find(init_rank_, "ncclCommInitRank");
+  library.find(destroy_, "ncclCommDestroy");
+  library.find(abort_, "ncclCommAbort");
+  library.find(async_error_, "ncclCommGetAsyncError");
+  library.find(group_start_, "ncclGroupStart");
+  library.find(group_end_, "ncclGroupEnd");
+  library.find(all_reduce_, "ncclAllReduce");
+  library.find(reduce_, "ncclReduce");
+  library.find(reduce_scatter_, "ncclReduceScatter");
+  library.find(broadcast_, "ncclBroadcast");
+  library.find(all_gather_, "ncclAllGather");
+  library.find(send_, "ncclSend");
+  library.find(receive_, "ncclRecv");
 }
 
 void NcclLibrary::check(Status status, const char* function) const {

@@ -1,15 +1,17 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "backends/backend.h"
 #include "backends/device_communicator.h"
 #include "backends/launcher.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/shared_library.h"
 #include "modules.h"
 
 namespace understudy::backends {
@@ -54,12 +56,6 @@ namespace {
       fmt::format("the communication backend '{}' cannot be loaded", name), std::move(context));
 }
 
-// dlsym gives an object pointer; POSIX has it converted to a function pointer.
-template <typename Function>
-[[nodiscard]] Function symbol(void* module, const char* name) {
-  return reinterpret_cast<Function>(dlsym(module, name));
-}
-
 /// The function `make_symbol` of the module, which is of this version of the interface.
 template <typename Make>
 [[nodiscard]] Make maker_of(const std::string& name, const std::string& directory,
@@ -72,15 +68,13 @@ template <typename Make>
   }
   // Global: the transport's own plug-ins look its symbols up. Never closed: it has threads and
   // handlers that outlive the backend.
-  void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) {
-    const char* reason = dlerror();
-    throw cannot_load(name, file, "the libraries that the module needs",
-                      reason == nullptr ? "an unknown failure" : reason,
-                      hint_for(name, &Module::how_to_get));
-  }
-  const auto version = symbol<BackendVersionFn>(module, kBackendVersionSymbol);
-  const auto make = symbol<Make>(module, make_symbol);
+  const et_schema::SharedLibrary module(file, RTLD_GLOBAL, [&](std::string, std::string got) {
+    return cannot_load(name, file, "the libraries that the module needs", std::move(got),
+                       hint_for(name, &Module::how_to_get));
+  });
+  auto* const version =
+      module.function<std::remove_pointer_t<BackendVersionFn>>(kBackendVersionSymbol);
+  auto* const make = module.function<std::remove_pointer_t<Make>>(make_symbol);
   if (version == nullptr || make == nullptr) {
     throw cannot_load(name, file,
                       fmt::format("the symbols {} and {}", kBackendVersionSymbol, make_symbol),

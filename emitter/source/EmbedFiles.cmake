@@ -1,9 +1,13 @@
 # Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts: what FUNCTION of embedded_files.h gives.
+# "PATH>NAME" is known by another name than its path. Includes lose their folders: what is written out lies in one.
 set(text "#include \"embedded_files.h\"\n\nnamespace understudy::emitter {\n\n")
 string(APPEND text "const std::map<std::string, std::string_view>& ${FUNCTION}() {\n")
 string(APPEND text "  static const std::map<std::string, std::string_view> kFiles = {\n")
-foreach(file IN LISTS FILES)
-  file(READ "${FOLDER}/${file}" content)
+foreach(row IN LISTS FILES)
+  string(REGEX MATCH "^[^>]+" path "${row}")
+  string(REGEX MATCH "[^>]+$" file "${row}")
+  file(READ "${FOLDER}/${path}" content)
+  string(REGEX REPLACE "#include \"[a-z_/]*/([a-z_]+\\.h)\"" "#include \"\\1\"" content "${content}")
   # Compilers take texts of 16 kB and more only in parts.
   string(LENGTH "${content}" length)
   string(APPEND text "      {\"${file}\", \"\"\n")

@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "et_schema/support/error.h"
 #include "plain_data.h"
+#include "testing/error_text.h"
 
 namespace understudy::tests {
 namespace {
@@ -40,12 +41,7 @@ bool contains(const std::vector<int>& ranks, int rank) {
 /// The text of the error that `action` throws; empty if it throws none.
 template <typename Action>
 std::string error_text(Action&& action) {
-  try {
-    action();
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "";
+  return testing_errors::error_of([&] { return action(); });
 }
 
 TEST(Groups, EvenAndOddRanks) {

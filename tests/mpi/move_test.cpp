@@ -293,16 +293,28 @@ TEST(SendAndReceive, TagsTellMessagesApart) {
   }
 }
 
-TEST(SendAndReceive, EmptyMessages) {
+TEST(SendAndReceive, AnEmptyMessageComesBeforeTheNext) {
   const int ranks = backend().world_size();
   const int rank = backend().rank();
+  const int from = (rank + ranks - 1) % ranks;
+  Data sent(DType::kFloat32, numbers_of(rank, 0, 3));
+  Data received(DType::kFloat32, zeros(3));
   Call send = make_call(CommKind::kSend, (rank + 1) % ranks);
-  send.inputs = {{nullptr, 0, DType::kFloat32}};
-  Call receive = make_call(CommKind::kRecv, (rank + ranks - 1) % ranks);
-  receive.outputs = {{nullptr, 0, DType::kFloat32}};
-  auto sending = backend().start(send);
-  backend().run(receive);
-  backend().wait(std::move(sending));
+  Call receive = make_call(CommKind::kRecv, from);
+  std::vector<std::unique_ptr<backends::Work>> sending;
+  for (const bool is_empty : {true, false}) {
+    send.inputs = {is_empty ? backends::Buffer{nullptr, 0, DType::kFloat32} : sent.buffer()};
+    sending.push_back(backend().start(send));
+  }
+  for (const bool is_empty : {true, false}) {
+    receive.outputs = {is_empty ? backends::Buffer{nullptr, 0, DType::kFloat32}
+                                : received.buffer()};
+    backend().run(receive);
+  }
+  for (auto& work : sending) {
+    backend().wait(std::move(work));
+  }
+  EXPECT_TRUE(received.holds(numbers_of(from, 0, 3)));
 }
 
 TEST(Barrier, NobodyLeavesBeforeTheLastCame) {

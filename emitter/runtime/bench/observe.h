@@ -4,42 +4,15 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/record_function.h>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <map>
+#include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "random.h"
+#include "replayer/values/result_checksum.h"
 
 namespace bench {
 
-/// 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
-inline std::string checksum(const at::Tensor& tensor) {
-  if (!tensor.defined())
-    return "-";
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized())
-    return "opaque";
-  const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
-                                                     : tensor;  // zeros may have no memory
-  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
-  const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
-  const std::size_t count = flat.nbytes();
-  std::uint64_t sum = mix(count + kGolden);
-  for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + at, std::min(sizeof(word), count - at));
-    sum = mix(sum ^ word) + kGolden;
-  }
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(sum));
-  return text;
-}
+namespace replayer = understudy::replayer;
 
 /// Whether an operator is aten::empty or named after it. This project stands alone: it is what
 /// et_schema/model/allocation.h of Understudy says, and observe.py.
@@ -58,122 +31,6 @@ inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
   return allocates_memory(name) || name.find("resize") != std::string::npos ||
          (result == 1 && base == "aten::_ctc_loss") ||
          (result == 3 && base == "aten::mkldnn_rnn_layer");
-}
-
-/// Memory of which elements have not been written yet. Views of it hold anything, too.
-class FreshMemory {
- public:
-  /// Whether a result holds elements that nobody wrote. Takes notice of what operators give: to be
-  /// asked of each result, in order of calls.
-  bool is_shown(const std::string& op, std::size_t result, const at::Tensor& tensor) {
-    const bool is_new = gives_fresh_memory(op, result);
-    if (!tensor.defined() || !tensor.has_storage()) {
-      return is_new;
-    }
-    const c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
-    if (is_new) {
-      unwritten_.insert_or_assign(storage, tensor.storage().getWeakStorageImpl());
-      return true;
-    }
-    const auto known = unwritten_.find(storage);
-    if (known == unwritten_.end()) {
-      return false;
-    }
-    if (!writes_all_it_shows(op)) {
-      return true;
-    }
-    if (tensor.nbytes() >= tensor.storage().nbytes()) {
-      unwritten_.erase(known);
-    }
-    return false;
-  }
-
- private:
-  /// Whether an operator that gives memory which was there before has written all of its result: no
-  /// view, and none that writes where indices or a mask say.
-  static bool writes_all_it_shows(const std::string& op) {
-    const std::string base = op.substr(0, op.find('.'));
-    const bool gives_out = op.find("out", base.size()) != std::string::npos;
-    if (base.back() != '_' && !gives_out) {
-      return false;
-    }
-    for (const char* part : {"index", "scatter", "masked", "put_", "diagonal", "as_strided",
-                             "detach", "squeeze", "swapaxes", "swapdims", "::t_", "transpose"}) {
-      if (base.find(part) != std::string::npos) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /// While it is known here, a storage's address is no other's.
-  std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
-};
-
-/// Shows each operator's results to a function while it lives; operators below operators are
-/// passed over.
-template <typename Look>
-class Observer {
- public:
-  explicit Observer(Look look) : look_(std::move(look)) {
-    current() = this;
-    handle_ = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(
-            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
-              ++current()->depth_;
-              return nullptr;
-            },
-            [](const at::RecordFunction& function, at::ObserverContext*) {
-              if (--current()->depth_ == 0)
-                current()->see(function);
-            })
-            .needsOutputs(true)
-            .scopes({at::RecordScope::FUNCTION}));
-  }
-  ~Observer() {
-    at::removeCallback(handle_);
-    current() = nullptr;
-  }
-  Observer(const Observer&) = delete;
-  Observer& operator=(const Observer&) = delete;
-
- private:
-  static Observer*& current() {
-    static thread_local Observer* observer = nullptr;
-    return observer;
-  }
-  void see(const at::RecordFunction& function) {
-    const at::RecordFunctionGuard unobserved(false);
-    const auto name = function.operator_name();
-    std::string text = name ? name->name : function.name();
-    if (name && !name->overload_name.empty())
-      text += "." + name->overload_name;
-    std::vector<at::Tensor> results;
-    for (const c10::IValue& value : function.outputs()) {
-      if (value.isTensor()) {
-        results.push_back(value.toTensor());
-      } else if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector())
-          results.push_back(tensor);
-      }
-    }
-    look_(text, results);
-  }
-
-  Look look_;
-  int depth_ = 0;
-  at::CallbackHandle handle_ = 0;
-};
-
-/// One line an operator: its name and a checksum of each result.
-inline std::string checksum_line(const std::string& name, const std::vector<at::Tensor>& results,
-                                 FreshMemory& fresh) {
-  std::string line = name;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    line += ' ';
-    line += fresh.is_shown(name, i, results[i]) ? "fresh" : checksum(results[i]);
-  }
-  return line += '\n';
 }
 
 inline bool is_healthy(const at::Tensor& tensor) {

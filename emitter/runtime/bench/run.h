@@ -242,15 +242,15 @@ class Runner {
     std::string lines;
     seed_generators(flags_.seed);
     {
-      FreshMemory fresh;
+      replayer::FreshMemory fresh;
       const auto look = [&](const std::string& name, const std::vector<Tensor>& results) {
-        lines += checksum_line(name, results, fresh);
+        lines += replayer::checksum_line(name, results, fresh, gives_fresh_memory);
       };
-      const Observer<decltype(look)> observer(look);
+      const replayer::ResultObserver observer(look);
       step_->run();
     }
     for (const Tensor& tensor : maker_.changed())
-      lines.append("after: ").append(checksum(tensor)).append("\n");
+      lines.append("after: ").append(replayer::checksum(tensor)).append("\n");
     write_file(comms_.size() == 1 ? flags_.checksums
                                   : flags_.checksums + "." + std::to_string(comms_.rank()),
                lines);
@@ -284,7 +284,7 @@ class Runner {
             healthy = healthy && (gives_fresh_memory(name, i) || is_healthy(results[i]));
           }
         };
-        const Observer<decltype(look)> observer(look);
+        const replayer::ResultObserver observer(look);
         step_->run();
       } catch (const c10::Error&) {
         // An operator refuses what earlier iterations made of its tensors.

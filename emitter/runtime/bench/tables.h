@@ -50,11 +50,8 @@ class Table {
  public:
   Table(at::Tensor tensor, const Rule& rule, std::uint64_t seed, std::uint64_t stream)
       : tensor_(std::move(tensor)),
-        rule_(rule.kind == Rule::Kind::kByShape
-                  ? rule_by_shape(tensor_.scalar_type(), tensor_.sizes())
-                  : rule),
-        seed_(seed),
-        stream_(stream) {}
+        rule_(rule_for(tensor_, rule)),
+        key_{.seed = seed, .stream = stream} {}
 
   [[nodiscard]] bool holds(const at::Tensor& other) const {
     return other.has_storage() && other.storage().data() == tensor_.storage().data();
@@ -66,7 +63,7 @@ class Table {
     const std::int64_t begin = view.storage_offset() - tensor_.storage_offset();
     if (width == 0 || begin < 0 || !view.is_contiguous() || !tensor_.is_contiguous())
       return;
-    const Draws draws(rule_, seed_, stream_, tensor_.numel());
+    const replayer::Draws draws(rule_, key_, tensor_.numel());
     std::unordered_set<std::int64_t>& seeded = seeded_[width];
     for (const std::int64_t row : rows) {
       const std::int64_t first = begin + row * width;
@@ -79,7 +76,7 @@ class Table {
 
   /// First values for all rows that had them.
   void restore() const {
-    const Draws draws(rule_, seed_, stream_, tensor_.numel());
+    const replayer::Draws draws(rule_, key_, tensor_.numel());
     for (const auto& [width, firsts] : seeded_) {
       for (const std::int64_t first : firsts)
         write(draws, first, width);
@@ -87,16 +84,15 @@ class Table {
   }
 
  private:
-  void write(const Draws& draws, std::int64_t first, std::int64_t count) const {
+  void write(const replayer::Draws& draws, std::int64_t first, std::int64_t count) const {
     auto* const data = static_cast<char*>(tensor_.data_ptr()) +
                        first * static_cast<std::int64_t>(tensor_.element_size());
-    store(draws, rule_, tensor_.scalar_type(), data, first, count);
+    replayer::store(draws, rule_, first, count, data, tensor_.scalar_type());
   }
 
   at::Tensor tensor_;
-  Rule rule_;
-  std::uint64_t seed_;
-  std::uint64_t stream_;
+  ValueRule rule_;
+  replayer::ValueKey key_;
   std::map<std::int64_t, std::unordered_set<std::int64_t>> seeded_;  ///< first elements, by width
 };
 

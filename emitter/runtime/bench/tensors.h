@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "replayer/values/zeros.h"
 #include "tables.h"
 #include "values.h"
-#include "zeros.h"
 
 namespace bench {
 
@@ -192,12 +192,12 @@ class Maker {
     // is not flat.
     for (const bool flat : {true, false}) {
       for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-        if (made->rule.kind == Rule::Kind::kByShape && is_flat(made->tensor) == flat)
+        if (!made->rule && is_flat(made->tensor) == flat)
           fill(made->tensor, made->rule, seed_, made->id);
       }
     }
     for (const Made& made : made_) {
-      if (made.rule.kind != Rule::Kind::kByShape)
+      if (made.rule)
         fill(made.tensor, made.rule, seed_, made.id);
     }
     for (const Table& table : tables_) {
@@ -230,17 +230,17 @@ class Maker {
   [[nodiscard]] bool has_zeros() const { return !zeros_.empty(); }
   /// Before some iterations, which show where the step writes.
   void clear_zeros() {
-    for (Zeros& zeros : zeros_) {
+    for (replayer::Zeros& zeros : zeros_) {
       zeros.clear();
     }
   }
   /// Behind them: the first content, with zeros where nothing was written.
   void settle_zeros() {
-    for (Zeros& zeros : zeros_) {
+    for (replayer::Zeros& zeros : zeros_) {
       zeros.find();
     }
     restore();
-    for (Zeros& zeros : zeros_) {
+    for (replayer::Zeros& zeros : zeros_) {
       zeros.apply();
     }
     copy_changed();
@@ -318,7 +318,7 @@ class Maker {
   std::vector<Tensor> changed_;
   std::vector<Tensor> copies_;
   std::vector<Varying> varying_;
-  std::vector<Zeros> zeros_;
+  std::vector<replayer::Zeros> zeros_;
 };
 
 }  // namespace bench

@@ -1,57 +1,24 @@
 #include "bodies.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "embedded_files.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/model/bodies.h"
 #include "public_schemas.h"
 
 namespace understudy::emitter {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-using et_schema::SlotId;
-
-void collect(const std::vector<Argument>& arguments, std::set<SlotId>& slots) {
-  et_schema::for_each_slot(arguments, [&](SlotId slot) { slots.insert(slot); });
-}
-
-void collect_written(const Program& program, const Instruction& instruction,
-                     std::set<SlotId>& slots) {
-  for (std::size_t i = 0; instruction.schema && i < instruction.args.size(); ++i) {
-    if (et_schema::argument_is_written(program.schemas[*instruction.schema], i)) {
-      collect({instruction.args[i]}, slots);
-    }
-  }
-}
-
-/// Whether its body makes its results, but for those that it hands on, and writes what it writes.
-bool is_whole(const Program& program, const Instruction& instruction) {
-  std::set<SlotId> made;
-  for (const Instruction& below : instruction.body) {
-    collect(below.results, made);
-    collect_written(program, below, made);
-  }
-  std::set<SlotId> given;
-  collect(instruction.args, given);
-  std::set<SlotId> needed;
-  collect(instruction.results, needed);
-  std::erase_if(needed, [&](SlotId slot) { return given.contains(slot); });
-  collect_written(program, instruction, needed);
-  return !instruction.body.empty() &&
-         std::includes(made.begin(), made.end(), needed.begin(), needed.end());
-}
 
 void append(const Program& program, const Instruction& instruction, Dialect dialect,
             std::vector<Instruction>& to) {
   if (instruction.kind != InstructionKind::kOp || is_found(instruction.name, dialect) ||
-      !is_whole(program, instruction)) {
+      !et_schema::body_makes_results(program, instruction)) {
     to.push_back(instruction);
     return;
   }

@@ -126,16 +126,17 @@ class Binder {
 
   void add_operator(const Instruction& instruction) {
     try {
-      const bool direct = decisions_.of(instruction).how == How::kDirect;
+      const std::shared_ptr<const Substitute> substitute = decisions_.of(instruction).substitute;
+      const bool direct = substitute == nullptr;
       OperatorPlan plan =
           direct ? planner_.plan_call(instruction) : planner_.plan_substitute(instruction);
       Step step;
       step.source = &instruction;
       step.kind = direct ? StepKind::kCall : StepKind::kSubstitute;
       step.handle = plan.handle;
-      if (plan.substitute) {
+      if (substitute != nullptr) {
         step.index = static_cast<std::uint32_t>(bound_.substitutes.size());
-        bound_.substitutes.push_back(std::move(*plan.substitute));
+        bound_.substitutes.push_back(*substitute);
       }
       for (const SlotId slot : plan.written) {
         if (program_.slots[slot].external) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "et_schema/model/allocation.h"
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/kernel_roles.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
@@ -26,15 +26,16 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::NamedCount;
 using et_schema::Program;
 using et_schema::SlotId;
 
-Decision by_substitute(const Substitute& substitute) {
-  return {How::kSubstitute, substitute.by, substitute.rung == Rung::kStubbed};
+Decision by_substitute(Substitute substitute) {
+  const bool is_stub = substitute.rung == Rung::kStubbed;
+  return {How::kSubstitute, substitute.by, is_stub,
+          std::make_shared<const Substitute>(std::move(substitute))};
 }
 
 /// Whether values decide no result's shape: LibTorch tells it of its own operators.
@@ -45,87 +46,6 @@ bool has_known_shape(const Instruction& instruction) {
        dot == std::string::npos ? "" : instruction.name.substr(dot + 1)});
   return handle && instruction.name.starts_with("aten::") &&
          !handle->hasTag(at::Tag::dynamic_output_shape);
-}
-
-/// Whether it writes no numbers, though it may say that it writes.
-bool only_shapes(const Instruction& instruction) {
-  return et_schema::op_class(instruction.name) == "view" ||
-         instruction.name.starts_with("aten::resize_");
-}
-
-/// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
-/// it.
-class Written {
- public:
-  explicit Written(const Program& program) : program_(program) {}
-
-  void collect(const std::vector<Instruction>& instructions) {
-    for (const Instruction& instruction : instructions) {
-      if (et_schema::allocates_memory(instruction.name)) {
-        for_each_slot(instruction.results,
-                      [&](SlotId slot) { fresh_.insert(program_.slots[slot].storage); });
-        continue;
-      }
-      if (!shows_fresh_memory(instruction)) {
-        const bool has_results = !instruction.results.empty();
-        for_each_slot(has_results ? instruction.results : instruction.args,
-                      [&](SlotId slot) { add(slot); });
-      }
-      collect(instruction.body);
-    }
-  }
-  void add(SlotId slot) {
-    slots_.insert(slot);
-    fresh_.erase(program_.slots[slot].storage);
-  }
-  /// What was there before.
-  void add_given(SlotId slot) { slots_.insert(slot); }
-  /// What has still to be written.
-  void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }
-  [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
-  [[nodiscard]] bool is_awaited(SlotId slot) const {
-    return fresh_.contains(program_.slots[slot].storage);
-  }
-
- private:
-  [[nodiscard]] bool shows_fresh_memory(const Instruction& instruction) const {
-    bool is_fresh = false;
-    for_each_slot(instruction.args, [&](SlotId slot) { is_fresh |= is_awaited(slot); });
-    return is_fresh && only_shapes(instruction);
-  }
-
-  const Program& program_;
-  std::set<SlotId> slots_;
-  std::set<et_schema::StorageId> fresh_;
-};
-
-/// Whether the recorded operators below make all that the operator itself makes, and write what it
-/// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
-/// convolution, randperm into a given tensor) stand allocations and what shapes them alone.
-bool body_makes_results(const Program& program, const Instruction& instruction) {
-  if (instruction.body.empty()) {
-    return false;
-  }
-  if (et_schema::allocates_memory(instruction.name)) {
-    return true;
-  }
-  Written made(program);
-  const std::string schema = schema_text(program, instruction);
-  std::vector<Argument> written;
-  for (std::size_t i = 0; i < instruction.args.size() && !only_shapes(instruction); ++i) {
-    if (et_schema::argument_is_written(schema, i)) {
-      written.push_back(instruction.args[i]);
-    }
-  }
-  for_each_slot(written, [&](SlotId slot) { made.await(slot); });
-  made.collect(instruction.body);
-  for_each_slot(instruction.args, [&](SlotId slot) { made.add_given(slot); });
-  bool all = true;
-  for_each_slot(written, [&](SlotId slot) { all = all && !made.is_awaited(slot); });
-  for_each_slot(instruction.results, [&](SlotId slot) {
-    all = all && (made.has(slot) || program.slots[slot].external);
-  });
-  return all;
 }
 
 int badness(const Decision& decision) {
@@ -309,8 +229,8 @@ Decision Decisions::decide(const Instruction& instruction) const {
 }
 
 Decision Decisions::decide_substitute(const Instruction& instruction, std::string otherwise) const {
-  const auto substitute = find_substitute(program_, instruction, options_.device);
-  return substitute ? by_substitute(*substitute)
+  auto substitute = find_substitute(program_, instruction, options_.device);
+  return substitute ? by_substitute(*std::move(substitute))
                     : Decision{How::kDropped, std::move(otherwise), false};
 }
 
@@ -327,7 +247,7 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (const auto reason = not_applicable_reason(instruction.name, device)) {
     return {How::kNotApplicable, *reason, false};
   }
-  const bool has_body = body_makes_results(program_, instruction);
+  const bool has_body = et_schema::body_makes_results(program_, instruction);
   if (options_.leaves && has_body) {
     return {How::kBody, "", false};
   }
@@ -347,8 +267,8 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (result.match) {
     return {How::kDirect, "", false};
   }
-  if (const auto substitute = find_substitute(program_, instruction, options_.device)) {
-    return by_substitute(*substitute);
+  if (auto substitute = find_substitute(program_, instruction, options_.device)) {
+    return by_substitute(*std::move(substitute));
   }
   if (has_body) {
     return {How::kBody, "", false};
@@ -378,8 +298,8 @@ const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
 bool Decisions::step_down(const Instruction& instruction) {
   const How how = of(instruction).how;
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
-    if (const auto substitute = find_substitute(program_, instruction, options_.device)) {
-      made_[&instruction] = by_substitute(*substitute);
+    if (auto substitute = find_substitute(program_, instruction, options_.device)) {
+      made_[&instruction] = by_substitute(*std::move(substitute));
       return true;
     }
   }
@@ -390,7 +310,7 @@ bool Decisions::use_body(const Instruction& instruction) {
   const How how = of(instruction).how;
   const bool can = instruction.kind == InstructionKind::kOp &&
                    (how == How::kDirect || how == How::kSubstitute) &&
-                   body_makes_results(program_, instruction);
+                   et_schema::body_makes_results(program_, instruction);
   if (can) {
     made_[&instruction] = {How::kBody, "", false};
   }

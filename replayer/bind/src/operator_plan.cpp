@@ -65,8 +65,6 @@ OperatorPlan OperatorPlanner::plan_substitute(const Instruction& instruction) {
   } else {
     plan_recorded(instruction, instruction.args, plan);
   }
-  plan.substitute = find_substitute(decisions_.program(), instruction, decisions_.options().device);
-  UNDERSTUDY_ASSERT(plan.substitute.has_value());
   return plan;
 }
 

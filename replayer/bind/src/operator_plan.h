@@ -13,14 +13,12 @@
 #include "replayer/bind/decisions.h"
 #include "replayer/dispatch/arguments.h"
 #include "replayer/dispatch/schema_map.h"
-#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
 /// What one operator's step is made of.
 struct OperatorPlan {
-  std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher
-  std::optional<Substitute> substitute;       ///< or by a function of ours
+  std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher; none: by a substitute
   std::vector<PlannedArgument> arguments;     ///< the stack, from the bottom
   std::vector<et_schema::SlotId> written;     ///< slots that it writes in place
 };

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "driver_function.h"
+#include "cuda_driver.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::replayer {
@@ -256,8 +256,8 @@ std::string device_uuid(c10::Device device) {
   constexpr std::size_t kBytes = 16;
   std::array<unsigned char, kBytes> bytes{};
   // Of an instance of a GPU (MIG) the newer function tells its own, the older one the GPU's.
-  auto* get = driver_function<int(unsigned char*, int)>("cuDeviceGetUuid_v2");
-  get = get != nullptr ? get : driver_function<int(unsigned char*, int)>("cuDeviceGetUuid");
+  auto* get = cuda_driver().function<int(unsigned char*, int)>("cuDeviceGetUuid_v2");
+  get = get != nullptr ? get : cuda_driver().function<int(unsigned char*, int)>("cuDeviceGetUuid");
   if (!device.is_cuda() || get == nullptr || get(bytes.data(), device.index()) != 0) {
     return {};
   }

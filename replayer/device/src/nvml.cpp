@@ -1,6 +1,5 @@
 #include "replayer/device/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -8,7 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "et_schema/support/error.h"
+#include "et_schema/support/shared_library.h"
 
 namespace understudy::replayer {
 namespace {
@@ -74,9 +73,9 @@ std::vector<std::string> reasons_of(std::uint64_t bits) {
   return names;
 }
 
-[[noreturn]] void refuse(std::string summary, std::string expected, std::string got) {
-  throw et_schema::run_failed(
-      std::move(summary),
+et_schema::Error cannot_read(std::string expected, std::string got) {
+  return et_schema::run_failed(
+      "the state of the GPU cannot be read",
       {.field = "NVML",
        .expected = std::move(expected),
        .got = std::move(got),
@@ -88,7 +87,9 @@ std::vector<std::string> reasons_of(std::uint64_t bits) {
 
 /// The functions that are called. Those that older drivers lack may be null.
 struct GpuMonitor::Library {
-  void* handle = nullptr;
+  explicit Library(const std::string& file) : library(file, RTLD_LOCAL, cannot_read) {}
+
+  et_schema::SharedLibrary library;
   NvmlDevice device = nullptr;    ///< whose figures are read
   NvmlDevice instance = nullptr;  ///< the process' part of it, by MIG
   bool has_instant_power = false;
@@ -111,33 +112,29 @@ struct GpuMonitor::Library {
   NvmlStatus (*throttle_reasons)(NvmlDevice, unsigned long long*) = nullptr;
 
   template <typename Function>
-  void find(Function& function, const char* symbol, bool needed = false) {
-    function = reinterpret_cast<Function>(dlsym(handle, symbol));
-    if (needed && function == nullptr) {
-      refuse("the state of the GPU cannot be read", symbol, "a library without it");
-    }
+  void seek(Function*& function, const char* symbol) const {
+    function = library.function<Function>(symbol);
   }
   void find_all() {
-    constexpr bool kNeeded = true;
-    find(init, "nvmlInit_v2", kNeeded);
-    find(shutdown, "nvmlShutdown", kNeeded);
-    find(error_text, "nvmlErrorString", kNeeded);
-    find(by_index, "nvmlDeviceGetHandleByIndex_v2", kNeeded);
-    find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2", kNeeded);
-    find(driver_version, "nvmlSystemGetDriverVersion");
-    find(by_uuid, "nvmlDeviceGetHandleByUUID");
-    find(whole_of, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
-    find(field_values, "nvmlDeviceGetFieldValues");
-    find(name, "nvmlDeviceGetName");
-    find(power_mw, "nvmlDeviceGetPowerUsage");
-    find(power_limit_mw, "nvmlDeviceGetEnforcedPowerLimit");
-    find(energy_mj, "nvmlDeviceGetTotalEnergyConsumption");
-    find(clock_mhz, "nvmlDeviceGetClockInfo");
-    find(most_mhz, "nvmlDeviceGetMaxClockInfo");
-    find(temperature_c, "nvmlDeviceGetTemperature");
-    find(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+    library.find(init, "nvmlInit_v2");
+    library.find(shutdown, "nvmlShutdown");
+    library.find(error_text, "nvmlErrorString");
+    library.find(by_index, "nvmlDeviceGetHandleByIndex_v2");
+    library.find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
+    seek(driver_version, "nvmlSystemGetDriverVersion");
+    seek(by_uuid, "nvmlDeviceGetHandleByUUID");
+    seek(whole_of, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+    seek(field_values, "nvmlDeviceGetFieldValues");
+    seek(name, "nvmlDeviceGetName");
+    seek(power_mw, "nvmlDeviceGetPowerUsage");
+    seek(power_limit_mw, "nvmlDeviceGetEnforcedPowerLimit");
+    seek(energy_mj, "nvmlDeviceGetTotalEnergyConsumption");
+    seek(clock_mhz, "nvmlDeviceGetClockInfo");
+    seek(most_mhz, "nvmlDeviceGetMaxClockInfo");
+    seek(temperature_c, "nvmlDeviceGetTemperature");
+    seek(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     if (throttle_reasons == nullptr) {
-      find(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its older name
+      seek(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its older name
     }
   }
 
@@ -193,11 +190,7 @@ std::string nvml_library() {
 
 GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id,
                        const std::string& uuid)
-    : library_(std::make_unique<Library>()) {
-  library_->handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library_->handle == nullptr) {
-    refuse("the state of the GPU cannot be read", library, dlerror());
-  }
+    : library_(std::make_unique<Library>(library)) {
   library_->find_all();
   NvmlStatus status = library_->init();
   if (status == kSuccess) {
@@ -207,8 +200,8 @@ GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id
     }
   }
   if (status != kSuccess) {
-    refuse("the state of the GPU cannot be read",
-           pci_bus_id.empty() ? "a GPU" : "a GPU at " + pci_bus_id, library_->error_text(status));
+    throw cannot_read(pci_bus_id.empty() ? "a GPU" : "a GPU at " + pci_bus_id,
+                      library_->error_text(status));
   }
   library_->has_instant_power = library_->instant_power().has_value();
 }

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "driver_function.h"
+#include "cuda_driver.h"
 #include "replayer/device/device.h"
 #include "stream_span_ptx.h"
 
@@ -28,9 +28,10 @@ struct SpanKernels {
 
  private:
   static SpanKernels load() {
-    auto* const load_module = driver_function<int(void**, const void*)>("cuModuleLoadData");
-    auto* const get = driver_function<int(void**, void*, const char*)>("cuModuleGetFunction");
-    auto* const launch = driver_function<LaunchFunction>("cuLaunchKernel");
+    auto* const load_module = cuda_driver().function<int(void**, const void*)>("cuModuleLoadData");
+    auto* const get =
+        cuda_driver().function<int(void**, void*, const char*)>("cuModuleGetFunction");
+    auto* const launch = cuda_driver().function<LaunchFunction>("cuLaunchKernel");
     SpanKernels kernels;
     void* loaded_module = nullptr;
     if (load_module != nullptr && get != nullptr && launch != nullptr &&

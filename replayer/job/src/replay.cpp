@@ -35,7 +35,7 @@
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
-#include "replayer/sandbox/sandbox.h"
+#include "sandbox.h"
 #include "time_limit.h"
 
 namespace understudy::replayer {

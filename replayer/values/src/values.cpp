@@ -4,10 +4,9 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
+#include "replayer/values/store.h"
 #include "values_device.h"
 #include "values_store.h"
 
@@ -15,26 +14,6 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
-
-/// Beyond this a one-dimensional tensor is taken for a flattened table or flattened parameters.
-constexpr std::int64_t kFlattened = 65536;
-constexpr std::int64_t kLargestKernelSide = 11;
-constexpr double kSmallestDeviation = 1.0 / 64;
-
-std::int64_t fan_in(at::IntArrayRef sizes) {
-  const auto spatial = sizes.slice(2);
-  const bool kernel = !spatial.empty() && std::all_of(spatial.begin(), spatial.end(), [](auto s) {
-    return s <= kLargestKernelSide;
-  });
-  if (!kernel) {
-    return sizes.back();
-  }
-  std::int64_t product = 1;
-  for (const std::int64_t size : sizes.slice(1)) {
-    product *= std::max<std::int64_t>(size, 1);
-  }
-  return product;
-}
 
 /// The whole numbers that a type without arithmetic of its own is stored as; the type itself where
 /// it has one.
@@ -107,21 +86,10 @@ std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
   }
 }
 
-/// The tensor without the dimensions that repeat elements, so that each is written once.
-at::Tensor without_repeats(at::Tensor tensor) {
-  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
-    if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) {
-      tensor = tensor.narrow(dim, 0, 1);
-    }
-  }
-  return tensor;
-}
-
 /// Random numbers of a device that depend on the key alone.
 at::Generator generator_of(c10::Device device, ValueKey key) {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // the golden ratio's bits spread the streams
   at::Generator generator = at::globalContext().defaultGenerator(device).clone();
-  generator.set_current_seed(key.seed * kOdd + key.stream);
+  generator.set_current_seed(key.seed * kGolden + key.stream);
   return generator;
 }
 
@@ -131,22 +99,7 @@ ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
   if (const std::optional<ValueRule> rule = stored_rule(dtype)) {
     return *rule;
   }
-  const bool floating = at::isFloatingType(dtype) || at::isComplexType(dtype);
-  if (dtype == at::kBool || sizes.empty()) {
-    return {ValueRule::Constant{1}};
-  }
-  if (!floating) {
-    return {ValueRule::Zeros{}};
-  }
-  if (sizes.size() == 1 && sizes[0] <= kFlattened) {
-    return {ValueRule::Uniform{.low = 0.5, .high = 1}};
-  }
-  if (sizes.size() == 1) {
-    return {ValueRule::Normal{.deviation = kSmallestDeviation}};
-  }
-  const auto inputs = static_cast<double>(std::max<std::int64_t>(fan_in(sizes), 1));
-  return {
-      ValueRule::Normal{.deviation = std::clamp(1 / std::sqrt(inputs), kSmallestDeviation, 1.0)}};
+  return rule_by_shape(dtype, sizes);
 }
 
 void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {
@@ -158,15 +111,7 @@ void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) 
   if (!once.is_cpu() && fill_on_device(once, rule, generator_of(once.device(), key))) {
     return;
   }
-  const at::Tensor target = without_repeats(as_numbers(tensor));
-  const Draws draws(rule, key, target.numel());
-  if (target.is_cpu() && target.is_contiguous()) {
-    store_draws(draws, rule, 0, target.numel(), target.data_ptr(), target.scalar_type());
-    return;
-  }
-  const at::Tensor made = at::empty(target.sizes(), target.options().device(at::kCPU));
-  store_draws(draws, rule, 0, made.numel(), made.data_ptr(), made.scalar_type());
-  target.copy_(made);
+  fill_by_rule(without_repeats(as_numbers(tensor)), rule, key);
 }
 
 }  // namespace understudy::replayer

@@ -1,18 +1,29 @@
 #pragma once
 
-#include <c10/core/ScalarType.h>
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
 
-#include "et_schema/model/program.h"
-#include "values_draws.h"
+#include "et_schema/model/value_rule.h"
+#include "replayer/values/random.h"
 
 namespace understudy::replayer {
 
-/// Writes the draws of elements [first, first + count) to `data`, as `dtype`. Numbers beyond a
-/// floating dtype's range become its largest, those it can only hold as subnormals 0. Throws Error
-/// (bad input) where whole numbers do not fit an integer dtype.
+class Draws;
+
+/// Throws Error (bad input) where no content of `numel` elements can be what the rule says.
+void check_rule(const et_schema::ValueRule& rule, std::int64_t numel);
+
+/// Throws the Error of a rule that no content can fulfil.
+[[noreturn]] void refuse_rule(const et_schema::ValueRule& rule, const std::string& expected,
+                              const std::string& got);
+
+// store() and fill_once() of store.h, compiled to give the same bytes everywhere. They throw Error
+// (bad input) where whole numbers do not fit an integer dtype, and fill_by_rule() what check_rule()
+// does.
 void store_draws(const Draws& draws, const et_schema::ValueRule& rule, std::int64_t first,
                  std::int64_t count, void* data, at::ScalarType dtype);
+void fill_by_rule(const at::Tensor& target, const et_schema::ValueRule& rule, ValueKey key);
 
 }  // namespace understudy::replayer

@@ -4,6 +4,7 @@
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "replayer/values/draws.h"
 #include "replayer/values/values.h"
 #include "values_store.h"
 
@@ -13,6 +14,7 @@ TableSeeder::TableSeeder(at::Tensor table, std::int64_t row_elements, et_schema:
                          ValueKey key)
     : table_(std::move(table)), row_elements_(row_elements), rule_(std::move(rule)), key_(key) {
   UNDERSTUDY_ASSERT(table_.is_cpu() && table_.is_contiguous() && row_elements_ > 0);
+  check_rule(rule_, table_.numel());
 }
 
 void TableSeeder::seed_rows(std::span<const std::int64_t> rows) {

@@ -3,10 +3,11 @@
 
 #include "backends/check_call.h"
 #include "backends/device_communicator.h"
+#include "cannot_use.h"
 #include "et_schema/support/error.h"
 #include "lane.h"
 #include "nccl_library.h"
-#include "needed_library.h"
+#include "testing/error_text.h"
 
 namespace understudy::backends {
 namespace {
@@ -101,20 +102,15 @@ TEST(Lanes, TextThatIsNoneIsRefused) {
   }
 }
 
-TEST(NeededLibrary, NamesTheFunctionThatALibraryLacks) {
-  constexpr NeededLibrary library{"NCCL", "library", "Install it."};
+TEST(CannotUse, NamesTheFunctionThatALibraryLacks) {
+  const et_schema::SharedLibrary library(RTLD_DEFAULT, cannot_use("NCCL", "Install it."));
   int (*function)() = nullptr;
-  try {
-    library.find(RTLD_DEFAULT, function, "no_such_function");
-    ADD_FAILURE() << "it was found";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "NCCL cannot be used\n"
-              "  field:    NCCL\n"
-              "  expected: no_such_function\n"
-              "  got:      a library without it\n"
-              "  hint:     Install it. --comms host sends tensors through host memory instead.");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return library.find(function, "no_such_function"); }),
+            "NCCL cannot be used\n"
+            "  field:    NCCL\n"
+            "  expected: no_such_function\n"
+            "  got:      a library without it\n"
+            "  hint:     Install it. --comms host sends tensors through host memory instead.");
 }
 
 TEST(NcclModule, WithoutADriverSaysWhatToDo) {
@@ -122,19 +118,14 @@ TEST(NcclModule, WithoutADriverSaysWhatToDo) {
     GTEST_SKIP() << "this machine has a driver";
   }
   const auto host = make_single_backend({});
-  try {
-    static_cast<void>(connect_devices(*host, {}));
-    ADD_FAILURE() << "it was loaded";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              et_schema::to_text(et_schema::usage_error(
-                  "CUDA's driver cannot be used",
-                  {.field = "CUDA's driver",
-                   .expected = "libcuda.so.1",
-                   .got = "libcuda.so.1: cannot open shared object file: No such file or directory",
-                   .hint = "The driver comes with the GPU's system. --comms host sends tensors "
-                           "through host memory instead."})));
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return connect_devices(*host, {}); }),
+            et_schema::to_text(et_schema::usage_error(
+                "CUDA's driver cannot be used",
+                {.field = "CUDA's driver",
+                 .expected = "libcuda.so.1",
+                 .got = "libcuda.so.1: cannot open shared object file: No such file or directory",
+                 .hint = "The driver comes with the GPU's system. --comms host sends tensors "
+                         "through host memory instead."})));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "et_schema/support/error.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::calibrator {
@@ -74,20 +75,16 @@ TEST(Journal, AnotherMachinesRowsAreRefused) {
   const testing_files::TemporaryFolder folder;
   const std::string path = (folder / "rows.jsonl").string();
   Journal(path, header()).add(row("a", 1, 1));
-  try {
-    const Journal journal(path, header("another CPU, torch 2.11.0"));
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "an interrupted calibration is there that this one cannot go on with\n"
-              "  file:     " +
-                  path +
-                  "\n"
-                  "  field:    benchmark\n"
-                  "  expected: another CPU, torch 2.11.0\n"
-                  "  got:      a CPU, torch 2.11.0\n"
-                  "  hint:     Remove the file to begin anew, or name another with --rows.");
-  }
+  EXPECT_EQ(testing_errors::error_of(
+                [&] { const Journal journal(path, header("another CPU, torch 2.11.0")); }),
+            "an interrupted calibration is there that this one cannot go on with\n"
+            "  file:     " +
+                path +
+                "\n"
+                "  field:    benchmark\n"
+                "  expected: another CPU, torch 2.11.0\n"
+                "  got:      a CPU, torch 2.11.0\n"
+                "  hint:     Remove the file to begin anew, or name another with --rows.");
 }
 
 TEST(Journal, AFileOfAnotherKindIsNotTouched) {

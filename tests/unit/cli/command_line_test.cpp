@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/run_main.h"
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::cli {
 namespace {
@@ -31,13 +31,7 @@ Parsed parse(std::vector<std::string> arguments) {
 }
 
 std::string error_of(const std::vector<std::string>& arguments) {
-  try {
-    static_cast<void>(parse(arguments));
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-    return to_text(error);
-  }
-  return "no error";
+  return testing_errors::error_of(et_schema::ErrorKind::kUsage, [&] { return parse(arguments); });
 }
 
 TEST(CommandLine, ReadsFlagsAndPaths) {

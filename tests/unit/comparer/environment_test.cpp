@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::comparer {
 namespace {
@@ -22,12 +22,7 @@ Run run(const std::string& file) {
 }
 
 std::string refusal(const Run& a, const Run& b) {
-  try {
-    refuse_different_benchmarks({a}, {b});
-  } catch (const et_schema::Error& error) {
-    return to_text(error);
-  }
-  return "";
+  return testing_errors::error_of([&] { return refuse_different_benchmarks({a}, {b}); });
 }
 
 TEST(Environment, OfLikeRunsDiffersInNothing) {
@@ -118,7 +113,7 @@ TEST(Environment, RefusesOtherFiltersAndRanks) {
 TEST(Environment, WithoutAHashTheOperatorsTell) {
   comparer::Run old = run("old.json");
   old.environment.benchmark_hash.clear();
-  EXPECT_EQ(refusal(old, run("b.json")), "");
+  EXPECT_EQ(refusal(old, run("b.json")), "no error");
   old.rows[0].count = 3;
   EXPECT_EQ(refusal(old, run("b.json")),
             "the runs are not of one benchmark\n"
@@ -133,7 +128,7 @@ TEST(Environment, AProfileFitsAnyBenchmark) {
   comparer::Run profile;
   profile.file = "p.json";
   profile.is_profile = true;
-  EXPECT_EQ(refusal(run("a.json"), profile), "");
+  EXPECT_EQ(refusal(run("a.json"), profile), "no error");
   const auto differences = environment_differences({run("a.json")}, {profile});
   ASSERT_EQ(differences.size(), 1U);
   EXPECT_EQ(differences[0].field, "source");

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::comparer {
 namespace {
@@ -206,18 +206,13 @@ TEST(ProfileRun, RefusesAProfileWithoutOperators) {
   const et_schema::Profile profile = et_schema::parse_kineto(
       R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":3}]})",
       "gpu.json");
-  try {
-    static_cast<void>(run_of(profile, {}));
-    FAIL() << "not refused";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(to_text(error),
-              "a profile without operators\n"
-              "  file:     gpu.json\n"
-              "  field:    traceEvents\n"
-              "  expected: events of the category cpu_op within a step\n"
-              "  got:      none among 1 events\n"
-              "  hint:     profile with ProfilerActivity.CPU");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return run_of(profile, {}); }),
+            "a profile without operators\n"
+            "  file:     gpu.json\n"
+            "  field:    traceEvents\n"
+            "  expected: events of the category cpu_op within a step\n"
+            "  got:      none among 1 events\n"
+            "  hint:     profile with ProfilerActivity.CPU");
 }
 
 }  // namespace

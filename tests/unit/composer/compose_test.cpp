@@ -7,7 +7,8 @@
 
 #include "composer/mix/fit.h"
 #include "composer/reduce/reduce.h"
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
+#include "testing/made_program.h"
 
 namespace understudy::composer {
 namespace {
@@ -18,12 +19,7 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
-
-Argument ref(SlotId slot) {
-  Argument argument;
-  argument.value = Argument::SlotRef{slot};
-  return argument;
-}
+using testing_programs::ref;
 
 /// x → relu → mm with a weight → relu, each of `ns`; and an all-reduce of the result on two ranks.
 Program program_of(bool communicates, std::int64_t ns) {
@@ -31,18 +27,7 @@ Program program_of(bool communicates, std::int64_t ns) {
   program.schemas = {"aten::relu(Tensor self) -> Tensor",
                      "aten::mm(Tensor self, Tensor mat2) -> Tensor"};
   const auto add = [&](bool external) {
-    et_schema::Storage storage;
-    storage.external = external;
-    storage.bytes = 64;
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
-    slot.external = external;
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = {4, 4};
-    slot.strides = {4, 1};
-    program.storages.push_back(storage);
-    program.slots.push_back(slot);
-    return static_cast<SlotId>(program.slots.size() - 1);
+    return testing_programs::add_tensor(program, {4, 4}, external);
   };
   std::uint64_t node = 10;
   std::int64_t start = 100;
@@ -75,11 +60,7 @@ Program program_of(bool communicates, std::int64_t ns) {
     reduce.name = "allreduce";
     reduce.node_id = node++;
     for (int side = 0; side < 2; ++side) {
-      Argument::List tensors;
-      tensors.push_back(ref(c));
-      Argument argument;
-      argument.value = std::move(tensors);
-      reduce.args.push_back(std::move(argument));
+      reduce.args.push_back(testing_programs::list_of({c}));
     }
     reduce.comm.emplace();
     reduce.comm->kind = et_schema::CommKind::kAllReduce;
@@ -114,12 +95,7 @@ Plan plan_of(const std::string& text) {
 }
 
 std::string refusal(const std::string& text, const Load& from = load) {
-  try {
-    static_cast<void>(compose(plan_of(text), from));
-  } catch (const et_schema::Error& error) {
-    return to_text(error) + "\n";
-  }
-  return "none";
+  return testing_errors::error_of([&] { return compose(plan_of(text), from); }) + "\n";
 }
 
 TEST(Compose, RepeatsShareTensorsFromBeforeTheStep) {

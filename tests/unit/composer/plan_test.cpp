@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::composer {
 namespace {
@@ -10,13 +10,9 @@ namespace {
 constexpr const char* kStart = "sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n";
 
 std::string plan_refusal(const std::string& text) {
-  try {
-    static_cast<void>(parse_plan(text, "plan.yaml"));
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-    return to_text(error) + "\n";
-  }
-  return "none";
+  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                  [&] { return parse_plan(text, "plan.yaml"); }) +
+         "\n";
 }
 
 TEST(Plan, NamesWithControlCharactersAreRefused) {

@@ -9,6 +9,7 @@
 #include "foreign_text.h"
 #include "names.h"
 #include "source_text.h"
+#include "testing/made_program.h"
 
 namespace understudy::emitter {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::Program;
+using testing_programs::numbers;
 
 std::string cpp(const Argument& argument, std::string_view type) {
   const NextTensor next = [] { return std::string("x"); };
@@ -32,14 +34,6 @@ std::string python(const Argument& argument, std::string_view type) {
   return argument_text(argument, type, {Dialect::kPython, {}, false}, next);
 }
 
-Argument ints(std::initializer_list<std::int64_t> values) {
-  Argument::List list;
-  for (const std::int64_t value : values) {
-    list.push_back({value});
-  }
-  return {list};
-}
-
 TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(cpp({Argument::SlotRef{3}}, "Tensor(a!)"), "x");
   EXPECT_EQ(cpp({Argument::None{}}, "Tensor?"), "{}");
@@ -49,15 +43,15 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(cpp({std::int64_t{1}}, "Layout?"), "at::kSparse");
   EXPECT_EQ(python({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
   EXPECT_EQ(cpp({std::int64_t{2}}, "MemoryFormat?"), "at::MemoryFormat::ChannelsLast");
-  EXPECT_EQ(cpp(ints({1, 2}), "SymInt[]"), "{1, 2}");
-  EXPECT_EQ(cpp(ints({0, 2}), "SymInt[]"), "at::IntArrayRef({0, 2})");
-  EXPECT_EQ(cpp(ints({1}), "int[1]?"), "at::IntArrayRef({1})");
+  EXPECT_EQ(cpp(numbers({1, 2}), "SymInt[]"), "{1, 2}");
+  EXPECT_EQ(cpp(numbers({0, 2}), "SymInt[]"), "at::IntArrayRef({0, 2})");
+  EXPECT_EQ(cpp(numbers({1}), "int[1]?"), "at::IntArrayRef({1})");
   EXPECT_EQ(cpp({std::int64_t{3}}, "int[2]"), "{3, 3}");
   EXPECT_EQ(cpp({std::int64_t{1}}, "float"), "1.0");
   EXPECT_EQ(cpp({std::string("a\"b\\")}, "str"), "\"a\\\"b\\\\\"");
-  EXPECT_EQ(boxed(ints({1, 2}), "int[]"), "c10::List<std::int64_t>({1, 2})");
+  EXPECT_EQ(boxed(numbers({1, 2}), "int[]"), "c10::List<std::int64_t>({1, 2})");
   EXPECT_EQ(boxed({Argument::None{}}, "int?"), "bench::none()");
-  EXPECT_EQ(python(ints({1}), "int[1]?"), "[1]");
+  EXPECT_EQ(python(numbers({1}), "int[1]?"), "[1]");
   EXPECT_EQ(python({true}, "bool"), "True");
   const Argument alike = {Argument::List(5, Argument{0.5})};
   EXPECT_EQ(cpp(alike, "Scalar[]"), "std::vector<at::Scalar>(5, 0.5)");
@@ -115,12 +109,13 @@ TEST(CallText, IsAFunctionAMethodOrACallByName) {
       call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
            {kTensor, kTensor, {-0.01}}),
       "a.add_(b, -0.01)");
-  EXPECT_EQ(call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {kTensor, ints({2, 3})}),
-            "a.view({2, 3})");
+  EXPECT_EQ(
+      call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {kTensor, numbers({2, 3})}),
+      "a.view({2, 3})");
   // at::upsample_nearest2d(a, {8, 8}, std::nullopt) is two functions.
   EXPECT_EQ(call("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
                  "scale_factors) -> Tensor",
-                 {kTensor, ints({8, 8}), {Argument::None{}}}),
+                 {kTensor, numbers({8, 8}), {Argument::None{}}}),
             "op::aten_upsample_nearest2d_vec(a, c10::List<std::int64_t>({8, 8}), bench::none())");
   EXPECT_EQ(call("mine::op(Tensor x, int n) -> Tensor", {kTensor, {std::int64_t{4}}}),
             "op::mine_op(a, std::int64_t{4})");
@@ -171,7 +166,7 @@ TEST(CallText, FourArgumentsAreTensorOptions) {
   EXPECT_EQ(call("aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? "
                  "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
                  "memory_format=None) -> Tensor",
-                 {ints({2, 3}),
+                 {numbers({2, 3}),
                   {std::int64_t{6}},
                   {std::int64_t{0}},
                   {Argument::DeviceRef{et_schema::parse_device("cpu")}},
@@ -185,7 +180,7 @@ TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
   EXPECT_EQ(
       call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
            "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-           {kTensor, ints({8}), kTensor, kTensor, {0.0}, {true}}),
+           {kTensor, numbers({8}), kTensor, kTensor, {0.0}, {true}}),
       "at::layer_norm(a, at::IntArrayRef({8}), b, c)");
 }
 

@@ -11,6 +11,7 @@
 
 #include "emitter/source/emit.h"
 #include "foreign_text.h"
+#include "testing/made_program.h"
 
 namespace understudy::emitter {
 namespace {
@@ -25,29 +26,17 @@ using et_schema::SlotId;
 using Text = std::function<std::string()>;
 
 SlotId add_slot(Program& program, bool external) {
-  et_schema::Storage& storage = program.storages.emplace_back();
-  storage.external = external;
-  storage.bytes = 1 << 20;
-  et_schema::Slot& slot = program.slots.emplace_back();
-  slot.storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
-  slot.external = external;
-  slot.dtype = et_schema::DType::kFloat32;
-  slot.sizes = {512, 512};
-  slot.strides = {512, 1};
+  const SlotId made = testing_programs::add_tensor(program, {512, 512}, external);
   if (external) {
-    slot.value = et_schema::ValueRule{et_schema::ValueRule::Zeros{}, {}};
+    program.slots[made].value = et_schema::ValueRule{et_schema::ValueRule::Zeros{}, {}};
   }
-  return static_cast<SlotId>(program.slots.size() - 1);
+  return made;
 }
 
 Instruction& add_call(Program& program, std::string schema, std::vector<Argument> args) {
-  Instruction& call = program.instructions.emplace_back();
-  call.name = schema.substr(0, schema.find('('));
-  call.schema = static_cast<et_schema::SchemaId>(program.schemas.size());
-  call.args = std::move(args);
-  call.results = {{Argument::SlotRef{add_slot(program, false)}}};
-  program.schemas.push_back(std::move(schema));
-  return call;
+  const SlotId made = add_slot(program, false);
+  return testing_programs::add_call(program, schema, std::move(args),
+                                    {testing_programs::ref(made)});
 }
 
 /// A benchmark in which each text is asked for: operators that can be called and such that cannot,

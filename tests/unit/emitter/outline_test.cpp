@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/made_program.h"
+
 namespace understudy::emitter {
 namespace {
 
 using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::Program;
-using et_schema::Slot;
 using et_schema::SlotId;
 
 /// Three layers y = relu(linear(x, w)), and what reads the last.
@@ -31,20 +32,7 @@ class Layers {
   Program program_;
 
  private:
-  SlotId add(bool external) {
-    Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size());
-    slot.external = external;
-    slot.sizes = {64, 1024};
-    slot.strides = {1024, 1};
-    slot.dtype = et_schema::DType::kFloat32;
-    et_schema::Storage storage;
-    storage.external = external;
-    storage.bytes = 64 * 1024 * 4;
-    program_.storages.push_back(storage);
-    program_.slots.push_back(slot);
-    return static_cast<SlotId>(program_.slots.size() - 1);
-  }
+  SlotId add(bool external) { return testing_programs::add_tensor(program_, {64, 1024}, external); }
   void call(const char* name, et_schema::SchemaId schema, const std::vector<SlotId>& reads,
             SlotId makes) {
     Instruction instruction;

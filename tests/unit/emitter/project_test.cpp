@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "emitter/source/emit.h"
+#include "testing/made_program.h"
 
 namespace understudy::emitter {
 namespace {
@@ -16,19 +17,8 @@ using et_schema::SlotId;
 Bench bench_with_kernel() {
   Program program;
   program.schemas = {"aten::relu(Tensor self) -> Tensor"};
-  for (int i = 0; i < 2; ++i) {
-    et_schema::Storage storage;
-    storage.external = i == 0;
-    storage.bytes = 16;
-    program.storages.push_back(storage);
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(i);
-    slot.external = i == 0;
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = {4};
-    slot.strides = {1};
-    program.slots.push_back(slot);
-  }
+  testing_programs::add_tensor(program, {4}, true);
+  testing_programs::add_tensor(program, {4});
   Instruction relu;
   relu.name = "aten::relu";
   relu.schema = 0;
@@ -245,18 +235,8 @@ class Training {
  private:
   Program& program() { return bench_.programs.front(); }
   Argument add(std::vector<std::int64_t> sizes, bool external) {
-    et_schema::Storage& storage = program().storages.emplace_back();
-    storage.external = external;
-    storage.bytes = 64 * 64 * 4;
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program().storages.size() - 1);
-    slot.external = external;
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.strides =
-        sizes.size() == 1 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{sizes[1], 1};
-    slot.sizes = std::move(sizes);
-    program().slots.push_back(slot);
-    return {Argument::SlotRef{static_cast<et_schema::SlotId>(program().slots.size() - 1)}};
+    return testing_programs::ref(
+        testing_programs::add_tensor(program(), std::move(sizes), external));
   }
   Argument view_of(const Argument& base) {
     et_schema::Slot slot = program().slots[std::get<Argument::SlotRef>(base.value).id];
@@ -265,12 +245,7 @@ class Training {
     return {Argument::SlotRef{static_cast<et_schema::SlotId>(program().slots.size() - 1)}};
   }
   void call(const std::string& schema, std::vector<Argument> args, std::vector<Argument> results) {
-    Instruction& instruction = program().instructions.emplace_back();
-    instruction.name = schema.substr(0, schema.find('('));
-    instruction.schema = static_cast<et_schema::SchemaId>(program().schemas.size());
-    instruction.args = std::move(args);
-    instruction.results = std::move(results);
-    program().schemas.push_back(schema);
+    testing_programs::add_call(program(), schema, std::move(args), std::move(results));
   }
   Bench bench_;
 };

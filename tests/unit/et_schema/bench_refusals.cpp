@@ -4,7 +4,7 @@
 
 #include "bench_samples.h"
 #include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -24,13 +24,7 @@ std::string body(const std::string& field, const std::string& expected, const st
 }  // namespace
 
 std::string refusal_by(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "accepted";
+  return testing_errors::error_of(ErrorKind::kBadInput, [&] { return read(); });
 }
 
 std::string refusal(const std::string& bytes, const ReadLimits& limits) {

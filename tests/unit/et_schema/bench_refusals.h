@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kProgram = "programs/0.jsonl";
 
-/// The text of the error that reading ends with, which is one of bad input; "accepted" if none.
+/// The text of the error that reading ends with, which is one of bad input; "no error" if none.
 [[nodiscard]] std::string refusal_by(const std::function<void()>& read);
 /// The same for these bytes.
 [[nodiscard]] std::string refusal(const std::string& bytes, const ReadLimits& limits = {});

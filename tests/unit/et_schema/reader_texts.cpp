@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema::testing_texts {
 namespace {
@@ -59,12 +59,7 @@ Trace parse(const std::string& text) {
 }
 
 std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return to_text(error);
-  }
-  return "no error";
+  return testing_errors::error_of([&] { return work(); });
 }
 
 std::string parse_error(const std::string& text) {

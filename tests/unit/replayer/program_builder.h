@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "testing/made_program.h"
 
 namespace understudy::replayer::testing {
 
@@ -20,12 +19,11 @@ using et_schema::Program;
 using et_schema::SlotId;
 using Sizes = std::vector<std::int64_t>;
 
-inline Argument ref(SlotId slot) {
-  return {Argument::SlotRef{slot}};
-}
-inline Argument number(std::int64_t value) {
-  return {value};
-}
+using testing_programs::ref;
+
+using testing_programs::number;
+using testing_programs::numbers;
+
 inline Argument real(double value) {
   return {value};
 }
@@ -41,26 +39,8 @@ inline Argument undefined() {
 inline Argument list(Argument::List items) {
   return {std::move(items)};
 }
-inline Argument numbers(std::initializer_list<std::int64_t> values) {
-  Argument::List items;
-  for (const std::int64_t value : values) {
-    items.push_back(number(value));
-  }
-  return list(std::move(items));
-}
-
 inline et_schema::ValueRule constant(double value) {
   return {et_schema::ValueRule::Constant{value}};
-}
-
-inline Sizes contiguous(const Sizes& sizes) {
-  Sizes strides(sizes.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= sizes[i];
-  }
-  return strides;
 }
 
 /// Programs made by hand.
@@ -128,22 +108,10 @@ class ProgramBuilder {
 
  private:
   SlotId add(DType dtype, const Sizes& sizes, bool external) {
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size());
-    slot.dtype = dtype;
-    slot.sizes = sizes;
-    slot.strides = contiguous(sizes);
-    slot.strides_recorded = true;
-    slot.external = external;
-    const std::int64_t elements =
-        std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-    et_schema::Storage storage;
-    storage.device = {et_schema::DeviceType::kCuda, 3};
-    storage.bytes = elements * item_size(dtype);
-    storage.external = external;
-    program_.storages.push_back(storage);
-    program_.slots.push_back(slot);
-    return static_cast<SlotId>(program_.slots.size() - 1);
+    const SlotId made = testing_programs::add_tensor(program_, sizes, external, dtype,
+                                                     {et_schema::DeviceType::kCuda, 3});
+    program_.slots[made].strides_recorded = true;
+    return made;
   }
 
   Program program_;

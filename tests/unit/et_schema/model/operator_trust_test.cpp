@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -65,13 +65,8 @@ TEST(OperatorTrust, AllowedAreNamesWithOrWithoutAnOverload) {
 }
 
 std::string refusal(const Program& program, const AllowedOperators& allowed) {
-  try {
-    refuse_operators(program, 3, "stranger.et", allowed);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "nothing was refused";
+  return testing_errors::error_of(
+      ErrorKind::kBadInput, [&] { return refuse_operators(program, 3, "stranger.et", allowed); });
 }
 
 TEST(OperatorTrust, BodiesAreLookedIntoAndTheMessageSaysWhatToDo) {
@@ -94,7 +89,7 @@ TEST(OperatorTrust, BodiesAreLookedIntoAndTheMessageSaysWhatToDo) {
             "  got:      aten::from_file: it opens the file that an argument names\n"
             "  hint:     If you trust whoever made it, --allow-operator aten::from_file lets it be "
             "called. What is refused and why: docs/trust.md.");
-  EXPECT_EQ(refusal(program, {"aten::from_file"}), "nothing was refused");
+  EXPECT_EQ(refusal(program, {"aten::from_file"}), "no error");
 }
 
 TEST(OperatorTrust, AHarmlessNameWithAnotherSchemaIsJudgedByBoth) {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "fleet/analysis/random.h"
+#include "testing/error_text.h"
 
 namespace understudy::fleet {
 namespace {
@@ -91,12 +91,7 @@ TEST(ChangePoints, ShortSeriesAreNotLookedAt) {
 
 /// What is said of a program that is no Python with Otava.
 std::string refusal(const std::string& program) {
-  try {
-    static_cast<void>(change_points({series(15, 1, 0)}, program));
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "it looked";
+  return testing_errors::error_of([&] { return change_points({series(15, 1, 0)}, program); });
 }
 
 TEST(ChangePoints, AnAnswerOfAnotherFormIsSaid) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::fleet {
 namespace {
@@ -87,17 +87,14 @@ TEST(Platforms, PredictionsAreCounted) {
 }
 
 TEST(Platforms, ABaselineWithoutResultsIsRefused) {
-  try {
-    static_cast<void>(compare_platforms({{"a", "h", 1, {{"old", time_of(10)}}}}, "gone"));
-    FAIL() << "it was taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the baseline has no results of the jobs' benchmarks\n"
-              "  field:    --baseline\n"
-              "  expected: old\n"
-              "  got:      gone\n"
-              "  hint:     fleet nightly on that platform, or another baseline");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return compare_platforms({{"a", "h", 1, {{"old", time_of(10)}}}}, "gone");
+            }),
+            "the baseline has no results of the jobs' benchmarks\n"
+            "  field:    --baseline\n"
+            "  expected: old\n"
+            "  got:      gone\n"
+            "  hint:     fleet nightly on that platform, or another baseline");
 }
 
 }  // namespace

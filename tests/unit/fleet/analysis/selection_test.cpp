@@ -7,6 +7,7 @@
 
 #include "et_schema/support/error.h"
 #include "fleet/analysis/random.h"
+#include "testing/error_text.h"
 
 namespace understudy::fleet {
 namespace {
@@ -77,17 +78,12 @@ TEST(Selections, AWholeFleetIsItself) {
 }
 
 TEST(Selections, NothingIsRefused) {
-  try {
-    static_cast<void>(select_jobs({}, {}));
-    FAIL() << "it selected";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(
-        et_schema::to_text(error),
-        "there is nothing to select from\n"
-        "  expected: jobs with benchmarks and weights above 0\n"
-        "  got:      0 jobs\n"
-        "  hint:     fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks");
-  }
+  EXPECT_EQ(
+      testing_errors::error_of([&] { return select_jobs({}, {}); }),
+      "there is nothing to select from\n"
+      "  expected: jobs with benchmarks and weights above 0\n"
+      "  got:      0 jobs\n"
+      "  hint:     fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks");
 }
 
 }  // namespace

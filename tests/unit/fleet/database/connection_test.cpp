@@ -11,6 +11,7 @@
 #include "fleet/database/schema.h"
 #include "fleet/database/transaction.h"
 #include "fleet/records/settings.h"
+#include "testing/error_text.h"
 
 namespace understudy::fleet {
 namespace {
@@ -78,31 +79,23 @@ TEST_P(Databases, WhatMayPassIsTriedAgainAndCountsOnce) {
 
 TEST_P(Databases, PatienceEnds) {
   const auto connection = open();
-  try {
-    in_transaction(
-        *connection, [] { throw TransientError("the table is locked"); }, 0);
-    FAIL() << "it went on";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the fleet's database does not answer\n"
-              "  got:      the table is locked\n"
-              "  hint:     see what holds it; what was finished is kept, run the command again");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              in_transaction(
+                  *connection, [] { throw TransientError("the table is locked"); }, 0);
+            }),
+            "the fleet's database does not answer\n"
+            "  got:      the table is locked\n"
+            "  hint:     see what holds it; what was finished is kept, run the command again");
 }
 
 TEST_P(Databases, NewerTablesAreRefused) {
   const auto connection = open();
   connection->execute("UPDATE fleet_version SET version = 99");
-  try {
-    migrate(*connection);
-    FAIL() << "it was taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the fleet was made by a newer version\n"
-              "  expected: tables of version 2 or older\n"
-              "  got:      99\n"
-              "  hint:     update Understudy on this machine");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return migrate(*connection); }),
+            "the fleet was made by a newer version\n"
+            "  expected: tables of version 2 or older\n"
+            "  got:      99\n"
+            "  hint:     update Understudy on this machine");
 }
 
 TEST_P(Databases, OlderTablesAreBroughtUp) {
@@ -125,18 +118,13 @@ TEST_P(Databases, OlderTablesAreBroughtUp) {
 
 TEST_P(Databases, AnEmptyOneIsNoFleet) {
   const auto connection = connect(url(), Opening::kCreate, 1);
-  try {
-    migrate(*connection, Opening::kExisting, "fleet.db");
-    FAIL() << "it was taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(
-        et_schema::to_text(error),
-        "no fleet found\n"
-        "  file:     fleet.db\n"
-        "  expected: a fleet's tables\n"
-        "  got:      a database without any\n"
-        "  hint:     make them: fleet init; or restore the copy that `fleet gc --backup` made");
-  }
+  EXPECT_EQ(testing_errors::error_of(
+                [&] { return migrate(*connection, Opening::kExisting, "fleet.db"); }),
+            "no fleet found\n"
+            "  file:     fleet.db\n"
+            "  expected: a fleet's tables\n"
+            "  got:      a database without any\n"
+            "  hint:     make them: fleet init; or restore the copy that `fleet gc --backup` made");
   migrate(*connection);
   migrate(*connection, Opening::kExisting);
 }
@@ -208,17 +196,13 @@ TEST(Sqlite, WaitsForWhoHoldsIt) {
 }
 
 TEST(Sqlite, NoFleetIsThere) {
-  try {
-    static_cast<void>(open_fleet("/nowhere/fleet.db", Opening::kExisting));
-    FAIL() << "it was opened";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "no fleet found\n"
-              "  file:     /nowhere/fleet.db\n"
-              "  expected: a fleet's database\n"
-              "  got:      no such file\n"
-              "  hint:     make one: fleet init /nowhere/fleet.db");
-  }
+  EXPECT_EQ(
+      testing_errors::error_of([&] { return open_fleet("/nowhere/fleet.db", Opening::kExisting); }),
+      "no fleet found\n"
+      "  file:     /nowhere/fleet.db\n"
+      "  expected: a fleet's database\n"
+      "  got:      no such file\n"
+      "  hint:     make one: fleet init /nowhere/fleet.db");
 }
 
 TEST(Sqlite, ADamagedFileIsNamed) {

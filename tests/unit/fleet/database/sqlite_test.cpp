@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "et_schema/support/error.h"
 #include "fleet/database/connection.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::fleet {
@@ -47,16 +47,12 @@ TEST_F(NewFileOfAnother, IsWaitedFor) {
 }
 
 TEST_F(NewFileOfAnother, IsNamedWhenPatienceEnds) {
-  try {
-    const auto connection = connect(path(), Opening::kCreate, 0);
-    FAIL() << "it was opened";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the fleet's database does not answer\n  file:     " + path() +
-                  "\n"
-                  "  got:      database is locked\n"
-                  "  hint:     see what holds it, then try again");
-  }
+  EXPECT_EQ(testing_errors::error_of(
+                [&] { const auto connection = connect(path(), Opening::kCreate, 0); }),
+            "the fleet's database does not answer\n  file:     " + path() +
+                "\n"
+                "  got:      database is locked\n"
+                "  hint:     see what holds it, then try again");
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "fleet/fingerprint/drift.h"
+#include "testing/error_text.h"
+#include "testing/made_program.h"
 
 namespace understudy::fleet {
 namespace {
@@ -18,18 +19,7 @@ using et_schema::SlotId;
 class BenchMaker {
  public:
   SlotId slot(std::vector<std::int64_t> sizes, bool external) {
-    std::int64_t elements = 1;
-    for (const std::int64_t size : sizes) {
-      elements *= size;
-    }
-    program_.storages.push_back({.device = {}, .bytes = 4 * elements, .external = external});
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size() - 1);
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = std::move(sizes);
-    slot.external = external;
-    program_.slots.push_back(std::move(slot));
-    return static_cast<SlotId>(program_.slots.size() - 1);
+    return testing_programs::add_tensor(program_, std::move(sizes), external);
   }
 
   void call(const std::string& name, SlotId in, SlotId out, std::int64_t host_ns) {
@@ -90,19 +80,15 @@ TEST(Fingerprints, ComeBackFromTheirText) {
 }
 
 TEST(Fingerprints, OtherTextsAreRefused) {
-  try {
-    static_cast<void>(
-        parse_fingerprint(R"({"format":"understudy-fingerprint","version":1})", "job"));
-    FAIL() << "it was read";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the fingerprint cannot be read\n"
-              "  file:     job\n"
-              "  field:    world_size\n"
-              "  expected: this key\n"
-              "  got:      none\n"
-              "  hint:     fleet nightly --regenerate makes it anew");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return parse_fingerprint(R"({"format":"understudy-fingerprint","version":1})", "job");
+            }),
+            "the fingerprint cannot be read\n"
+            "  file:     job\n"
+            "  field:    world_size\n"
+            "  expected: this key\n"
+            "  got:      none\n"
+            "  hint:     fleet nightly --regenerate makes it anew");
 }
 
 TEST(Drifts, TheSameWorkHasNone) {

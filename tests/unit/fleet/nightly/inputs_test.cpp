@@ -9,6 +9,7 @@
 
 #include "et_schema/support/error.h"
 #include "fleet/nightly/worker.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::fleet {
@@ -44,19 +45,14 @@ TEST(Inputs, AWriteShowsWithoutReading) {
 
 TEST(Inputs, NoneAreRefused) {
   const testing_files::TemporaryFolder folder;
-  try {
-    static_cast<void>(input_state(folder.path()));
-    FAIL() << "it was taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "a job's traces cannot be read\n"
-              "  file:     " +
-                  folder.path() +
-                  "\n"
-                  "  expected: traces of all ranks: a file, an archive or a folder\n"
-                  "  got:      a folder without files\n"
-                  "  hint:     fleet add with the right path, or fleet remove");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return input_state(folder.path()); }),
+            "a job's traces cannot be read\n"
+            "  file:     " +
+                folder.path() +
+                "\n"
+                "  expected: traces of all ranks: a file, an archive or a folder\n"
+                "  got:      a folder without files\n"
+                "  hint:     fleet add with the right path, or fleet remove");
   EXPECT_THROW(static_cast<void>(input_state(folder.path() + "/none")), et_schema::Error);
 }
 

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,10 +109,23 @@ TEST(Owners, AnotherProcessOfTheSameNumberIsAnother) {
   EXPECT_TRUE(is_certainly_gone(owner));
 }
 
+/// Whether another could lock the file now: F_RDLCK to compute, F_WRLCK to time.
+bool can_be_had(const std::string& path, short kind) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock lock {};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  EXPECT_EQ(::fcntl(file, F_OFD_GETLK, &lock), 0);
+  ::close(file);
+  return lock.l_type == F_UNLCK;
+}
+
 TEST(NodeLocks, ManyMayCompute) {
   const testing_files::TemporaryFolder folder;
-  const NodeLock a(NodeUse::kComputing, folder.path() + "/lock");
-  const NodeLock b(NodeUse::kComputing, folder.path() + "/lock");
+  const std::string path = folder.path() + "/lock";
+  const NodeLock a(NodeUse::kComputing, path);
+  EXPECT_TRUE(can_be_had(path, F_RDLCK));
+  EXPECT_FALSE(can_be_had(path, F_WRLCK));
 }
 
 TEST(NodeLocks, WhoTimesIsAlone) {
@@ -186,8 +200,9 @@ TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
   const std::string path = folder.path() + "/lock";
   NodeLock lock(NodeUse::kTiming, path);
   const Child child;
+  EXPECT_FALSE(can_be_had(path, F_RDLCK));
   lock.release();
-  const NodeLock other(NodeUse::kTiming, path);
+  EXPECT_TRUE(can_be_had(path, F_WRLCK));
 }
 
 TEST(Nodes, HaveANameOfTheirKind) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "et_schema/chakra/check.h"
+#include "testing/made_program.h"
 
 namespace understudy::generator {
 namespace {
@@ -33,27 +34,14 @@ class ProgramText {
   explicit ProgramText(const std::string& device) : device_(et_schema::parse_device(device)) {}
 
   SlotId tensor(const std::string& device = "") {
-    et_schema::Storage storage;
-    storage.device = device.empty() ? device_ : et_schema::parse_device(device);
-    storage.bytes = 16;
-    program_.storages.push_back(storage);
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program_.storages.size() - 1);
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = {4};
-    slot.strides = {1};
-    program_.slots.push_back(slot);
-    return static_cast<SlotId>(program_.slots.size() - 1);
+    return testing_programs::add_tensor(program_, {4}, false, et_schema::DType::kFloat32,
+                                        device.empty() ? device_ : et_schema::parse_device(device));
   }
 
   Instruction& op(const std::string& schema, const std::vector<SlotId>& args,
                   const std::vector<SlotId>& results, std::uint64_t thread = 1) {
-    Instruction& instruction = program_.instructions.emplace_back();
-    instruction.name = schema.substr(0, schema.find('('));
-    instruction.schema = static_cast<et_schema::SchemaId>(program_.schemas.size());
-    program_.schemas.push_back(schema);
-    instruction.args = references(args);
-    instruction.results = references(results);
+    Instruction& instruction =
+        testing_programs::add_call(program_, schema, references(args), references(results));
     instruction.thread = thread;
     return instruction;
   }

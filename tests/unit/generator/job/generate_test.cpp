@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
@@ -412,12 +412,7 @@ TEST(Generate, TakesTheFirstCompleteStepUnlessToldOtherwise) {
 
 template <typename Call>
 std::string message_of(Call&& call) {
-  try {
-    call();
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "no error";
+  return testing_errors::error_of([&] { return call(); });
 }
 
 TEST(Generate, RefusesAStepThatTheTraceLacks) {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <numeric>
 
+#include "testing/made_program.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -16,6 +18,8 @@ using et_schema::DType;
 using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
+using testing_programs::numbers;
+using testing_programs::ref;
 
 constexpr std::string_view kLinear =
     "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor";
@@ -30,34 +34,12 @@ class Steps {
   }
   SlotId tensor(std::vector<std::int64_t> sizes, bool external = true,
                 DType dtype = DType::kFloat32) {
-    et_schema::Slot slot;
-    slot.storage = static_cast<et_schema::StorageId>(program().storages.size());
-    slot.external = external;
-    slot.dtype = dtype;
-    slot.strides.assign(sizes.size(), 1);
-    std::int64_t elements = 1;
-    for (std::size_t dim = sizes.size(); dim-- > 0;) {
-      slot.strides[dim] = elements;
-      elements *= sizes[dim];
-    }
-    slot.sizes = std::move(sizes);
-    et_schema::Storage storage;
-    storage.external = external;
-    storage.bytes = elements * et_schema::item_size(dtype);
-    program().storages.push_back(storage);
-    program().slots.push_back(slot);
-    return static_cast<SlotId>(program().slots.size() - 1);
+    return testing_programs::add_tensor(program(), std::move(sizes), external, dtype);
   }
   SlotId call(std::string_view schema, std::vector<Argument> args,
               std::vector<std::int64_t> sizes) {
     const SlotId made = tensor(std::move(sizes), false);
-    program().schemas.emplace_back(schema);
-    Instruction instruction;
-    instruction.name = std::string(schema.substr(0, schema.find('(')));
-    instruction.schema = static_cast<et_schema::SchemaId>(program().schemas.size() - 1);
-    instruction.args = std::move(args);
-    instruction.results = {{Argument::SlotRef{made}}};
-    program().instructions.push_back(std::move(instruction));
+    testing_programs::add_call(program(), schema, std::move(args), {ref(made)});
     return made;
   }
   Program& program() { return bench_.programs.front(); }
@@ -66,18 +48,6 @@ class Steps {
  private:
   Bench bench_;
 };
-
-Argument ref(SlotId slot) {
-  return {Argument::SlotRef{slot}};
-}
-Argument ints(const std::vector<std::int64_t>& values) {
-  Argument argument;
-  auto& list = argument.value.emplace<Argument::List>();
-  for (const std::int64_t value : values) {
-    list.emplace_back().value = value;
-  }
-  return argument;
-}
 
 TEST(BlurShapes, ASizeIsTheSameOtherOneEverywhere) {
   Steps steps;
@@ -108,7 +78,7 @@ TEST(BlurShapes, ASizeIsTheSameOtherOneEverywhere) {
 TEST(BlurShapes, ProductsStay) {
   Steps steps;
   const SlotId x = steps.tensor({100, 2048});
-  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({204800})},
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), numbers({204800})},
              {204800});
   const Blurred blurred = steps.blurred();
   EXPECT_TRUE(blurred.changed.empty());
@@ -119,7 +89,7 @@ TEST(BlurShapes, ProductsStay) {
 TEST(BlurShapes, AViewThatAddsADimensionOfOneGoesAlong) {
   Steps steps;
   const SlotId x = steps.tensor({5000});
-  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({1, 5000})},
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), numbers({1, 5000})},
              {1, 5000});
   const Blurred blurred = steps.blurred();
   const std::int64_t now = blurred.changed.at(5000);
@@ -130,8 +100,8 @@ TEST(BlurShapes, AViewThatAddsADimensionOfOneGoesAlong) {
 TEST(BlurShapes, OnlyTheSizesOfAProductStay) {
   Steps steps;
   const SlotId x = steps.tensor({20, 100, 5000});
-  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(x), ints({2000, 5000})},
-             {2000, 5000});
+  steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+             {ref(x), numbers({2000, 5000})}, {2000, 5000});
   const Blurred blurred = steps.blurred(0.5);
   EXPECT_EQ(blurred.changed.size(), 1U);
   EXPECT_TRUE(blurred.changed.contains(5000));
@@ -146,7 +116,7 @@ TEST(BlurShapes, WhatChangesWithinABoundChangesWithinALargerOne) {
     const SlotId weight = steps.tensor({8000, 700});
     const SlotId y = steps.call(kLinear, {ref(x), ref(weight), {}}, {rows, 8000});
     steps.call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-               {ref(y), ints({2 * rows, 50, 80})}, {2 * rows, 50, 80});
+               {ref(y), numbers({2 * rows, 50, 80})}, {2 * rows, 50, 80});
     steps.call("aten::relu(Tensor self) -> Tensor", {ref(steps.tensor({81, 404}))}, {81, 404});
     std::map<std::int64_t, std::int64_t> before;
     for (int percent = 1; percent <= 50; ++percent) {

@@ -7,6 +7,7 @@
 
 #include "bench_contents.h"
 #include "generator/seal/obfuscate.h"
+#include "testing/made_program.h"
 
 namespace understudy::generator {
 namespace {
@@ -23,28 +24,13 @@ Bench empty_bench() {
   Bench bench;
   bench.groups.push_back({"world", "", "gloo", {0}, 1});
   bench.sources.emplace_back();
-  Program& program = bench.programs.emplace_back();
-  et_schema::Storage& storage = program.storages.emplace_back();
-  storage.bytes = 64;
-  storage.external = true;
-  et_schema::Slot& slot = program.slots.emplace_back();
-  slot.dtype = et_schema::DType::kFloat32;
-  slot.sizes = {16};
-  slot.strides = {1};
-  slot.external = true;
+  testing_programs::add_tensor(bench.programs.emplace_back(), {16}, true);
   return bench;
 }
 
 Instruction& call(Bench& bench, const std::string& schema, std::vector<Argument> args,
                   std::vector<Argument> results = {}) {
-  Program& program = bench.programs[0];
-  Instruction& instruction = program.instructions.emplace_back();
-  instruction.name = schema.substr(0, schema.find('('));
-  instruction.schema = static_cast<et_schema::SchemaId>(program.schemas.size());
-  instruction.args = std::move(args);
-  instruction.results = std::move(results);
-  program.schemas.push_back(schema);
-  return instruction;
+  return testing_programs::add_call(bench.programs[0], schema, std::move(args), std::move(results));
 }
 
 Instruction& of_kind(Bench& bench, InstructionKind kind, const std::string& name) {

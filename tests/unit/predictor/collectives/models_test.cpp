@@ -10,6 +10,7 @@
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models_json.h"
 #include "synthetic_rows.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -181,18 +182,14 @@ TEST(CollectiveModels, ASeriesNearTheSizeIsBetterThanOneOfTheElementType) {
 TEST(CollectiveModels, WithoutRowsThereIsNoAnswer) {
   const CollectiveModels none = fit_collectives({exact_row(CommKind::kBarrier, 0, 2)});
   EXPECT_NO_THROW((void)estimate(none, call_of(CommKind::kBarrier, 0, 2)));
-  try {
-    (void)estimate(CollectiveModels(), call_of(CommKind::kAllReduce, 8, 2));
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(
-        et_schema::to_text(error) + "\n",
-        "the platform has no measured communication\n"
-        "  field:    collectives\n"
-        "  expected: rows of at least one kind\n"
-        "  got:      none\n"
-        "  hint:     measure some (calibrate under mpirun), or add the output of nccl-tests\n");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return estimate(CollectiveModels(), call_of(CommKind::kAllReduce, 8, 2));
+            }) + "\n",
+            "the platform has no measured communication\n"
+            "  field:    collectives\n"
+            "  expected: rows of at least one kind\n"
+            "  got:      none\n"
+            "  hint:     measure some (calibrate under mpirun), or add the output of nccl-tests\n");
 }
 
 CollectiveModels read_back(const std::string& json) {
@@ -230,12 +227,7 @@ TEST(CollectiveModels, DamagedSectionsAreRefusedByField) {
   const auto message = [&](const std::string& from, const std::string& to) {
     std::string text = json;
     text.replace(text.find(from), from.size(), to);
-    try {
-      (void)read_back(text);
-    } catch (const et_schema::Error& error) {
-      return et_schema::to_text(error) + "\n";
-    }
-    return std::string("read");
+    return testing_errors::error_of([&] { return read_back(text); }) + "\n";
   };
   EXPECT_EQ(message("\"allreduce\"", "\"all_reducer\""),
             "the platform cannot be read\n"

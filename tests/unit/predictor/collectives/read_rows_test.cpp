@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "readers.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -15,12 +15,7 @@ using et_schema::CommKind;
 using et_schema::DType;
 
 std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
-  try {
-    (void)parse_collective_rows(text, file);
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error) + "\n";
-  }
-  return "read";
+  return testing_errors::error_of([&] { return parse_collective_rows(text, file); }) + "\n";
 }
 
 const std::string kText =

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/embedding/fitted_json.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -108,17 +108,13 @@ TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
 TEST(FittedEmbedding, FewRowsAreRefused) {
   std::vector<EmbeddingRow> rows = true_rows();
   rows.resize(10);
-  try {
-    (void)fit_embedding(rows, CacheModel::kReuse);
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error) + "\n",
-              "too few rows of embedding tables\n"
-              "  field:    forward\n"
-              "  expected: 20 rows or more\n"
-              "  got:      5\n"
-              "  hint:     give more rows (docs/formats.md, \"Embedding rows\")\n");
-  }
+  EXPECT_EQ(
+      testing_errors::error_of([&] { return fit_embedding(rows, CacheModel::kReuse); }) + "\n",
+      "too few rows of embedding tables\n"
+      "  field:    forward\n"
+      "  expected: 20 rows or more\n"
+      "  got:      5\n"
+      "  hint:     give more rows (docs/formats.md, \"Embedding rows\")\n");
 }
 
 TEST(FittedEmbedding, ReadBackAsWritten) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -21,12 +21,7 @@ std::vector<EmbeddingRow> two_rows() {
 }
 
 std::string message_of(const std::string& text) {
-  try {
-    (void)parse_embedding_rows(text, "rows.jsonl");
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error) + "\n";
-  }
-  return "read";
+  return testing_errors::error_of([&] { return parse_embedding_rows(text, "rows.jsonl"); }) + "\n";
 }
 
 TEST(EmbeddingRows, ComeBackAsWritten) {

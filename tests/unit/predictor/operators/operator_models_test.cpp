@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/operators/peaks.h"
 #include "synthetic.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -223,14 +223,11 @@ TEST_F(OneCard, NothingIsFasterThanTheRoofline) {
 }
 
 TEST_F(OneCard, ADeviceThatNobodyKnowsIsRefused) {
-  try {
-    static_cast<void>(models.predict(synthetic::relu(2, 2), {"B", 0, TimedAs::kTimedCall}));
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "nothing is known of this device\n  expected: A, timed_call\n  got:      B, "
-              "timed_call\n  hint:     describe it: --card card.json (docs/formats.md, \"Cards\")");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return models.predict(synthetic::relu(2, 2), {"B", 0, TimedAs::kTimedCall});
+            }),
+            "nothing is known of this device\n  expected: A, timed_call\n  got:      B, "
+            "timed_call\n  hint:     describe it: --card card.json (docs/formats.md, \"Cards\")");
 }
 
 TEST(SeveralCards, ACardThatWasNotMeasuredIsPredictedFromItsSpecification) {

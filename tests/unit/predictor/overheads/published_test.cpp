@@ -15,6 +15,7 @@
 #include "et_schema/support/read_file.h"
 #include "predictor/overheads/accumulate.h"
 #include "predictor/overheads/overheads_json.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -76,18 +77,16 @@ TEST(PublishedOverheads, AddUpToThePublishedTimesOfAllOperators) {
 }
 
 TEST(PublishedOverheads, AnOperatorThatIsMissingIsNamed) {
-  try {
-    (void)accumulate_as_published(overheads_of("dlrm_default_b2048_v100_overheads_B.json"),
-                                  {"aten::linear", "aten::conv2d"});
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error) + "\n",
-              "the overheads lack an operator\n"
-              "  field:    aten::conv2d\n"
-              "  expected: its T2, T3 or T5\n"
-              "  got:      none\n"
-              "  hint:     take overheads of the same program\n");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return accumulate_as_published(
+                  overheads_of("dlrm_default_b2048_v100_overheads_B.json"),
+                  {"aten::linear", "aten::conv2d"});
+            }) + "\n",
+            "the overheads lack an operator\n"
+            "  field:    aten::conv2d\n"
+            "  expected: its T2, T3 or T5\n"
+            "  got:      none\n"
+            "  hint:     take overheads of the same program\n");
 }
 
 /// Kernels of one operator, microseconds each.

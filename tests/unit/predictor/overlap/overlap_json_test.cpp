@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -19,12 +19,7 @@ std::vector<DeviceOverlap> read(const std::string& text) {
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    static_cast<void>(read(text));
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "read";
+  return testing_errors::error_of([&] { return read(text); });
 }
 
 /// One device with this factor of compute.

@@ -4,9 +4,10 @@
 
 #include <fstream>
 
-#include "et_schema/support/error.h"
 #include "predictor/platform/platform_costs.h"
 #include "synthetic.h"
+#include "testing/error_text.h"
+#include "testing/made_program.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::predictor {
@@ -40,12 +41,7 @@ const Platform& made() {
 }
 
 std::string refusal(std::string_view text) {
-  try {
-    static_cast<void>(parse_platform(text, "p.platform.json"));
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "read";
+  return testing_errors::error_of([&] { return parse_platform(text, "p.platform.json"); });
 }
 
 TEST(PlatformFile, WhatIsWrittenReadsBackAndPredictsTheSame) {
@@ -160,14 +156,8 @@ TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
 
 et_schema::Program relu_program() {
   et_schema::Program program;
-  program.storages.resize(2);
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    et_schema::Slot slot;
-    slot.storage = i;
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = {2000, 300};
-    slot.strides = {300, 1};
-    program.slots.push_back(slot);
+  for (int i = 0; i < 2; ++i) {
+    testing_programs::add_tensor(program, {2000, 300});
   }
   et_schema::Instruction instruction;
   instruction.name = "aten::relu";
@@ -352,16 +342,11 @@ TEST(PlatformCosts, RecordedHostTimesAreTakenWhereADeviceDidTheWork) {
 
 TEST(PlatformCosts, SeveralDevicesAndNoneNamedIsRefused) {
   const Platform& platform = made();
-  try {
-    const PlatformCosts costs(platform, {});
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "no such device in the platform file\n  expected: A; B; C\n  got:      "
-              "several devices, and none named\n  hint:     name one of them (--device, "
-              "or a table's column Device), or describe a card: "
-              "--card card.json");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { const PlatformCosts costs(platform, {}); }),
+            "no such device in the platform file\n  expected: A; B; C\n  got:      "
+            "several devices, and none named\n  hint:     name one of them (--device, "
+            "or a table's column Device), or describe a card: "
+            "--card card.json");
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "synthetic.h"
+#include "testing/error_text.h"
+#include "testing/made_program.h"
 
 namespace understudy::predictor {
 namespace {
@@ -14,15 +15,8 @@ namespace {
 /// relu, then a view that launches nothing, on the first tensor's device.
 et_schema::Bench recorded_bench(et_schema::Device device, std::uint64_t device_events) {
   et_schema::Program program;
-  program.storages.resize(2);
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    program.storages[i].device = device;
-    et_schema::Slot slot;
-    slot.storage = i;
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = {2000, 300};
-    slot.strides = {300, 1};
-    program.slots.push_back(slot);
+  for (int i = 0; i < 2; ++i) {
+    testing_programs::add_tensor(program, {2000, 300}, false, et_schema::DType::kFloat32, device);
   }
   for (const char* name : {"aten::relu", "aten::view"}) {
     et_schema::Instruction instruction;
@@ -67,12 +61,7 @@ TEST(RecordedRows, OfADeviceAreTheDevicesTimes) {
 
 template <typename Act>
 std::string refusal(Act&& act) {
-  try {
-    act();
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "done";
+  return testing_errors::error_of([&] { return act(); });
 }
 
 TEST(RecordedRows, WithoutTimesThereAreNone) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "predictor/rows/measured_files.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -15,12 +15,7 @@ std::vector<MeasuredCall> read(const std::string& text, Times times = Times::kRe
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    static_cast<void>(read(text));
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "read";
+  return testing_errors::error_of([&] { return read(text); });
 }
 
 TEST(OperatorTable, LinearsOutputIsMByKAndNContracts) {

@@ -10,6 +10,7 @@
 #include "predictor/sections/cost_parts.h"
 #include "predictor/sections/fit_sections.h"
 #include "predictor/sections/overlap_section.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::predictor {
@@ -190,35 +191,25 @@ TEST(Sections, OverlapIsFoundByDevice) {
 TEST(Sections, ADamagedOverlapIsRefusedWithItsField) {
   Platform platform;
   platform.sections["overlap"] = overlap_text("A", 0.5);
-  try {
-    static_cast<void>(find_overlap(platform, "p.json", "A"));
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the platform cannot be read\n"
-              "  file:     p.json\n"
-              "  field:    sections.overlap.devices[0].compute.factor\n"
-              "  expected: a factor from 1 to 100\n"
-              "  got:      0.5\n"
-              "  hint:     make the file again with `calibrate`");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return find_overlap(platform, "p.json", "A"); }),
+            "the platform cannot be read\n"
+            "  file:     p.json\n"
+            "  field:    sections.overlap.devices[0].compute.factor\n"
+            "  expected: a factor from 1 to 100\n"
+            "  got:      0.5\n"
+            "  hint:     make the file again with `calibrate`");
 }
 
 TEST(Sections, ADamagedOneIsRefused) {
   Platform platform;
   platform.sections["collectives"] = "{\"series\":[]}";
-  try {
-    (void)cost_parts(platform);
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error) + "\n",
-              "the platform cannot be read\n"
-              "  file:     sections.collectives\n"
-              "  field:    platforms\n"
-              "  expected: this key\n"
-              "  got:      none\n"
-              "  hint:     make the file again with `calibrate`\n");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return cost_parts(platform); }) + "\n",
+            "the platform cannot be read\n"
+            "  file:     sections.collectives\n"
+            "  field:    platforms\n"
+            "  expected: this key\n"
+            "  got:      none\n"
+            "  hint:     make the file again with `calibrate`\n");
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "fake_costs.h"
 #include "predictor/sharding/balance.h"
 #include "predictor/sharding/draw.h"
 #include "predictor/sharding/heuristics.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -140,12 +140,9 @@ TEST(Splits, AndInRowsWhereFourColumnsDoNotFit) {
 }
 
 std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
-  try {
-    (void)search_plan(task, ranks, memory_bytes, plain_costs(), {});
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error) + "\n";
-  }
-  return "a plan";
+  return testing_errors::error_of(
+             [&] { return search_plan(task, ranks, memory_bytes, plain_costs(), {}); }) +
+         "\n";
 }
 
 TEST(Splits, TablesThatDoNotFitAreRefused) {

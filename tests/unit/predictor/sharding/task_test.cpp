@@ -7,17 +7,13 @@
 
 #include "et_schema/support/error.h"
 #include "predictor/sharding/draw.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
 
 std::string message_of(const std::string& text) {
-  try {
-    (void)parse_tables(text, "tables.json");
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error) + "\n";
-  }
-  return "read";
+  return testing_errors::error_of([&] { return parse_tables(text, "tables.json"); }) + "\n";
 }
 
 TEST(Tables, ComeBackAsWritten) {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "et_schema/support/error.h"
 #include "made_program.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -141,15 +141,12 @@ TEST_F(BatchBench, ACountThatIsNotProportionalIsRefused) {
   made_.program.slots[mask].value = ValueRule{ValueRule::Mask{.count = 3}};
   et_schema::Bench bench;
   bench.programs = {made_.program};
-  try {
-    static_cast<void>(bench_with_batch_size(std::move(bench), {64, 96}));
-    FAIL() << "nothing was refused";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(to_text(error),
-              "the batch size cannot be changed\n  rank:     0\n  field:    --batch\n"
-              "  expected: sizes that are multiples of 64\n"
-              "  got:      3 of elements that a rule of values counts");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return bench_with_batch_size(std::move(bench), {64, 96});
+            }),
+            "the batch size cannot be changed\n  rank:     0\n  field:    --batch\n"
+            "  expected: sizes that are multiples of 64\n"
+            "  got:      3 of elements that a rule of values counts");
 }
 
 TEST_F(BatchBench, WhatWasRecordedOfTheOldSizeIsLeftOut) {

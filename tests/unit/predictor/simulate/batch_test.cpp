@@ -6,6 +6,7 @@
 
 #include "et_schema/support/error.h"
 #include "made_program.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -29,13 +30,8 @@ Sizes sizes_of(const ScaledBatch& scaled, SlotId slot) {
 }
 
 std::string refusal(const Program& program, const BatchSize& batch = kTwice) {
-  try {
-    static_cast<void>(with_batch_size(program, batch, 3));
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "nothing was refused";
+  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                  [&] { return with_batch_size(program, batch, 3); });
 }
 
 TEST(Batch, GoesThroughALayerAndBackAndEndsAtTheWeights) {

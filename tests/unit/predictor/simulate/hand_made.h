@@ -11,6 +11,7 @@
 #include "predictor/costs/costs.h"
 #include "predictor/simulate/job.h"
 #include "predictor/simulate/simulate.h"
+#include "testing/made_program.h"
 
 namespace understudy::predictor::testing {
 
@@ -21,9 +22,7 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-inline Argument ref(SlotId slot) {
-  return {Argument::SlotRef{slot}};
-}
+using testing_programs::ref;
 
 inline et_schema::ProcessGroup group(const std::string& name, std::vector<std::int64_t> ranks,
                                      std::int64_t size) {

@@ -7,6 +7,7 @@
 
 #include "et_schema/model/program.h"
 #include "hand_made.h"
+#include "testing/made_program.h"
 
 namespace understudy::predictor::testing {
 
@@ -17,20 +18,12 @@ struct Made {
   et_schema::Program program;
 
   et_schema::SlotId slot(const Sizes& sizes, bool external = false, Sizes strides = {}) {
-    std::int64_t elements = 1;
-    Sizes contiguous(sizes.size());
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      contiguous[d] = elements;
-      elements *= sizes[d];
+    const et_schema::SlotId made = testing_programs::add_tensor(
+        program, sizes, external, et_schema::DType::kFloat32, et_schema::parse_device("cpu"));
+    if (!strides.empty()) {
+      program.slots[made].strides = std::move(strides);
     }
-    program.storages.push_back({.device = et_schema::parse_device("cpu"), .bytes = 4 * elements});
-    et_schema::Slot& slot = program.slots.emplace_back();
-    slot.storage = static_cast<et_schema::StorageId>(program.storages.size() - 1);
-    slot.dtype = et_schema::DType::kFloat32;
-    slot.sizes = sizes;
-    slot.strides = strides.empty() ? contiguous : std::move(strides);
-    slot.external = external;
-    return static_cast<et_schema::SlotId>(program.slots.size() - 1);
+    return made;
   }
   et_schema::SlotId data(const Sizes& sizes) { return slot(sizes, true); }
 
@@ -55,22 +48,8 @@ struct Made {
   }
 };
 
-inline et_schema::Argument number(std::int64_t value) {
-  return {value};
-}
-inline et_schema::Argument numbers(const Sizes& values) {
-  et_schema::Argument::List list;
-  for (const std::int64_t value : values) {
-    list.push_back(number(value));
-  }
-  return {list};
-}
-inline et_schema::Argument list_of(const std::vector<et_schema::SlotId>& slots) {
-  et_schema::Argument::List list;
-  for (const et_schema::SlotId slot : slots) {
-    list.push_back(ref(slot));
-  }
-  return {list};
-}
+using testing_programs::list_of;
+using testing_programs::number;
+using testing_programs::numbers;
 
 }  // namespace understudy::predictor::testing

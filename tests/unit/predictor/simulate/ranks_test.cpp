@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "et_schema/support/error.h"
 #include "hand_made.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -14,13 +14,8 @@ using testing::round_times;
 using testing::single_step;
 
 std::string refusal(const Job& job, const Costs& costs) {
-  try {
-    static_cast<void>(simulate(job, costs, round_times()));
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "nothing was refused";
+  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                  [&] { return simulate(job, costs, round_times()); });
 }
 
 class Ranks : public ::testing::TestWithParam<int> {};

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "hand_made.h"
 #include "predictor/recorded/recorded_costs.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -17,22 +17,16 @@ TEST(Recorded, ABenchmarkWithoutAProfileIsRefused) {
   made.begin_program();
   made.op("aten::mm", {}, {made.cpu()}, {});
   const Job job = made.job();
-  try {
-    const RecordedCosts costs(job);
-    FAIL() << "nothing was refused";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-    EXPECT_EQ(
-        to_text(error),
-        "the benchmark does not say how long its operators took\n"
-        "  rank:     0\n"
-        "  field:    --recorded\n"
-        "  expected: a benchmark that a profile was linked to\n"
-        "  got:      no recorded times\n"
-        "  hint:     Make the benchmark anew with `generate --profile`, from a Kineto profile "
-        "of the same step; a folder that scripts/capture wrote holds one. Or take "
-        "--platform.");
-  }
+  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                     [&] { const RecordedCosts costs(job); }),
+            "the benchmark does not say how long its operators took\n"
+            "  rank:     0\n"
+            "  field:    --recorded\n"
+            "  expected: a benchmark that a profile was linked to\n"
+            "  got:      no recorded times\n"
+            "  hint:     Make the benchmark anew with `generate --profile`, from a Kineto profile "
+            "of the same step; a folder that scripts/capture wrote holds one. Or take "
+            "--platform.");
 }
 
 TEST(Recorded, WhatTheProfileDoesNotShowHasNoModel) {

@@ -6,6 +6,7 @@
 
 #include "et_schema/support/error.h"
 #include "hand_made.h"
+#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -15,13 +16,8 @@ using testing::HandMade;
 using testing::round_times;
 
 std::string refusal(const Job& job) {
-  try {
-    static_cast<void>(with_world_size(job, 16));
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-    return to_text(error);
-  }
-  return "nothing was refused";
+  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                  [&] { return with_world_size(job, 16); });
 }
 
 /// Two ranks of a data-parallel job.

@@ -11,6 +11,7 @@
 #include "gpu_observation.h"
 #include "replayer/run/run_error.h"
 #include "replayer/run/streams.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -114,12 +115,7 @@ class LostDeviceTest : public ReplayerTest {
     externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
     Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
                 FakeDevice::device());
-    try {
-      result_ = trial.run();
-    } catch (const et_schema::Error& error) {
-      return et_schema::to_text(error);
-    }
-    return "no error";
+    return testing_errors::error_of([&] { result_ = trial.run(); });
   }
 };
 
@@ -207,16 +203,11 @@ TEST(FinishIteration, SaysWhichDeviceFailed) {
   FakeDevice::reset();
   finish_iteration(FakeDevice::device());
   FakeDevice::fail_synchronizations(1);
-  try {
-    finish_iteration(FakeDevice::device());
-    FAIL() << "no error";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "privateuseone:0 failed in an iteration\n"
-              "  expected: the operators that passed the first, checked iteration to pass again\n"
-              "  got:      an illegal memory access\n"
-              "  hint:     CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens.");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return finish_iteration(FakeDevice::device()); }),
+            "privateuseone:0 failed in an iteration\n"
+            "  expected: the operators that passed the first, checked iteration to pass again\n"
+            "  got:      an illegal memory access\n"
+            "  hint:     CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens.");
   FakeDevice::reset();
 }
 

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "et_schema/support/error.h"
 #include "replayer/device/gpu_sampler.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer {
 namespace {
@@ -26,13 +26,7 @@ class NvmlTest : public ::testing::Test {
 
 template <typename Call>
 std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kFailed);
-    return et_schema::to_text(error);
-  }
-  return "no error";
+  return testing_errors::error_of(et_schema::ErrorKind::kFailed, [&] { return call(); });
 }
 
 TEST_F(NvmlTest, ReadsWhatTheGpuTells) {

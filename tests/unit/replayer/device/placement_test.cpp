@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "program_builder.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory_limit.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -51,13 +51,8 @@ class PlacementTest : public ::testing::Test {
     return map_device(program.storages[program.slots[slot].storage].device, kGpu);
   }
   std::string refusal(std::optional<Place> asked) {
-    try {
-      static_cast<void>(choose_place(builder_.program(), kGpu, asked));
-    } catch (const et_schema::Error& error) {
-      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-      return et_schema::to_text(error);
-    }
-    return "no error";
+    return testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                    [&] { return choose_place(builder_.program(), kGpu, asked); });
   }
 
   ProgramBuilder builder_;

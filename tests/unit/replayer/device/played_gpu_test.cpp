@@ -37,6 +37,7 @@
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "stream_span_ptx.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::replayer::testing {
@@ -118,19 +119,14 @@ TEST(PlayedGpu, RanksThatWereNotToldToShareItAreRefused) {
   EXPECT_NO_THROW(refuse_shared_gpu(job, "cuda:0", gpu()));
   BesideAnother instances("node-1 11112233-4455-6677-8899-aabbccddeeff");  // of one GPU, by MIG
   EXPECT_NO_THROW(refuse_shared_gpu(instances, "cuda", gpu()));
-  try {
-    refuse_shared_gpu(job, "cuda", gpu());
-    FAIL() << "no error";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-    EXPECT_EQ(et_schema::to_text(error),
-              "the replay cannot run on cuda: ranks of a host have the same GPU\n"
-              "  field:    --device\n"
-              "  expected: a GPU for each rank, or a single one that is visible to each\n"
-              "  got:      2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1\n"
-              "  hint:     Start as many ranks a host as it has GPUs, or name the GPU that they "
-              "share: --device cuda:0.");
-  }
+  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                     [&] { return refuse_shared_gpu(job, "cuda", gpu()); }),
+            "the replay cannot run on cuda: ranks of a host have the same GPU\n"
+            "  field:    --device\n"
+            "  expected: a GPU for each rank, or a single one that is visible to each\n"
+            "  got:      2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1\n"
+            "  hint:     Start as many ranks a host as it has GPUs, or name the GPU that they "
+            "share: --device cuda:0.");
 }
 
 TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::replayer {
@@ -26,13 +26,8 @@ class OpLibraryTest : public ::testing::Test {
   }
 
   static std::string refusal(const fs::path& path) {
-    try {
-      static_cast<void>(load_op_library(path.string()));
-    } catch (const et_schema::Error& error) {
-      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-      return et_schema::to_text(error);
-    }
-    return "nothing was refused";
+    return testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                    [&] { return load_op_library(path.string()); });
   }
 
   const testing_files::TemporaryFolder temporary_;

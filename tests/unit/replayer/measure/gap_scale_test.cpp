@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
 #include "replayer/run/host_probe.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer {
 namespace {
@@ -52,12 +52,7 @@ TEST(GapScale, IsNoneWithoutAComparableProbe) {
 }
 
 std::string refusal_of(const et_schema::Program& program, const Pace& pace) {
-  try {
-    check_pace(program, pace);
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
-  }
-  return "no error";
+  return testing_errors::error_of([&] { return check_pace(program, pace); });
 }
 
 TEST(CheckPace, SaysWhatTheBenchmarkLacks) {

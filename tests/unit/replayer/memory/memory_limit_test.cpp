@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "program_builder.h"
 #include "replayer/memory/memory.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -20,13 +20,8 @@ class MemoryLimitTest : public ::testing::Test {
     builder_.add_op(kMul, {ref(y_), ref(x_)}, {ref(z_)});
   }
   std::string refusal(std::optional<std::uint64_t> limit) {
-    try {
-      check_memory(builder_.program(), kCpu, limit);
-    } catch (const et_schema::Error& error) {
-      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kFailed);
-      return et_schema::to_text(error);
-    }
-    return "no error";
+    return testing_errors::error_of(et_schema::ErrorKind::kFailed,
+                                    [&] { return check_memory(builder_.program(), kCpu, limit); });
   }
 
   ProgramBuilder builder_;

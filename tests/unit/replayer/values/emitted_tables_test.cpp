@@ -39,12 +39,12 @@ struct Made {
 
 /// Row by row by the rule: element i counts from the table's begin.
 at::Tensor expected(const std::vector<std::int64_t>& rows) {
-  const bench::Rule rule = bench::normal(0, 1);
-  const bench::Draws draws(rule, kSeed, kId, kRows * kWidth);
+  const et_schema::ValueRule rule = *bench::normal(0, 1);
+  const Draws draws(rule, {kSeed, kId}, kRows * kWidth);
   at::Tensor made = at::empty({static_cast<std::int64_t>(rows.size()), kWidth}, at::kFloat);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    bench::store(draws, rule, at::kFloat, made[static_cast<std::int64_t>(i)].data_ptr(),
-                 rows[i] * kWidth, kWidth);
+    store(draws, rule, rows[i] * kWidth, kWidth, made[static_cast<std::int64_t>(i)].data_ptr(),
+          at::kFloat);
   }
   return made;
 }

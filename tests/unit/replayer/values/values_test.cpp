@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::replayer {
 namespace {
@@ -56,13 +56,8 @@ std::uint64_t fnv1a(const at::Tensor& tensor) {
 }
 
 std::string refusal(at::IntArrayRef sizes, at::ScalarType dtype, const ValueRule& rule) {
-  try {
-    filled(sizes, dtype, rule);
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-    return et_schema::to_text(error);
-  }
-  return "nothing was refused";
+  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                  [&] { return filled(sizes, dtype, rule); });
 }
 
 const std::vector<at::ScalarType> kFloatTypes = {
@@ -340,18 +335,14 @@ TEST(Values, SeededRowsAreThoseOfTheWholeTable) {
   seeder.restore();
   EXPECT_TRUE(at::equal(table[3], whole[3]));
 
-  try {
-    seeder.seed_rows(std::vector<std::int64_t>{4, 1000});
-    FAIL() << "row 1000 of 1000";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(
-        et_schema::to_text(error),
-        "an index points outside of its table\n"
-        "  field:    indices\n"
-        "  expected: rows 0 to 999\n"
-        "  got:      row 1000\n"
-        "  hint:     the benchmark's value rules do not fit this operator: generate it again");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] {
+              return seeder.seed_rows(std::vector<std::int64_t>{4, 1000});
+            }),
+            "an index points outside of its table\n"
+            "  field:    indices\n"
+            "  expected: rows 0 to 999\n"
+            "  got:      row 1000\n"
+            "  hint:     the benchmark's value rules do not fit this operator: generate it again");
   EXPECT_EQ(table[4].count_nonzero().item<std::int64_t>(), 0);
 }
 

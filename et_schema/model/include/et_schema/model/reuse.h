@@ -8,33 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/value_rule.h"
+
 namespace understudy::et_schema {
-
-/// So many different numbers occur so many times each.
-struct Repeat {
-  std::int64_t times = 0;
-  std::int64_t numbers = 0;
-  bool operator==(const Repeat&) const = default;
-};
-
-/// How often the numbers in [low, high) occur; those that do not are left out.
-struct ReuseBin {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  std::vector<Repeat> repeats;
-  bool operator==(const ReuseBin&) const = default;
-};
-
-/// What matters to a cache about the elements of an index tensor, without the elements: how often
-/// numbers come again, where in the range the frequent ones lie, and in which order they come. The
-/// elements are a list of draws in which each number of each bin occurs as often as `repeats` says;
-/// every draw stands in `run` elements in a row, and the list is repeated until the tensor is full.
-struct Reuse {
-  std::vector<ReuseBin> bins;  ///< ascending, without overlap
-  std::int64_t run = 1;        ///< above 1 where an index was expanded over its last dimensions
-  bool sorted = false;         ///< the draws never fall; else they are shuffled
-  bool operator==(const Reuse&) const = default;
-};
 
 /// The length of the list of draws.
 [[nodiscard]] std::int64_t draw_count(const Reuse& reuse);

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
 #include "replayer/options/options.h"
+#include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {
 
@@ -30,6 +32,7 @@ struct Decision {
   How how = How::kUncounted;
   std::string note;      ///< kSubstitute: by what; kDropped, kNotApplicable: why
   bool stubbed = false;  ///< kSubstitute that is a stub
+  std::shared_ptr<const Substitute> substitute = {};  ///< of kSubstitute
 };
 
 /// What was decided for each instruction of a program, bodies included. Starts with what can be

@@ -16,6 +16,7 @@
 #include "replayer/bind/bound.h"
 #include "replayer/substitutes/substitutes.h"
 #include "replayer/values/values.h"
+#include "replayer/values/zeros.h"
 
 namespace understudy::replayer {
 
@@ -114,7 +115,11 @@ class Externals {
     std::size_t present = 0;
   };
   std::vector<Variants> variants_;
-  std::vector<Tensor> with_zeros_;
+  struct WithZeros {
+    et_schema::StorageId storage = 0;
+    Zeros zeros;
+  };
+  std::vector<WithZeros> with_zeros_;
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_

@@ -8,16 +8,9 @@
 #include <unordered_set>
 
 #include "et_schema/model/program.h"
+#include "replayer/values/random.h"
 
 namespace understudy::replayer {
-
-/// Names one stream of random numbers. Element i of a tensor depends on (seed, stream, i) alone, so
-/// the bytes are the same on every CPU, for every number of threads and in every order of
-/// filling. Floats that a device draws itself (values_device.h) are the same on the same device.
-struct ValueKey {
-  std::uint64_t seed = 0;    ///< the user's --seed, mixed with the rank where ranks must differ
-  std::uint64_t stream = 0;  ///< slot number, or any other number that is unique in the program
-};
 
 /// The content of a tensor that no rule speaks of, chosen so that chains of real data flow stay
 /// finite and normal:

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -18,12 +18,7 @@ const std::string kWhole =
 std::string refusal(const std::string& from, const std::string& to) {
   std::string json = kWhole;
   json.replace(json.find(from), from.size(), to);
-  try {
-    (void)parse_capture(json, "capture.json");
-  } catch (const Error& error) {
-    return to_text(error);
-  }
-  return "accepted";
+  return testing_errors::error_of([&] { return parse_capture(json, "capture.json"); });
 }
 
 TEST(Capture, IsRead) {

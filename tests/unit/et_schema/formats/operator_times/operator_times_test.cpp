@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -37,18 +37,23 @@ constexpr const char* kText =
 )";
 
 std::string times_refusal(const std::string& text) {
-  try {
-    static_cast<void>(parse_operator_times(text, "times.jsonl"));
-  } catch (const Error& error) {
-    return to_text(error);
-  }
-  return "read";
+  return testing_errors::error_of([&] { return parse_operator_times(text, "times.jsonl"); });
 }
 
 /// The sample's text with one piece of it changed.
 std::string with(const std::string& from, const std::string& to) {
   std::string text = kText;
   return text.replace(text.find(from), from.size(), to);
+}
+
+std::string unreadable_times(const std::string& line, const std::string& field,
+                             const std::string& expected, const std::string& got) {
+  return to_text(bad_input("the operator times cannot be read",
+                           {.file = "times.jsonl" + line,
+                            .field = field,
+                            .expected = expected,
+                            .got = got,
+                            .hint = "make the file again with `replay --operator-times`"}));
 }
 
 TEST(OperatorTimes, AreWrittenAsLinesAndReadBack) {
@@ -93,12 +98,7 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   std::string other = text;
   other.replace(other.find("\"cold\""), 6, "\"tepid\"");
   EXPECT_EQ(times_refusal(other),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl, line 2\n"
-            "  field:    conditions.cache\n"
-            "  expected: cold or warm\n"
-            "  got:      tepid\n"
-            "  hint:     make the file again with `replay --operator-times`");
+            unreadable_times(", line 2", "conditions.cache", "cold or warm", "tepid"));
 }
 
 TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
@@ -107,40 +107,17 @@ TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
 }
 
 TEST(OperatorTimes, WhatCannotBeReadIsRefusedWithItsLine) {
-  EXPECT_EQ(times_refusal(""),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl\n"
-            "  expected: a header line and rows\n"
-            "  got:      an empty file\n"
-            "  hint:     make the file again with `replay --operator-times`");
+  EXPECT_EQ(times_refusal(""), unreadable_times("", "", "a header line and rows", "an empty file"));
   EXPECT_EQ(times_refusal(with("understudy-operator-times", "understudy-report")),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl, line 1\n"
-            "  field:    format\n"
-            "  expected: \"understudy-operator-times\"\n"
-            "  got:      \"understudy-report\"\n"
-            "  hint:     make the file again with `replay --operator-times`");
-  EXPECT_EQ(times_refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl, line 3\n"
-            "  field:    as\n"
-            "  expected: exact, substitute, stub or communication\n"
-            "  got:      guess\n"
-            "  hint:     make the file again with `replay --operator-times`");
+            unreadable_times(", line 1", "format", "\"understudy-operator-times\"",
+                             "\"understudy-report\""));
+  EXPECT_EQ(
+      times_refusal(with("\"as\":\"stub\"", "\"as\":\"guess\"")),
+      unreadable_times(", line 3", "as", "exact, substitute, stub or communication", "guess"));
   EXPECT_EQ(times_refusal(with("\"min_ns\":1000.0", "\"min_ns\":-1")),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl, line 2\n"
-            "  field:    host.min_ns\n"
-            "  expected: nanoseconds, 0 or more\n"
-            "  got:      -1\n"
-            "  hint:     make the file again with `replay --operator-times`");
+            unreadable_times(", line 2", "host.min_ns", "nanoseconds, 0 or more", "-1"));
   EXPECT_EQ(times_refusal(with("\"sizes\":[2,3]", "\"sizes\":[2,\"3\"]")),
-            "the operator times cannot be read\n"
-            "  file:     times.jsonl, line 2\n"
-            "  field:    inputs[0].sizes[1]\n"
-            "  expected: an integer of 64 bits\n"
-            "  got:      \"3\"\n"
-            "  hint:     make the file again with `replay --operator-times`");
+            unreadable_times(", line 2", "inputs[0].sizes[1]", "an integer of 64 bits", "\"3\""));
 }
 
 }  // namespace

@@ -99,30 +99,27 @@ TEST(TraceFilesRefusal, NoSuchFile) {
             "  got:      no such file or folder");
 }
 
+/// The refusal of an input in which there is `got` instead.
+std::string no_trace_in(const std::string& path, const std::string& got) {
+  return "no trace found\n  file:     " + path +
+         "\n  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
+         "  got:      " +
+         got;
+}
+
 TEST(TraceFilesRefusal, FolderWithoutTraces) {
   const TemporaryFolder folder;
-  EXPECT_EQ(
-      read_error({folder.path()}),
-      "no trace found\n"
-      "  file:     " +
-          folder.path() +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      none");
+  EXPECT_EQ(read_error({folder.path()}), no_trace_in(folder.path(), "none"));
   const std::string kineto = folder.write("a.json", R"({"traceEvents": []})");
   folder.write("b.json", R"({"traceEvents": []})");
   EXPECT_EQ(
       read_error({folder.path()}),
-      "no trace found\n"
-      "  file:     " +
-          folder.path() +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      Kineto files: " +
-          kineto +
-          " and 1 more\n"
-          "  hint:     give the execution traces of the same run: a profile holds times, not "
-          "arguments");
+      no_trace_in(
+          folder.path(),
+          "Kineto files: " + kineto +
+              " and 1 more\n"
+              "  hint:     give the execution traces of the same run: a profile holds times, not "
+              "arguments"));
 }
 
 TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
@@ -142,61 +139,39 @@ TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
   const std::string other = folder.write("other.json", "[1]");
   EXPECT_EQ(
       read_error({folder.path()}),
-      "no trace found\n"
-      "  file:     " +
-          folder.path() +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      other files: " +
-          folder.path() + "/capture.json and 2 more");
+      no_trace_in(folder.path(), "other files: " + folder.path() + "/capture.json and 2 more"));
 }
 
 TEST(TraceFilesRefusal, FolderOfJobs) {
   const TemporaryFolder folder;
   fs::create_directories(fs::path(folder.path()) / "mlp" / "traces");
   fs::create_directories(fs::path(folder.path()) / "gpt");
-  EXPECT_EQ(
-      read_error({folder.path()}),
-      "no trace found\n"
-      "  file:     " +
-          folder.path() +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      no files, but folders: " +
-          (fs::path(folder.path()) / "gpt").string() +
-          " and 1 more\n"
-          "  hint:     give the folder of one job's traces, perhaps " +
-          (fs::path(folder.path()) / "gpt").string());
+  EXPECT_EQ(read_error({folder.path()}),
+            no_trace_in(folder.path(),
+                        "no files, but folders: " + (fs::path(folder.path()) / "gpt").string() +
+                            " and 1 more\n"
+                            "  hint:     give the folder of one job's traces, perhaps " +
+                            (fs::path(folder.path()) / "gpt").string()));
 }
 
 TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
   const TemporaryFolder folder;
   const std::string path =
       folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
-  EXPECT_EQ(
-      read_error({path}),
-      "no trace found\n"
-      "  file:     " +
-          path +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      a benchmark (bench.et)\n"
-          "  hint:     replay takes it; traces are what it was made from");
+  EXPECT_EQ(read_error({path}),
+            no_trace_in(path,
+                        "a benchmark (bench.et)\n"
+                        "  hint:     replay takes it; traces are what it was made from"));
 }
 
 TEST(TraceFilesRefusal, BenchmarkBesideAnotherInput) {
   const TemporaryFolder folder;
   const std::string path =
       folder.write("bench.et", pack(ArchiveKind::kZip, {{"manifest.json", "{\"format\": 1}"}}));
-  EXPECT_EQ(
-      read_error({path, "host x0"}),
-      "no trace found\n"
-      "  file:     " +
-          path +
-          "\n"
-          "  expected: PyTorch execution traces or Chakra traces, one a rank, plain or gzipped\n"
-          "  got:      a benchmark (bench.et), with host x0 beside it\n"
-          "  hint:     give one benchmark alone, or traces without it");
+  EXPECT_EQ(read_error({path, "host x0"}),
+            no_trace_in(path,
+                        "a benchmark (bench.et), with host x0 beside it\n"
+                        "  hint:     give one benchmark alone, or traces without it"));
 }
 
 TEST(TraceFilesRefusal, MissingRank) {

@@ -269,35 +269,30 @@ std::string refused_report(const std::function<void(nlohmann::json&)>& change) {
   return refusal_by([&json] { (void)parse_report(json.dump(), "report.json"); });
 }
 
+std::string unreadable_report(const std::string& field, const std::string& expected,
+                              const std::string& got) {
+  return to_text(bad_input("the report cannot be read",
+                           {.file = "report.json",
+                            .field = field,
+                            .expected = expected,
+                            .got = got,
+                            .hint = "make the report again with `replay --report`"}));
+}
+
 TEST(ReportRefusal, NotJson) {
   EXPECT_EQ(refusal_by([] { (void)parse_report("{\"format\":", "report.json"); }),
-            R"(the report cannot be read
-  file:     report.json
-  expected: JSON
-  got:      no JSON from byte 11
-  hint:     make the report again with `replay --report`)");
-  EXPECT_EQ(refusal_by([] { (void)parse_report("", "report.json"); }), R"(the report cannot be read
-  file:     report.json
-  expected: JSON
-  got:      an empty file
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("", "JSON", "no JSON from byte 11"));
+  EXPECT_EQ(refusal_by([] { (void)parse_report("", "report.json"); }),
+            unreadable_report("", "JSON", "an empty file"));
 }
 
 TEST(ReportRefusal, NamesWithControlCharacters) {
   EXPECT_EQ(refused_report([](auto& json) { json["operators"][0]["name"] = "a\x1b[2J\n"; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    operators[0].name
-  expected: a text without control characters
-  got:      a\u001b[2J\u000a
-  hint:     make the report again with `replay --report`)");
-  EXPECT_EQ(refused_report([](auto& json) { json["environment"]["settings"]["a\u009b"] = "b"; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    environment.settings
-  expected: keys without control characters
-  got:      a\u009b
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("operators[0].name", "a text without control characters",
+                              "a\\u001b[2J\\u000a"));
+  EXPECT_EQ(
+      refused_report([](auto& json) { json["environment"]["settings"]["a\u009b"] = "b"; }),
+      unreadable_report("environment.settings", "keys without control characters", "a\\u009b"));
 }
 
 TEST(ReportRefusal, TextsOfLibrariesAreReadAsTheyAre) {
@@ -308,36 +303,18 @@ TEST(ReportRefusal, TextsOfLibrariesAreReadAsTheyAre) {
 
 TEST(ReportRefusal, NestedTooDeep) {
   EXPECT_EQ(refusal_by([] { (void)parse_report(std::string(100000, '['), "report.json"); }),
-            R"(the report cannot be read
-  file:     report.json
-  expected: values nested at most 64 deep
-  got:      deeper ones
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("", "values nested at most 64 deep", "deeper ones"));
 }
 
 TEST(ReportRefusal, AnotherFormat) {
   EXPECT_EQ(refused_report([](auto& json) { json["format"] = "understudy-bench"; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    format
-  expected: "understudy-report"
-  got:      "understudy-bench"
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("format", "\"understudy-report\"", "\"understudy-bench\""));
   EXPECT_EQ(refused_report([](auto& json) {
               json = {{"traceEvents", 1}};
             }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    format
-  expected: this key
-  got:      none
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("format", "this key", "none"));
   EXPECT_EQ(refused_report([](auto& json) { json = nlohmann::json::array(); }),
-            R"(the report cannot be read
-  file:     report.json
-  expected: an object
-  got:      []
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("", "an object", "[]"));
 }
 
 TEST(ReportRefusal, ANewerVersion) {
@@ -361,55 +338,27 @@ TEST(ReportRefusal, ANewerVersion) {
   expected: version 2 or older, which Understudy 0.1.0 reads
   got:      version 3, written by Understudy of an unknown version
   hint:     use that version of Understudy or a newer one, or make the report again with this one)");
-  EXPECT_EQ(refused_report([](auto& json) { json["version"] = 0; }), R"(the report cannot be read
-  file:     report.json
-  field:    version
-  expected: 1 or more
-  got:      0
-  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json["version"] = 0; }),
+            unreadable_report("version", "1 or more", "0"));
 }
 
 TEST(ReportRefusal, AMissingField) {
   EXPECT_EQ(refused_report([](auto& json) { json["ranks"][1]["memory"].erase("peak_bytes"); }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    ranks[1].memory.peak_bytes
-  expected: this key
-  got:      none
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("ranks[1].memory.peak_bytes", "this key", "none"));
 }
 
 TEST(ReportRefusal, AFieldOfAnotherType) {
   EXPECT_EQ(refused_report([](auto& json) { json["outputs_checked"] = -1; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    outputs_checked
-  expected: a non-negative integer of 64 bits
-  got:      -1
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("outputs_checked", "a non-negative integer of 64 bits", "-1"));
   EXPECT_EQ(refused_report([](auto& json) { json["iteration_ms"]["samples"][1] = "fast"; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    iteration_ms.samples[1]
-  expected: a number or null
-  got:      "fast"
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("iteration_ms.samples[1]", "a number or null", "\"fast\""));
   EXPECT_EQ(refused_report([](auto& json) { json["ranks"][0]["rank"] = 1e10; }),
-            R"(the report cannot be read
-  file:     report.json
-  field:    ranks[0].rank
-  expected: an integer of 64 bits
-  got:      10000000000.0
-  hint:     make the report again with `replay --report`)");
+            unreadable_report("ranks[0].rank", "an integer of 64 bits", "10000000000.0"));
 }
 
 TEST(ReportRefusal, AWorldSizeThatIsNotTheNumberOfRanks) {
-  EXPECT_EQ(refused_report([](auto& json) { json["world_size"] = 3; }), R"(the report cannot be read
-  file:     report.json
-  field:    world_size
-  expected: 2, the number of ranks listed
-  got:      3
-  hint:     make the report again with `replay --report`)");
+  EXPECT_EQ(refused_report([](auto& json) { json["world_size"] = 3; }),
+            unreadable_report("world_size", "2, the number of ranks listed", "3"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "replayer/sandbox/sandbox.h"
+#include "sandbox.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

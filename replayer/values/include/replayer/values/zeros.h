@@ -1,5 +1,7 @@
 #pragma once
 
+// Emitted projects carry this file as it is: LibTorch and the standard library alone.
+//
 // Zeros that the original had in an optimizer's states: in rows of tables that no batch had met
 // yet. Some operators take longer where they meet them: a vectorised square root three times as
 // long.
@@ -13,9 +15,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
-namespace bench {
+namespace understudy::replayer {
 
 /// A tensor of which the original had a share in zeros. They are put where steps write none:
 /// clear(), some steps, find(), then apply() to the first content.
@@ -32,7 +33,10 @@ class Zeros {
     mark_more(wanted - written_.sum().item<std::int64_t>());
   }
 
-  void apply() { rows_of(tensor_).masked_fill_(written_.logical_not().unsqueeze(1), 0); }
+  void apply() {
+    rows_of(tensor_).masked_fill_(written_.logical_not().unsqueeze(1), 0);
+    written_ = at::Tensor();
+  }
 
  private:
   /// Rows along the last dimension: what a lookup's gradient touches whole.
@@ -45,8 +49,9 @@ class Zeros {
   void mark_more(std::int64_t count) {
     const at::Tensor others = at::nonzero(written_.logical_not()).flatten();
     const std::int64_t most = std::min(count, others.numel());
-    if (most <= 0)
+    if (most <= 0) {
       return;
+    }
     const at::Tensor spread =
         at::arange(most, others.options()).mul(others.numel()).floor_divide(most);
     written_.index_fill_(0, others.index_select(0, spread), true);
@@ -57,4 +62,4 @@ class Zeros {
   at::Tensor written_;  ///< by row
 };
 
-}  // namespace bench
+}  // namespace understudy::replayer

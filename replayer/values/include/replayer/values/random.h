@@ -1,5 +1,7 @@
 #pragma once
 
+// Emitted projects carry this file as it is: the standard library alone.
+//
 // Random numbers as pure functions of a key and a position, in exact arithmetic: the same on every
 // platform, for every number of threads and in every order.
 
@@ -7,7 +9,15 @@
 #include <bit>
 #include <cstdint>
 
-namespace bench {
+namespace understudy::replayer {
+
+/// Names one stream of random numbers. Element i of a tensor depends on (seed, stream, i) alone, so
+/// the bytes are the same on every CPU, for every number of threads and in every order of
+/// filling. Floats that a device draws itself (values_device.h) are the same on the same device.
+struct ValueKey {
+  std::uint64_t seed = 0;    ///< the user's --seed, mixed with the rank where ranks must differ
+  std::uint64_t stream = 0;  ///< slot number, or any other number that is unique in the program
+};
 
 inline constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
 __extension__ using Wide = unsigned __int128;
@@ -29,7 +39,8 @@ inline std::int64_t to_range(std::uint64_t bits, std::uint64_t range) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>((Wide{bits} * range) >> 64));
 }
 
-/// Close to a standard normal: the sum of four uniform 16-bit numbers.
+/// Close to a standard normal: the sum of four uniform 16-bit numbers. It is bounded by 3.47, needs
+/// no logarithm, whose last bits differ between platforms, and is exact up to one rounding.
 constexpr double to_normal(std::uint64_t bits) {
   constexpr std::int64_t kTwiceMean = 4 * 65535;
   constexpr double kScale = 1 / 75674.46;  // 1 / (2 sqrt(4 (65536² − 1) / 12))
@@ -65,4 +76,4 @@ inline std::int64_t permuted(std::int64_t position, std::int64_t count, std::uin
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace bench
+}  // namespace understudy::replayer

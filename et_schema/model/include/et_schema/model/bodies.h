@@ -1,0 +1,12 @@
+#pragma once
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// Whether the recorded operators below make all that the operator itself makes, and write what it
+/// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
+/// convolution, randperm into a given tensor) stand allocations and what shapes them alone.
+[[nodiscard]] bool body_makes_results(const Program& program, const Instruction& instruction);
+
+}  // namespace understudy::et_schema

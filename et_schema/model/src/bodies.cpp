@@ -1,0 +1,91 @@
+#include "et_schema/model/bodies.h"
+
+#include <set>
+#include <vector>
+
+#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// Whether it writes no numbers, though it may say that it writes.
+bool only_shapes(const Instruction& instruction) {
+  return op_class(instruction.name) == "view" || instruction.name.starts_with("aten::resize_");
+}
+
+/// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
+/// it.
+class Written {
+ public:
+  explicit Written(const Program& program) : program_(program) {}
+
+  void collect(const std::vector<Instruction>& instructions) {
+    for (const Instruction& instruction : instructions) {
+      if (allocates_memory(instruction.name)) {
+        for_each_slot(instruction.results,
+                      [&](SlotId slot) { fresh_.insert(program_.slots[slot].storage); });
+        continue;
+      }
+      if (!shows_fresh_memory(instruction)) {
+        const bool has_results = !instruction.results.empty();
+        for_each_slot(has_results ? instruction.results : instruction.args,
+                      [&](SlotId slot) { add(slot); });
+      }
+      collect(instruction.body);
+    }
+  }
+  void add(SlotId slot) {
+    slots_.insert(slot);
+    fresh_.erase(program_.slots[slot].storage);
+  }
+  /// What was there before.
+  void add_given(SlotId slot) { slots_.insert(slot); }
+  /// What has still to be written.
+  void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }
+  [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
+  [[nodiscard]] bool is_awaited(SlotId slot) const {
+    return fresh_.contains(program_.slots[slot].storage);
+  }
+
+ private:
+  [[nodiscard]] bool shows_fresh_memory(const Instruction& instruction) const {
+    bool is_fresh = false;
+    for_each_slot(instruction.args, [&](SlotId slot) { is_fresh |= is_awaited(slot); });
+    return is_fresh && only_shapes(instruction);
+  }
+
+  const Program& program_;
+  std::set<SlotId> slots_;
+  std::set<StorageId> fresh_;
+};
+
+}  // namespace
+
+bool body_makes_results(const Program& program, const Instruction& instruction) {
+  if (instruction.body.empty()) {
+    return false;
+  }
+  if (allocates_memory(instruction.name)) {
+    return true;
+  }
+  Written made(program);
+  std::vector<Argument> written;
+  for (std::size_t i = 0; i < instruction.args.size() && !only_shapes(instruction); ++i) {
+    if (instruction.schema && argument_is_written(program.schemas[*instruction.schema], i)) {
+      written.push_back(instruction.args[i]);
+    }
+  }
+  for_each_slot(written, [&](SlotId slot) { made.await(slot); });
+  made.collect(instruction.body);
+  for_each_slot(instruction.args, [&](SlotId slot) { made.add_given(slot); });
+  bool all = true;
+  for_each_slot(written, [&](SlotId slot) { all = all && !made.is_awaited(slot); });
+  for_each_slot(instruction.results, [&](SlotId slot) {
+    all = all && (made.has(slot) || program.slots[slot].external);
+  });
+  return all;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::testing_errors {
+
+/// The whole text of the Error that a call throws; "no error".
+template <typename Call>
+[[nodiscard]] std::string error_of(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (const et_schema::Error& error) {
+    return et_schema::to_text(error);
+  }
+  return "no error";
+}
+
+/// The same of an Error that has to be of this kind.
+template <typename Call>
+[[nodiscard]] std::string error_of(et_schema::ErrorKind kind, Call call) {
+  return error_of([&] {
+    try {
+      static_cast<void>(call());
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), kind);
+      throw;
+    }
+  });
+}
+
+}  // namespace understudy::testing_errors
