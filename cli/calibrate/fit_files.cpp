@@ -196,18 +196,12 @@ int fit_files(const FitArguments& arguments) {
   et_schema::write_file_atomically(
       arguments.output, arguments.output.ends_with(".gz") ? et_schema::gzip_bytes(text) : text);
   progress.clear();
-  switch (arguments.format) {
-    case Format::kText:
-      if (!arguments.quiet) {
-        print_output(fit_text(platform, result, arguments.output));
-      }
-      break;
-    case Format::kJson:
-      print_output(fit_json(platform, result));
-      break;
-    case Format::kCsv:
-      print_output(fit_csv(platform));
-      break;
+  if (arguments.format == Format::kJson) {
+    print_output(fit_json(platform, result));
+  } else if (arguments.format == Format::kCsv) {
+    print_output(fit_csv(platform));
+  } else if (!arguments.quiet) {
+    print_output(fit_text(platform, result, arguments.output));
   }
   return kStatusOk;
 }

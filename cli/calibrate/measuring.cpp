@@ -19,18 +19,12 @@ namespace understudy::cli {
 namespace {
 
 void print(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
-  switch (arguments.fit.format) {
-    case Format::kText:
-      if (!arguments.fit.quiet) {
-        print_output(to_text(summary, arguments.rows));
-      }
-      break;
-    case Format::kJson:
-      print_output(to_json(summary, arguments.rows));
-      break;
-    case Format::kCsv:
-      print_output(to_csv(summary));
-      break;
+  if (arguments.fit.format == Format::kJson) {
+    print_output(to_json(summary, arguments.rows));
+  } else if (arguments.fit.format == Format::kCsv) {
+    print_output(to_csv(summary));
+  } else if (!arguments.fit.quiet) {
+    print_output(to_text(summary, arguments.rows));
   }
 }
 

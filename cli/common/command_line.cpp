@@ -90,34 +90,19 @@ std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
   return app;
 }
 
-namespace {
-
-const std::map<std::string, Format>& formats() {
-  static const std::map<std::string, Format> kNames = {
+void add_format_option(CLI::App& app, Format& format, bool makes_pages) {
+  std::map<std::string, Format> names = {
       {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
-  return kNames;
-}
-
-}  // namespace
-
-void add_format_option(CLI::App& app, Format& format) {
+  std::vector<std::string> members = {"text", "json", "csv"};
+  std::string help = "How to print the result: text, json or csv";
+  if (makes_pages) {
+    names.emplace("html", Format::kHtml);
+    members.emplace_back("html");
+    help = "How to print the result: text, json, csv or html (a page in one file)";
+  }
   app.add_option_function<std::string>(
-         "--format", [&format](const std::string& name) { format = formats().at(name); },
-         "How to print the result: text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->type_name("FORMAT")
-      ->default_str("text");
-}
-
-void add_format_option(CLI::App& app, Format& format, bool& as_page) {
-  app.add_option_function<std::string>(
-         "--format",
-         [&format, &as_page](const std::string& name) {
-           as_page = name == "html";
-           format = as_page ? format : formats().at(name);
-         },
-         "How to print the result: text, json, csv or html (a page in one file)")
-      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
+         "--format", [&format, names](const std::string& name) { format = names.at(name); }, help)
+      ->check(CLI::IsMember(members))
       ->type_name("FORMAT")
       ->default_str("text");
 }

@@ -1,14 +1,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <memory>
 #include <string>
 
-namespace understudy::cli {
+#include "common/format.h"
 
-/// How a program prints its result.
-enum class Format : std::uint8_t { kText, kJson, kCsv };
+namespace understudy::cli {
 
 /// What --help shows around the list of options.
 struct ProgramText {
@@ -26,12 +24,8 @@ struct ProgramText {
 /// parse().
 [[nodiscard]] std::unique_ptr<CLI::App> make_app(const ProgramText& text);
 
-/// Adds --format text|json|csv.
-void add_format_option(CLI::App& app, Format& format);
-
-/// Adds --format text|json|csv|html, for programs that make pages: html sets `as_page` and leaves
-/// `format` alone.
-void add_format_option(CLI::App& app, Format& format, bool& as_page);
+/// Adds --format text|json|csv; for programs that make pages also html.
+void add_format_option(CLI::App& app, Format& format, bool makes_pages = false);
 
 /// Adds --quiet. `result` says what of a program's output goes to standard output all the same.
 void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result);

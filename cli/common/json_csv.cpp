@@ -9,14 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& value) {
-  if (value.is_null()) {
-    return "";
-  }
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// The texts of an element beside its name.
 std::string detail_of(const Json& element) {
   std::string detail;
@@ -49,7 +41,7 @@ class Flattener {
  private:
   void add(JsonFigure place, std::string metric, const Json& value) {
     place.metric = std::move(metric);
-    place.value = text_of(value);
+    place.value = json_text(value);
     figures_.push_back(std::move(place));
   }
 
@@ -96,6 +88,14 @@ class Flattener {
 
 }  // namespace
 
+std::string json_text(const Json& value) {
+  if (value.is_null()) {
+    return "";
+  }
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::vector<JsonFigure> figures_of(const Json& document) {
   Flattener flattener;
   for (const auto& [key, value] : document.items()) {
@@ -106,7 +106,7 @@ std::vector<JsonFigure> figures_of(const Json& document) {
     for (const Json& rank : value) {
       Json figures = rank;
       figures.erase("rank");
-      flattener.add_object({text_of(rank.at("rank")), "", "", "", "", ""}, figures);
+      flattener.add_object({json_text(rank.at("rank")), "", "", "", "", ""}, figures);
     }
   }
   return flattener.take();
@@ -119,6 +119,14 @@ std::string json_to_csv(const Json& document) {
                std::move(figure.detail), std::move(figure.metric), std::move(figure.value)});
   }
   return table.to_csv();
+}
+
+std::string as_asked(Format format, const Json& document, const std::function<std::string()>& text,
+                     int indent) {
+  if (format == Format::kJson) {
+    return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return format == Format::kCsv ? json_to_csv(document) : text();
 }
 
 }  // namespace understudy::cli

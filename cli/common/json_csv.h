@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "common/format.h"
 
 namespace understudy::cli {
 
@@ -17,6 +20,9 @@ struct JsonFigure {
   std::string value;    ///< empty for null
 };
 
+/// A value as a cell: a text without quotes, nothing for null.
+[[nodiscard]] std::string json_text(const nlohmann::ordered_json& value);
+
 /// All figures and texts of a document. `ranks`, a list of objects with `rank`, stands for those
 /// ranks.
 [[nodiscard]] std::vector<JsonFigure> figures_of(const nlohmann::ordered_json& document);
@@ -24,5 +30,10 @@ struct JsonFigure {
 /// They as one long table, `rank,section,name,detail,metric,value`: so no figure of the JSON can be
 /// missing from it.
 [[nodiscard]] std::string json_to_csv(const nlohmann::ordered_json& document);
+
+/// A result in the format asked for: its text, its JSON in lines (of `indent` blanks; -1: one
+/// line), or the figures of the JSON as csv. There is no page of it.
+[[nodiscard]] std::string as_asked(Format format, const nlohmann::ordered_json& document,
+                                   const std::function<std::string()>& text, int indent = -1);
 
 }  // namespace understudy::cli

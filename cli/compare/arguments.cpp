@@ -75,7 +75,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                   "A and B: reports of replay, predictions, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
   app->add_option("--b", arguments.b, "Runs of B");
-  add_format_option(*app, arguments.format, arguments.as_page);
+  add_format_option(*app, arguments.format, true);
   app->add_option("--output", arguments.output, "Write the result to this file");
   add_fail_on_option(*app, arguments.fail_on);
   app->add_option_function<double>(

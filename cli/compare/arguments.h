@@ -18,7 +18,6 @@ struct CompareArguments {
   std::vector<std::string> a, b;  ///< reports, profiles, or folders of them
   std::string output;             ///< empty: standard output
   Format format = Format::kText;
-  bool as_page = false;  ///< print a page in place of `format`
   FailOn fail_on = FailOn::kSlower;
   bool different_benchmarks = false;
   std::size_t top = 15;  ///< operators in the text

@@ -8,7 +8,6 @@
 #include "common/run_main.h"
 #include "compare/arguments.h"
 #include "compare/inputs.h"
-#include "compare/render.h"
 #include "comparer/compare.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/error.h"
@@ -20,21 +19,10 @@ namespace {
 
 std::string rendered(const CompareArguments& arguments, const comparer::Comparison& comparison,
                      const ComparedRuns& runs) {
-  if (arguments.as_page) {
-    return pages::to_html(
-        pages::comparison_page(comparison, runs.a, runs.b,
-                               {verdict_sentence(comparison), comparison_advice(comparison, runs),
-                                comparison_json(comparison, runs)}));
-  }
-  switch (arguments.format) {
-    case Format::kJson:
-      return comparison_json(comparison, runs);
-    case Format::kCsv:
-      return comparison_csv(comparison, runs);
-    case Format::kText:
-      break;
-  }
-  return comparison_text(comparison, runs, arguments.top);
+  return arguments.format == Format::kCsv
+             ? pages::comparison_csv(comparison, runs.a, runs.b)
+             : pages::written(pages::comparison_page(comparison, runs.a, runs.b, arguments.top),
+                              arguments.format);
 }
 
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {

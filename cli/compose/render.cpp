@@ -135,34 +135,7 @@ std::string composed_text(const Bench& bench, const std::string& path, std::uint
   return text + pieces.to_text() + (fit ? fit_text(*fit) : "");
 }
 
-}  // namespace
-
-std::string composed(const Bench& bench, const std::string& path, std::uint64_t bytes,
-                     const std::optional<composer::Fit>& fit, Format format) {
-  switch (format) {
-    case Format::kJson:
-      return document_of(bench, path, bytes, fit).dump() + "\n";
-    case Format::kCsv:
-      return json_to_csv(document_of(bench, path, bytes, fit));
-    case Format::kText:
-      break;
-  }
-  return composed_text(bench, path, bytes, fit);
-}
-
-std::string listed(const std::vector<composer::PieceEnds>& pieces, Format format) {
-  if (format != Format::kText) {
-    nlohmann::ordered_json document = nlohmann::ordered_json::array();
-    for (const composer::PieceEnds& piece : pieces) {
-      document.push_back({{"piece", piece.piece},
-                          {"source", piece.source},
-                          {"instructions", piece.instructions},
-                          {"inputs", piece.inputs},
-                          {"outputs", piece.outputs}});
-    }
-    const nlohmann::ordered_json all = {{"pieces", std::move(document)}};
-    return format == Format::kJson ? all.dump() + "\n" : json_to_csv(all);
-  }
+std::string listed_text(const std::vector<composer::PieceEnds>& pieces) {
   std::string text;
   for (const composer::PieceEnds& piece : pieces) {
     text += fmt::format("{}{} of {}: {} instructions\n", text.empty() ? "" : "\n", piece.piece,
@@ -177,6 +150,26 @@ std::string listed(const std::vector<composer::PieceEnds>& pieces, Format format
     text += table.to_text();
   }
   return text;
+}
+
+}  // namespace
+
+std::string composed(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                     const std::optional<composer::Fit>& fit, Format format) {
+  return as_asked(format, document_of(bench, path, bytes, fit),
+                  [&] { return composed_text(bench, path, bytes, fit); });
+}
+
+std::string listed(const std::vector<composer::PieceEnds>& pieces, Format format) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const composer::PieceEnds& piece : pieces) {
+    list.push_back({{"piece", piece.piece},
+                    {"source", piece.source},
+                    {"instructions", piece.instructions},
+                    {"inputs", piece.inputs},
+                    {"outputs", piece.outputs}});
+  }
+  return as_asked(format, {{"pieces", std::move(list)}}, [&] { return listed_text(pieces); });
 }
 
 }  // namespace understudy::cli

@@ -157,19 +157,9 @@ int fleet_drift(int argc, char** argv) {
   }
   std::ranges::stable_sort(rows, std::ranges::greater(),
                            [](const DriftRow& row) { return row.drift.distance; });
-  switch (arguments.format) {
-    case Format::kText:
-      print_output(arguments.quiet ? "" : text_of(rows, all));
-      break;
-    case Format::kJson:
-      print_output(
-          json_of(rows, arguments.above).dump(1, ' ', false, Json::error_handler_t::replace) +
-          "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(json_of(rows, arguments.above)));
-      break;
-  }
+  print_output(as_asked(
+      arguments.format, json_of(rows, arguments.above),
+      [&] { return arguments.quiet ? std::string() : text_of(rows, all); }, 1));
   const bool has_drifted = std::ranges::any_of(
       rows, [&](const DriftRow& row) { return row.drift.distance > arguments.above; });
   return has_drifted ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;

@@ -269,19 +269,9 @@ int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
   const std::string hash = benchmark ? benchmark->benchmark_hash : "";
   const std::vector<fleet::Event> events = fleet::events_of_job(connection, arguments.job);
   const std::vector<Chapter> chapters = chapters_of_job(connection, arguments, hash, events);
-  switch (arguments.format) {
-    case Format::kText:
-      print_output(job_text(arguments, chapters, events));
-      break;
-    case Format::kJson:
-      print_output(job_json(arguments, chapters, events)
-                       .dump(1, ' ', false, Json::error_handler_t::replace) +
-                   "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(job_json(arguments, chapters, events)));
-      break;
-  }
+  print_output(as_asked(
+      arguments.format, job_json(arguments, chapters, events),
+      [&] { return job_text(arguments, chapters, events); }, 1));
   return kStatusOk;
 }
 
@@ -294,17 +284,13 @@ int fleet_history(int argc, char** argv) {
     return show_job(*connection, arguments);
   }
   const std::vector<fleet::Night> nights = fleet::last_nights(*connection, arguments.last);
-  switch (arguments.format) {
-    case Format::kText:
-      print_output(nights.empty() ? "No night yet\n" : nights_table(nights).to_text());
-      break;
-    case Format::kJson:
-      print_output(nights_json(nights));
-      break;
-    case Format::kCsv:
-      print_output(nights_table(nights).to_csv());
-      break;
-  }
+  print_output(
+      arguments.format == Format::kCsv
+          ? nights_table(nights).to_csv()
+          : as_asked(
+                arguments.format, nights_json(nights),
+                [&] { return nights.empty() ? "No night yet\n" : nights_table(nights).to_text(); },
+                1));
   return kStatusOk;
 }
 

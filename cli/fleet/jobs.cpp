@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/run_main.h"
 #include "common/table.h"
@@ -98,7 +99,7 @@ TextTable table_of(const Listing& listing) {
   return table;
 }
 
-std::string json_of(const Listing& listing) {
+Json json_of(const Listing& listing) {
   Json list = Json::array();
   for (const fleet::Job& job : listing.jobs) {
     const std::vector<const fleet::FailingReplay*> failing = listing.failing_of(job);
@@ -117,9 +118,7 @@ std::string json_of(const Listing& listing) {
     row["ranks"] = benchmark == nullptr ? Json() : Json(benchmark->world_size);
     list.push_back(std::move(row));
   }
-  return Json{{"format", "understudy-fleet-jobs"}, {"version", 1}, {"jobs", std::move(list)}}.dump(
-             1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return {{"format", "understudy-fleet-jobs"}, {"version", 1}, {"jobs", std::move(list)}};
 }
 
 }  // namespace
@@ -144,19 +143,13 @@ int fleet_jobs(int argc, char** argv) {
     listing.benchmarks.emplace(benchmark.id, std::move(benchmark));
   }
   listing.failing = failing_by_hash(*connection, listing.benchmarks);
-  switch (format) {
-    case Format::kText:
-      print_output(listing.jobs.empty() ? fmt::format("No jobs. Add some: fleet add {} TRACES\n",
-                                                      fleet::without_password(url))
-                                        : table_of(listing).to_text());
-      break;
-    case Format::kJson:
-      print_output(json_of(listing));
-      break;
-    case Format::kCsv:
-      print_output(table_of(listing).to_csv());
-      break;
-  }
+  const auto text = [&] {
+    return listing.jobs.empty() ? fmt::format("No jobs. Add some: fleet add {} TRACES\n",
+                                              fleet::without_password(url))
+                                : table_of(listing).to_text();
+  };
+  print_output(format == Format::kCsv ? table_of(listing).to_csv()
+                                      : as_asked(format, json_of(listing), text, 1));
   return kStatusOk;
 }
 

@@ -214,16 +214,8 @@ fleet::OnProgress shown_by(Progress& progress) {
 }
 
 std::string rendered(const std::string& summary, Format format) {
-  const auto json = nlohmann::ordered_json::parse(summary);
-  switch (format) {
-    case Format::kJson:
-      return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-    case Format::kCsv:
-      return json_to_csv(json);
-    case Format::kText:
-      break;
-  }
-  return night_text(summary);
+  return as_asked(
+      format, nlohmann::ordered_json::parse(summary), [&] { return night_text(summary); }, 1);
 }
 
 }  // namespace

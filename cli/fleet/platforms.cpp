@@ -173,19 +173,9 @@ int fleet_platforms(int argc, char** argv) {
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   const std::vector<fleet::PlatformRow> rows = platform_rows(*connection);
   const fleet::PlatformComparison comparison = fleet::compare_platforms(rows, arguments.baseline);
-  switch (arguments.format) {
-    case Format::kText:
-      print_output(text_of(comparison, rows.size()));
-      break;
-    case Format::kJson:
-      print_output(
-          json_of(comparison, rows.size()).dump(1, ' ', false, Json::error_handler_t::replace) +
-          "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(json_of(comparison, rows.size())));
-      break;
-  }
+  print_output(as_asked(
+      arguments.format, json_of(comparison, rows.size()),
+      [&] { return text_of(comparison, rows.size()); }, 1));
   return kStatusOk;
 }
 

@@ -271,21 +271,13 @@ int fleet_select(int argc, char** argv) {
   if (!arguments.output.empty()) {
     et_schema::write_file_atomically(arguments.output, yaml_of(selection, all.size()));
   }
-  switch (arguments.format) {
-    case Format::kText:
-      if (!arguments.quiet) {
-        print_output(text_of(selection, all.size(), left_out, arguments.time_on));
-      }
-      break;
-    case Format::kJson:
-      print_output(json_of(selection, all.size(), left_out)
-                       .dump(1, ' ', false, Json::error_handler_t::replace) +
-                   "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(json_of(selection, all.size(), left_out)));
-      break;
-  }
+  print_output(as_asked(
+      arguments.format, json_of(selection, all.size(), left_out),
+      [&] {
+        return arguments.quiet ? std::string()
+                               : text_of(selection, all.size(), left_out, arguments.time_on);
+      },
+      1));
   if (!selection.met_max_error) {
     throw et_schema::run_failed("the subset's error is above --max-error",
                                 {.expected = share(arguments.options.max_error),

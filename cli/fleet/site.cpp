@@ -8,8 +8,9 @@
 namespace understudy::cli {
 namespace {
 
-/// The newest replay of each series whose report the store has. One that it lost, or that is not
-/// whole, gets a page that says so: the site has no dead links.
+/// The newest replay of each series whose report the store has. One that it
+/// lost, or that is not whole, gets a page that says so: the site has no dead
+/// links.
 pages::Page replay_page(const fleet::ObjectStore& store, const fleet::Result& result) {
   pages::Page page;
   try {
@@ -39,23 +40,23 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
   };
   add("index.html", pages::fleet_page(fleet_data(connection, data)));
   for (const fleet::Job& job : data.jobs) {
-    add(job_file(job.name), pages::benchmark_page(benchmark_data(connection, data, job)));
+    add(pages::job_file(job.name), pages::benchmark_page(benchmark_data(connection, data, job)));
   }
   if (platforms > 0) {
-    const pages::PlatformsData page = platforms_data(data);
-    add("platforms.html", pages::platforms_page(page));
+    add("platforms.html", pages::platforms_page(data.platforms, data.frame));
     for (std::size_t i = 0; i < platforms; ++i) {
-      add(pages::page_name("platform", page.platforms[i].platform), pages::platform_page(page, i));
+      add(pages::page_name("platform", data.platforms.platforms[i].platform),
+          pages::platform_page(data.platforms, i, data.frame));
     }
   }
   for (std::size_t i = 0; i < data.nights.size(); ++i) {
-    add(night_file(data.nights[i].id), pages::night_page(night_data(connection, data, i)));
+    add(pages::night_file(data.nights[i].id), pages::night_page(night_data(connection, data, i)));
   }
   if (!options.store.empty()) {
     const fleet::ObjectStore store(options.store);
     for (const fleet::Result& result : data.newest) {
       if (result.source == fleet::kReplayed && !result.report.empty()) {
-        add(replay_file(result), replay_page(store, result));
+        add(pages::replay_file(result), replay_page(store, result));
       }
     }
   }

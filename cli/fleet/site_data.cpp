@@ -15,8 +15,8 @@
 namespace understudy::cli {
 namespace {
 
-/// The baseline that was asked for, else the platform on which most benchmarks ran; the first by
-/// name of several.
+/// The baseline that was asked for, else the platform on which most benchmarks
+/// ran; the first by name of several.
 std::string baseline_of(const SiteOptions& options, const std::vector<fleet::PlatformRow>& rows) {
   std::map<std::string, std::size_t> counts;
   for (const fleet::PlatformRow& row : rows) {
@@ -64,8 +64,8 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
                                : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The weightiest that happened to the job in the newest night, or that this night found to have
-/// happened before; none of earlier ones.
+/// The weightiest that happened to the job in the newest night, or that this
+/// night found to have happened before; none of earlier ones.
 const fleet::Event* news_of(const SiteData& data, const fleet::Job& job) {
   const std::string hash = hash_of(data, job);
   const fleet::Event* news = nullptr;
@@ -91,10 +91,9 @@ pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
                         const fleet::Job& job) {
   pages::FleetJob row;
   row.name = job.name;
-  row.href = job_file(job.name);
   row.state = state_of(data, job);
   row.weight = job.weight;
-  row.tags = tags_of(job);
+  row.tags = pages::tags_of(job);
   row.note = shortened(job.broken);
   if (const fleet::Event* const news = data.nights.empty() ? nullptr : news_of(data, job);
       news != nullptr && row.note.empty()) {
@@ -107,9 +106,7 @@ pages::FleetJob job_row(fleet::Connection& connection, const SiteData& data,
   const fleet::Result* const result =
       benchmark == nullptr ? nullptr : newest_of(data, benchmark->benchmark_hash);
   if (result != nullptr) {
-    row.platform = result->platform;
-    row.time = {result->median_ms, result->low_ms, result->high_ms};
-    row.coverage = result->coverage;
+    row.newest = *result;
     if (result->source == fleet::kReplayed) {
       row.change = change_of(connection, *result);
     }
@@ -122,10 +119,9 @@ std::vector<pages::FleetPlatform> platform_rows_of(const SiteData& data) {
   for (const fleet::Result& result : data.newest) {
     pages::FleetPlatform& row = rows[result.platform];
     row.name = result.platform;
-    const bool has_page =
+    row.has_page =
         std::ranges::find(data.platforms.platforms, result.platform,
                           &fleet::PlatformSummary::platform) != data.platforms.platforms.end();
-    row.href = has_page ? pages::page_name("platform", result.platform) : "";
     ++row.benchmarks;
     row.predicted += result.source == fleet::kPredicted ? 1U : 0U;
     row.newest = std::max(row.newest, result.date_utc);
@@ -137,8 +133,8 @@ std::vector<pages::FleetPlatform> platform_rows_of(const SiteData& data) {
   return list;
 }
 
-/// Each job's newest time by class, weighted: Σ weight × class's share of the job's time ÷ Σ
-/// weight.
+/// Each job's newest time by class, weighted: Σ weight × class's share of the
+/// job's time ÷ Σ weight.
 std::map<std::string, double> class_shares(const SiteData& data) {
   std::map<std::string, double> shares;
   double weights = 0;
@@ -166,7 +162,8 @@ std::map<std::string, double> class_shares(const SiteData& data) {
   return shares;
 }
 
-/// Not a number where one of them is no date, as that of a night which is still open.
+/// Not a number where one of them is no date, as that of a night which is still
+/// open.
 double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   const auto seconds_of = [](const std::string& utc) {
     std::tm parts{};
@@ -177,7 +174,8 @@ double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   return seconds_of(to_utc) - seconds_of(from_utc);
 }
 
-/// Series that a night found to have turned in nights before it: only its summary says so.
+/// Series that a night found to have turned in nights before it: only its
+/// summary says so.
 std::vector<fleet::Event> turned_of(const fleet::Night& night) {
   std::vector<fleet::Event> turned;
   if (night.summary.empty()) {
@@ -220,7 +218,16 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
   data.nights = fleet::last_nights(connection, options.nights);
   data.events = fleet::told_once(fleet::events_of_job(connection, ""));
   data.newest = fleet::newest_results(connection);
+  data.frame.fleet_name = options.fleet_name;
+  data.frame.tool_version = et_schema::kToolVersion;
+  for (const fleet::Job& job : data.jobs) {
+    data.frame.jobs.insert(job.name);
+  }
+  for (const fleet::Night& night : data.nights) {
+    data.frame.nights.insert(night.id);
+  }
   if (!data.nights.empty()) {
+    data.frame.date = data.nights.front().opened_utc;
     data.turned = turned_of(data.nights.front());
     data.still_broken = still_broken_of(data.nights.front());
   }
@@ -230,17 +237,6 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
     data.platforms = fleet::compare_platforms(rows, baseline);
   }
   return data;
-}
-
-std::string job_file(const std::string& job) {
-  return pages::page_name("job", job);
-}
-std::string night_file(std::int64_t night) {
-  return fmt::format("night-{}.html", night);
-}
-std::string replay_file(const fleet::Result& result) {
-  return pages::page_name(
-      "replay", fmt::format("{} {} {}", result.benchmark_hash, result.platform, result.night));
 }
 
 const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job) {
@@ -276,33 +272,7 @@ std::string state_of(const SiteData& data, const fleet::Job& job) {
   return news != nullptr ? news->kind : job.benchmark == 0 ? "new" : "ok";
 }
 
-std::string tags_of(const fleet::Job& job) {
-  std::string text;
-  for (const auto& [name, value] : job.tags) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
-  }
-  return text;
-}
-
-pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event, bool has_night) {
-  pages::FleetEvent row;
-  const bool has_page = std::ranges::any_of(
-      data.nights, [&](const fleet::Night& night) { return night.id == event.night; });
-  if (has_night) {
-    row.night = fmt::format("{}", event.night);
-    row.night_href = has_page ? night_file(event.night) : "";
-  }
-  row.kind = event.kind;
-  row.job = event.job;
-  const bool is_job =
-      std::ranges::any_of(data.jobs, [&](const fleet::Job& job) { return job.name == event.job; });
-  row.job_href = is_job ? job_file(event.job) : "";
-  row.platform = event.platform;
-  row.text = event.text;
-  return row;
-}
-
-std::vector<pages::FleetEvent> events_of_night(const SiteData& data, const fleet::Night& night) {
+std::vector<fleet::Event> events_of_night(const SiteData& data, const fleet::Night& night) {
   std::vector<fleet::Event> events;
   std::ranges::copy_if(data.events, std::back_inserter(events),
                        [&](const fleet::Event& event) { return event.night == night.id; });
@@ -310,21 +280,13 @@ std::vector<pages::FleetEvent> events_of_night(const SiteData& data, const fleet
   events.insert(events.end(), turned.begin(), turned.end());
   std::ranges::stable_sort(events, {},
                            [](const fleet::Event& event) { return weight_of(event.kind); });
-  std::vector<pages::FleetEvent> list;
-  for (const fleet::Event& event : events) {
-    list.push_back(event_of(data, event, false));
-  }
-  return list;
+  return events;
 }
 
 pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
   pages::FleetNight row;
-  row.name = fmt::format("{}", night.id);
-  row.href = night_file(night.id);
-  row.date = night.opened_utc;
-  row.state = night.closed_utc.empty() ? "open" : "done";
+  row.night = night;
   row.duration_s = seconds_between(night.opened_utc, night.closed_utc);
-  row.jobs = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.jobs));
   row.unchanged = static_cast<std::uint64_t>(std::max<std::int64_t>(0, night.unchanged));
   const auto count = [&](const char* kind) {
     return static_cast<std::uint64_t>(std::ranges::count_if(
@@ -353,9 +315,7 @@ pages::FleetNight night_of(const SiteData& data, const fleet::Night& night) {
 
 pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data) {
   pages::FleetData page;
-  page.name = data.options.fleet_name;
-  page.tool_version = et_schema::kToolVersion;
-  page.date = data.nights.empty() ? "" : data.nights.front().opened_utc;
+  page.frame = data.frame;
   for (const fleet::Night& night : data.nights) {
     page.nights.push_back(night_of(data, night));
   }
@@ -368,46 +328,8 @@ pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data)
   std::ranges::stable_sort(page.jobs, {},
                            [](const pages::FleetJob& job) { return weight_of(job.state); });
   page.platforms = platform_rows_of(data);
-  page.platforms_href = data.platforms.platforms.empty() ? "" : "platforms.html";
   page.subsets = subsets_of(connection);
   page.class_share = class_shares(data);
-  return page;
-}
-
-pages::PlatformsData platforms_data(const SiteData& data) {
-  pages::PlatformsData page;
-  page.fleet_name = data.options.fleet_name;
-  page.fleet_href = "index.html";
-  page.baseline = data.platforms.baseline;
-  page.tool_version = et_schema::kToolVersion;
-  page.date = data.nights.empty() ? "" : data.nights.front().opened_utc;
-  page.common = data.platforms.common;
-  page.without_common = data.platforms.without_common;
-  for (std::size_t i = 0; i < data.platforms.platforms.size(); ++i) {
-    const fleet::PlatformSummary& summary = data.platforms.platforms[i];
-    pages::PlatformResult row;
-    row.platform = summary.platform;
-    row.value = summary.ratio.value;
-    row.low = summary.ratio.low;
-    row.high = summary.ratio.high;
-    row.benchmarks = summary.benchmarks;
-    row.predicted = summary.predicted;
-    row.without_interval =
-        summary.platform == data.platforms.baseline ? 0 : summary.without_interval;
-    row.weight_covered = summary.weight_covered;
-    row.first_probability = summary.first_probability;
-    row.faster_than_next = i < data.platforms.faster_than_next.size()
-                               ? data.platforms.faster_than_next[i]
-                               : std::numeric_limits<double>::quiet_NaN();
-    for (const fleet::ClassPart& part : summary.classes) {
-      row.classes.emplace_back(part.name, part.part);
-    }
-    for (const fleet::BenchmarkRatio& ratio : summary.rows) {
-      row.rows.push_back({ratio.job, job_file(ratio.job), ratio.weight, ratio.ratio.value,
-                          ratio.ratio.low, ratio.ratio.high, ratio.is_predicted});
-    }
-    page.platforms.push_back(std::move(row));
-  }
   return page;
 }
 

@@ -20,6 +20,7 @@ namespace understudy::cli {
 /// What all pages of a site are made from, read once.
 struct SiteData {
   SiteOptions options;
+  pages::SiteFrame frame;
   std::vector<fleet::Job> jobs;
   std::map<std::int64_t, fleet::Benchmark> benchmarks;  ///< by id; those that jobs have now
   std::vector<fleet::Night> nights;                     ///< newest first
@@ -32,34 +33,26 @@ struct SiteData {
 };
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
 
-[[nodiscard]] std::string job_file(const std::string& job);
-[[nodiscard]] std::string night_file(std::int64_t night);
-/// The page of a result's own report.
-[[nodiscard]] std::string replay_file(const fleet::Result& result);
-
-[[nodiscard]] pages::FleetEvent event_of(const SiteData& data, const fleet::Event& event,
-                                         bool has_night);
-/// What happened in a night, the weightiest first; and what it found to have turned before it.
-[[nodiscard]] std::vector<pages::FleetEvent> events_of_night(const SiteData& data,
-                                                             const fleet::Night& night);
+/// What happened in a night, the weightiest first; and what it found to have
+/// turned before it.
+[[nodiscard]] std::vector<fleet::Event> events_of_night(const SiteData& data,
+                                                        const fleet::Night& night);
 [[nodiscard]] pages::FleetNight night_of(const SiteData& data, const fleet::Night& night);
-/// Of the job itself, or of a replay of the benchmark that it has in common with another.
+/// Of the job itself, or of a replay of the benchmark that it has in common
+/// with another.
 [[nodiscard]] bool is_of_job(const fleet::Event& event, const std::string& job,
                              const std::string& benchmark_hash);
 [[nodiscard]] std::string hash_of(const SiteData& data, const fleet::Job& job);
 [[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
-/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night found it; broken until
-/// it is mended.
+/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night
+/// found it; broken until it is mended.
 [[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);
 /// Why the replay of the job fails; empty where it does not.
 [[nodiscard]] std::string failing_text(const SiteData& data, const fleet::Job& job);
-/// "team=ads, tier=1".
-[[nodiscard]] std::string tags_of(const fleet::Job& job);
-
-/// The few that stand for all, of some sizes; none for a fleet that is as small.
-[[nodiscard]] std::vector<pages::FleetSubset> subsets_of(fleet::Connection& connection);
+/// The few that stand for all, of some sizes; none for a fleet that is as
+/// small.
+[[nodiscard]] std::vector<fleet::Selection> subsets_of(fleet::Connection& connection);
 [[nodiscard]] pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data);
-[[nodiscard]] pages::PlatformsData platforms_data(const SiteData& data);
 [[nodiscard]] pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
                                           std::size_t place);
 [[nodiscard]] pages::BenchmarkData benchmark_data(fleet::Connection& connection,

@@ -172,18 +172,8 @@ int fleet_verify(int argc, char** argv) {
   Verifier verifier(*connection, store, progress);
   const std::vector<Fault> faults = verifier.run();
   progress.clear();
-  switch (format) {
-    case Format::kText:
-      print_output(text_of(verifier, faults));
-      break;
-    case Format::kJson:
-      print_output(json_of(verifier, faults).dump(1, ' ', false, Json::error_handler_t::replace) +
-                   "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(json_of(verifier, faults)));
-      break;
-  }
+  print_output(as_asked(
+      format, json_of(verifier, faults), [&] { return text_of(verifier, faults); }, 1));
   return faults.empty() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
 }
 

@@ -145,19 +145,8 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
   const Project project = emitter::emit_project(
       bench, choice.language == "cpp" ? emitter::Language::kCpp : emitter::Language::kPython, name);
   write_files(project, choice.folder);
-  switch (format) {
-    case Format::kText:
-      if (!quiet) {
-        print_output(text_of(project, choice));
-      }
-      break;
-    case Format::kJson:
-      print_output(json_of(project, choice).dump() + "\n");
-      break;
-    case Format::kCsv:
-      print_output(json_to_csv(json_of(project, choice)));
-      break;
-  }
+  print_output(as_asked(format, json_of(project, choice),
+                        [&] { return quiet ? std::string() : text_of(project, choice); }));
   if (!project.missing.empty() && !choice.allow_missing) {
     const Missing& first = project.missing.front();
     throw et_schema::run_failed(

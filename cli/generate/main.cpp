@@ -315,21 +315,15 @@ void write_bench(const Arguments& arguments, et_schema::Bench& bench, std::strin
 }
 
 void print_made(const Arguments& arguments, const Generated& made) {
-  switch (arguments.format) {
-    case Format::kText:
-      if (!arguments.quiet) {
-        print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
-                     (made.batched ? batched_text(made.batched->size, made.batched->bench) : "") +
-                     made.reduced +
-                     (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
-      }
-      break;
-    case Format::kJson:
-      print_output(generated_json(made));
-      break;
-    case Format::kCsv:
-      print_output(generated_csv(made));
-      break;
+  if (arguments.format == Format::kJson) {
+    print_output(generated_json(made));
+  } else if (arguments.format == Format::kCsv) {
+    print_output(generated_csv(made));
+  } else if (!arguments.quiet) {
+    print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
+                 (made.batched ? batched_text(made.batched->size, made.batched->bench) : "") +
+                 made.reduced +
+                 (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
   }
 }
 

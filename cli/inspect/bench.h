@@ -10,12 +10,9 @@
 namespace understudy::cli {
 
 /// What a benchmark holds, in the format asked for: instructions by kind, slots, memory, what the
-/// generator opened, losses; with `ops` its operators in such groups too. Ends in a line feed.
-/// Throws Error (usage) for groups that a benchmark does not tell: modules and phases.
-[[nodiscard]] std::string render_bench(const et_schema::Bench& bench, Format format,
-                                       std::optional<GroupBy> ops);
-
-/// The same as a page (bench_page.h), which `file` names.
-[[nodiscard]] std::string bench_as_page(const et_schema::Bench& bench, const std::string& file);
+/// generator opened, losses; with `ops` its operators in such groups too. `file` names it. Ends in
+/// a line feed. Throws Error (usage) for groups that a benchmark does not tell: modules and phases.
+[[nodiscard]] std::string render_bench(const et_schema::Bench& bench, const std::string& file,
+                                       Format format, std::optional<GroupBy> ops);
 
 }  // namespace understudy::cli

@@ -1,6 +1,7 @@
 #include "inspect/bench_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 #include "common/figures.h"
 #include "common/table.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "inspect/op_times.h"
 #include "pages/plots/plots.h"
@@ -22,11 +24,33 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using pages::Cell;
 using pages::CellKind;
-using pages::Markup;
+using pages::Notes;
 using pages::Section;
 using pages::Table;
 
 constexpr double kNsPerMs = 1e6;
+
+const char* name_of(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::kOp:
+      return "op";
+    case InstructionKind::kAlias:
+      return "alias";
+    case InstructionKind::kNative:
+      return "native";
+    case InstructionKind::kCollective:
+      return "collective";
+    case InstructionKind::kP2p:
+      return "p2p";
+    case InstructionKind::kWait:
+      return "wait";
+    case InstructionKind::kKernel:
+      return "kernel";
+    case InstructionKind::kMarker:
+      break;
+  }
+  return "marker";
+}
 
 bool is_communication(const Instruction& instruction) {
   return instruction.kind == InstructionKind::kCollective ||
@@ -106,8 +130,8 @@ Section timeline_section(const Bench& bench) {
   const Kinds kinds(bench);
   Section section{"timeline", "Timeline of the recorded step", {}};
   if (kinds.names().empty()) {
-    section.body = pages::element(
-        "p", {}, "Not known: no profile was linked, so that no instruction has a recorded time.");
+    section.blocks.emplace_back(
+        Notes{{"Not known: no profile was linked, so that no instruction has a recorded time."}});
     return section;
   }
   pages::Timeline plot{.id = "step-timeline",
@@ -129,7 +153,7 @@ Section timeline_section(const Bench& bench) {
     plot.caption += fmt::format(" The first {} of {} ranks.", kMostRanks, bench.programs.size());
   }
   plot.names = names.texts();
-  section.body = pages::timeline(plot);
+  section.blocks.emplace_back(pages::timeline(plot));
   return section;
 }
 
@@ -161,19 +185,21 @@ Cell ms_cell(std::uint64_t timed, std::int64_t ns) {
   return timed == 0 ? Cell() : pages::cell_of(std::optional(static_cast<double>(ns) / kNsPerMs));
 }
 
-Markup ops_table(const std::vector<OpRow>& rows, const std::string& id, const char* title) {
+/// Of no text: `inspect --ops` prints these.
+Table ops_table(const std::vector<OpRow>& rows, const std::string& id, const char* title) {
   Table table{.id = id,
               .caption = "Recorded times, all ranks; a call with all below it",
               .columns = {{title},
                           {"calls", CellKind::kCount},
                           {"with a time", CellKind::kCount},
                           {"host ms", CellKind::kFigure},
-                          {"device ms", CellKind::kFigure}}};
+                          {"device ms", CellKind::kFigure}},
+              .shown_in_text = 0};
   for (const OpRow& row : rows) {
     table.rows.push_back({row.name, row.count, row.timed, ms_cell(row.timed, row.self_ns),
                           ms_cell(row.timed, row.device_ns)});
   }
-  return pages::table_markup(table);
+  return table;
 }
 
 Section operators_section(const Bench& bench) {
@@ -182,53 +208,67 @@ Section operators_section(const Bench& bench) {
   for (const OpRow& row : classes) {
     plot.rows.push_back({row.name, {static_cast<double>(row.self_ns) / kNsPerMs}});
   }
-  return {"operators", "Operators",
-          pages::bars(plot) + ops_table(classes, "class-table", "class") +
-              ops_table(rows_of(bench, GroupBy::kName), "operator-table", "operator")};
+  return {"operators",
+          "Operators",
+          {pages::bars(plot), ops_table(classes, "class-table", "class"),
+           ops_table(rows_of(bench, GroupBy::kName), "operator-table", "operator")}};
 }
 
 Section ranks_section(const Bench& bench) {
   Table ranks{.id = "rank-table",
               .caption = "Ranks",
-              .columns = {{"rank"},
+              .columns = {{"rank", CellKind::kCount},
+                          {"schema"},
                           {"step"},
                           {"operators", CellKind::kCount},
                           {"instructions", CellKind::kCount},
                           {"slots", CellKind::kCount},
                           {"storages", CellKind::kCount},
+                          {"bytes made before the step", CellKind::kCount},
                           {"recorded step ms", CellKind::kFigure},
                           {"profile"}}};
-  Table opened{.id = "opened-table",
-               .caption = "Operators that were opened: their children are replayed in their place",
-               .columns = {{"operator"}, {"rank"}, {"count", CellKind::kCount}, {"reason"}}};
-  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    const Program& program = bench.programs[rank];
-    const std::string id = fmt::format("{}", bench.recorded_rank(rank));
+  Table kinds{
+      .id = "kind-table",
+      .caption = "Instructions",
+      .columns = {{"instruction"}, {"rank", CellKind::kCount}, {"count", CellKind::kCount}}};
+  Table opened{
+      .id = "opened-table",
+      .caption = "Operators that were opened: their children are replayed in their place",
+      .columns = {
+          {"operator"}, {"rank", CellKind::kCount}, {"count", CellKind::kCount}, {"reason"}}};
+  for (std::size_t i = 0; i < bench.programs.size(); ++i) {
+    const Program& program = bench.programs[i];
+    const auto rank = static_cast<std::uint64_t>(bench.recorded_rank(i));
     const auto& profile = program.profile;
-    ranks.rows.push_back({id, program.selection.step, program.selection.operators,
-                          static_cast<std::uint64_t>(program.instructions.size()),
-                          static_cast<std::uint64_t>(program.slots.size()),
-                          static_cast<std::uint64_t>(program.storages.size()),
-                          profile ? ms_cell(1, profile->step_ns) : Cell(),
-                          profile ? Cell(profile->file) : Cell()});
+    ranks.rows.push_back(
+        {rank, schema_of(bench, i), program.selection.step, program.selection.operators,
+         program.instructions.size(), program.slots.size(), program.storages.size(),
+         et_schema::plan_memory(program).external_bytes,
+         profile ? ms_cell(1, profile->step_ns) : Cell(), profile ? Cell(profile->file) : Cell()});
+    for (const auto& [name, count] : instruction_kinds(program)) {
+      kinds.rows.push_back({name, rank, count});
+    }
     for (const et_schema::Opened& entry : program.selection.opened) {
-      opened.rows.push_back({entry.name, id, entry.count, entry.reason});
+      opened.rows.push_back({entry.name, rank, entry.count, entry.reason});
     }
   }
-  return {"ranks", "What it holds", pages::table_markup(ranks) + pages::table_markup(opened)};
+  return {"ranks", "What it holds", {ranks, kinds, opened}};
 }
 
 Section losses_section(const Bench& bench) {
   Table table{.id = "loss-table",
               .caption = "What was lost, assumed or repaired on the way from the trace",
-              .columns = {{"loss"}, {"rank"}, {"count", CellKind::kCount}}};
+              .columns = {{"loss"}, {"rank", CellKind::kCount}, {"count", CellKind::kCount}}};
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     for (const auto& [name, count] : bench.programs[rank].losses.nonzero()) {
-      table.rows.push_back({name, fmt::format("{}", bench.recorded_rank(rank)), count});
+      table.rows.push_back({name, static_cast<std::uint64_t>(bench.recorded_rank(rank)), count});
     }
   }
-  return {"losses", "Losses",
-          table.rows.empty() ? pages::element("p", {}, "None.") : pages::table_markup(table)};
+  Notes none;
+  if (table.rows.empty()) {
+    none.texts.emplace_back("Nothing was lost or repaired.");
+  }
+  return {"losses", "Losses", {table, none}};
 }
 
 std::string verdict_of(const Bench& bench) {
@@ -256,6 +296,18 @@ std::string verdict_of(const Bench& bench) {
 
 }  // namespace
 
+std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
+  std::map<std::string, std::uint64_t> kinds;
+  for (const Instruction& instruction : program.instructions) {
+    ++kinds[name_of(instruction.kind)];
+  }
+  return kinds;
+}
+
+std::string schema_of(const Bench& bench, std::size_t rank) {
+  return rank < bench.sources.size() ? bench.sources[rank].schema : std::string();
+}
+
 pages::Page bench_page(const Bench& bench, const std::string& file, const std::string& json) {
   pages::Page page;
   page.title = "Benchmark " + file;
@@ -264,7 +316,7 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const std::s
   if (bench.partial) {
     page.findings.push_back(
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
-                    bench.world_size(), bench.partial->world_size));
+                    fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
   page.sections = {timeline_section(bench), operators_section(bench), ranks_section(bench),
                    losses_section(bench)};

@@ -203,15 +203,7 @@ std::string render_certificate(const std::string& path,
                                const std::optional<CertifiedReport>& report,
                                const std::optional<std::string>& licence, Format format) {
   const Json document = certificate_document(path, report, licence);
-  switch (format) {
-    case Format::kJson:
-      return document.dump() + "\n";
-    case Format::kCsv:
-      return json_to_csv(document);
-    case Format::kText:
-      break;
-  }
-  return certificate_text(document);
+  return as_asked(format, document, [&] { return certificate_text(document); });
 }
 
 }  // namespace understudy::cli

@@ -109,15 +109,7 @@ nlohmann::ordered_json json_of(const std::vector<ChakraFile>& files, const Chakr
 
 std::string render_check(const std::vector<ChakraFile>& files, const ChakraCheck& check,
                          Format format) {
-  switch (format) {
-    case Format::kJson:
-      return json_of(files, check).dump() + "\n";
-    case Format::kCsv:
-      return json_to_csv(json_of(files, check));
-    case Format::kText:
-      break;
-  }
-  return text_of(files, check);
+  return as_asked(format, json_of(files, check), [&] { return text_of(files, check); });
 }
 
 }  // namespace understudy::cli

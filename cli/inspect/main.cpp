@@ -56,7 +56,6 @@ constexpr const char* kExamples =
 struct Arguments {
   std::vector<std::string> paths;
   Format format = Format::kText;
-  bool as_page = false;  ///< print a page in place of `format`
   InspectOptions shown;
   bool memory = false;
   bool check = false;
@@ -113,7 +112,7 @@ Arguments read_arguments(int argc, char** argv) {
          "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
          "or one report of replay")
       ->required();
-  add_format_option(*app, arguments.format, arguments.as_page);
+  add_format_option(*app, arguments.format, true);
   add_ops_options(*app, arguments);
   app->add_flag("--collectives", arguments.shown.collectives,
                 "Each communication call (traces only)");
@@ -178,15 +177,11 @@ std::string inspect_traces(const Arguments& arguments, Progress& progress) {
           group_operators(set.traces[i], links.empty() ? nullptr : &links[i], arguments.shown.by);
     }
   }
-  switch (arguments.format) {
-    case Format::kJson:
-      return to_json(set, ranks, arguments.shown);
-    case Format::kCsv:
-      return to_csv(set, ranks, arguments.shown);
-    case Format::kText:
-      break;
+  if (arguments.format == Format::kJson) {
+    return to_json(set, ranks, arguments.shown);
   }
-  return to_text(set, ranks, arguments.shown);
+  return arguments.format == Format::kCsv ? to_csv(set, ranks, arguments.shown)
+                                          : to_text(set, ranks, arguments.shown);
 }
 
 bool is_one_benchmark(const std::vector<std::string>& paths) {
@@ -221,10 +216,8 @@ std::string inspect_bench(const Arguments& arguments) {
   refuse_details_of_benchmark(arguments);
   const std::string& path = arguments.paths[0];
   const et_schema::Bench bench = et_schema::read_bench(path);
-  return arguments.as_page
-             ? bench_as_page(bench, std::filesystem::path(path).filename().string())
-             : render_bench(bench, arguments.format,
-                            arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+  return render_bench(bench, std::filesystem::path(path).filename().string(), arguments.format,
+                      arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
 }
 
 /// A benchmark, or traces compiled as `replay` does it.
@@ -237,13 +230,12 @@ std::string inspect_memory(const Arguments& arguments, Progress& progress) {
                             .allowed_operators = all_operators()},
                            {}, progress)
                 .bench;
-  return arguments.as_page ? memory_as_page(bench, arguments.rank)
-                           : render_memory(bench, arguments.rank, arguments.format);
+  return render_memory(bench, arguments.rank, arguments.format);
 }
 
 /// Pages are of what has a picture to it.
 void refuse_page_of_traces(const Arguments& arguments) {
-  if (arguments.as_page) {
+  if (arguments.format == Format::kHtml) {
     throw et_schema::usage_error(
         "there is no page of traces",
         {.file = arguments.paths[0],
@@ -256,7 +248,7 @@ void refuse_page_of_traces(const Arguments& arguments) {
 
 /// Nor of lists and tables that somebody checks.
 void refuse_page(const Arguments& arguments, const char* flag) {
-  if (arguments.as_page) {
+  if (arguments.format == Format::kHtml) {
     throw et_schema::usage_error("there is no such page",
                                  {.file = arguments.paths[0],
                                   .field = "--format html",
@@ -323,8 +315,7 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
   }
   if (arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     refuse_details_of_report(arguments);
-    return arguments.as_page ? report_as_page(arguments.paths[0])
-                             : render_report(arguments.paths[0], arguments.format);
+    return render_report(arguments.paths[0], arguments.format);
   }
   if (arguments.memory) {
     return inspect_memory(arguments, progress);

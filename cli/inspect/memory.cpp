@@ -143,20 +143,12 @@ std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
 
 std::string render_memory(const Bench& bench, std::optional<int> rank, Format format) {
   const std::vector<RankMemory> ranks = memory_of(bench, rank);
-  switch (format) {
-    case Format::kJson:
-      return memory_document(ranks).dump() + "\n";
-    case Format::kCsv:
-      return memory_csv(ranks);
-    case Format::kText:
-      break;
+  const Json document = memory_document(ranks);
+  if (format == Format::kHtml) {
+    return pages::to_html(memory_page(ranks, document.dump()));
   }
-  return memory_text(ranks);
-}
-
-std::string memory_as_page(const Bench& bench, std::optional<int> rank) {
-  const std::vector<RankMemory> ranks = memory_of(bench, rank);
-  return pages::to_html(memory_page(ranks, memory_document(ranks).dump()));
+  return format == Format::kCsv ? memory_csv(ranks)
+                                : as_asked(format, document, [&] { return memory_text(ranks); });
 }
 
 }  // namespace understudy::cli

@@ -14,7 +14,4 @@ namespace understudy::cli {
 [[nodiscard]] std::string render_memory(const et_schema::Bench& bench, std::optional<int> rank,
                                         Format format);
 
-/// The same as a page (memory_page.h).
-[[nodiscard]] std::string memory_as_page(const et_schema::Bench& bench, std::optional<int> rank);
-
 }  // namespace understudy::cli

@@ -11,14 +11,7 @@ namespace understudy::cli {
 namespace {
 
 using et_schema::MemoryPlan;
-using pages::Cell;
 using pages::CellKind;
-
-/// A figure of the rank's plan and its place in the page's data.
-pages::Markup shown(std::size_t place, const char* key, std::uint64_t bytes) {
-  return pages::figure_at(fmt::format("/memory/{}/{}", place, key), fmt::format("{}", bytes),
-                          with_bytes(bytes));
-}
 
 pages::Markup curve_of(const RankMemory& memory, const std::string& id) {
   pages::Series plot{.id = id + "-series",
@@ -39,7 +32,7 @@ pages::Markup curve_of(const RankMemory& memory, const std::string& id) {
   return pages::series(plot);
 }
 
-pages::Markup largest_of(const RankMemory& memory, const std::string& id) {
+pages::Table largest_of(const RankMemory& memory, const std::string& id) {
   pages::Table table{
       .id = id + "-table",
       .caption = "The largest tensors at the peak",
@@ -51,7 +44,7 @@ pages::Markup largest_of(const RankMemory& memory, const std::string& id) {
                           pages::cell_of(std::optional(static_cast<double>(tensor.bytes) / peak)),
                           et_schema::maker_text(*memory.program, memory.plan, tensor)});
   }
-  return pages::table_markup(table);
+  return table;
 }
 
 }  // namespace
@@ -64,14 +57,18 @@ pages::Page memory_page(const std::vector<RankMemory>& ranks, const std::string&
     const MemoryPlan& plan = ranks[i].plan;
     most = std::max(most, plan.peak_bytes);
     const std::string id = fmt::format("rank-{}", ranks[i].rank);
-    page.sections.push_back(
-        {id, fmt::format("Rank {}", ranks[i].rank),
-         pages::facts_markup({{"at the peak", shown(i, "peak_bytes", plan.peak_bytes)},
-                              {"made before the step, live throughout",
-                               shown(i, "external_bytes", plan.external_bytes)},
-                              {"of these held by the program, used by none",
-                               shown(i, "untouched_bytes", plan.untouched_bytes)}}) +
-             curve_of(ranks[i], id) + largest_of(ranks[i], id)});
+    const std::string at = fmt::format("/memory/{}/", i);
+    const auto fact = [&](const char* name, const char* key, std::uint64_t bytes) {
+      return pages::Fact{name, bytes, CellKind::kBytes, "", at + key};
+    };
+    page.sections.push_back({id,
+                             fmt::format("Rank {}", ranks[i].rank),
+                             {pages::Facts{fact("at the peak", "peak_bytes", plan.peak_bytes),
+                                           fact("made before the step, live throughout",
+                                                "external_bytes", plan.external_bytes),
+                                           fact("of these held by the program, used by none",
+                                                "untouched_bytes", plan.untouched_bytes)},
+                              curve_of(ranks[i], id), largest_of(ranks[i], id)}});
   }
   page.verdict = fmt::format("Live tensors need {} at their peak{}.", with_bytes(most),
                              ranks.size() > 1 ? ", on the rank that needs most" : "");

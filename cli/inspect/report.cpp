@@ -8,17 +8,8 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "pages/report/report_page.h"
-#include "report_text/report_text.h"
 
 namespace understudy::cli {
-namespace {
-
-et_schema::Report read_report(const std::string& path) {
-  return et_schema::parse_report(et_schema::read_file(path, et_schema::process_limits()), path);
-}
-
-}  // namespace
-
 bool is_report_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -33,20 +24,9 @@ bool is_report_file(const std::string& path) {
 }
 
 std::string render_report(const std::string& path, Format format) {
-  const et_schema::Report report = read_report(path);
-  switch (format) {
-    case Format::kJson:
-      return et_schema::to_json(report);
-    case Format::kCsv:
-      return report_to_csv(report);
-    case Format::kText:
-      break;
-  }
-  return report_to_text(report);
-}
-
-std::string report_as_page(const std::string& path) {
-  return pages::to_html(pages::report_page(read_report(path)));
+  return pages::written(
+      et_schema::parse_report(et_schema::read_file(path, et_schema::process_limits()), path),
+      format);
 }
 
 }  // namespace understudy::cli

@@ -11,6 +11,5 @@ namespace understudy::cli {
 
 /// The report in the format asked for, as `replay` prints it. Throws what parse_report() throws.
 [[nodiscard]] std::string render_report(const std::string& path, Format format);
-[[nodiscard]] std::string report_as_page(const std::string& path);
 
 }  // namespace understudy::cli

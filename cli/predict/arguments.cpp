@@ -163,11 +163,11 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
        .failure = "the result could not be written"});
   add_options(*app, arguments, overlap, what_if, batch, size, gathers);
   add_table_options(*app, table);
-  add_format_option(*app, arguments.format, arguments.as_page);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
   parse_arguments(*app, argc, argv);
   if (!table.table.empty()) {
-    if (arguments.as_page) {
+    if (arguments.format == Format::kHtml) {
       throw et_schema::usage_error("there is no page of single operators",
                                    {.field = "--format html",
                                     .expected = "a step: a benchmark or traces",

@@ -37,7 +37,6 @@ struct PredictArguments {
   bool explain = false;
   std::size_t top = 12;
   Format format = Format::kText;
-  bool as_page = false;  ///< print a page in place of `format`
   bool quiet = false;
 };
 

@@ -1,36 +1,27 @@
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/support/output_file.h"
+#include "pages/prediction/prediction_page.h"
 #include "predict/arguments.h"
 #include "predict/operators.h"
-#include "predict/page.h"
 #include "predict/predict_step.h"
-#include "predict/render.h"
+#include "predict/timeline.h"
 
 namespace understudy::cli {
 namespace {
 
 std::string rendered(const PredictArguments& arguments, const PredictedStep& step) {
   const et_schema::Prediction& prediction = step.prediction;
-  if (arguments.as_page) {
-    return pages::to_html(prediction_as_page(prediction, step.trace));
-  }
-  switch (arguments.format) {
-    case Format::kJson:
-      return et_schema::to_json(prediction);
-    case Format::kCsv:
-      return json_to_csv(nlohmann::ordered_json::parse(et_schema::to_json(prediction)));
-    case Format::kText:
-      break;
-  }
-  return prediction_text(prediction, arguments.top, arguments.explain);
+  const bool is_page = arguments.format == Format::kHtml;
+  return pages::written(
+      pages::prediction_page(prediction, is_page ? timeline_of(step.trace) : pages::Timeline(),
+                             {arguments.top, arguments.explain}),
+      arguments.format);
 }
 
 int predict(const PredictArguments& arguments) {

@@ -268,7 +268,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   if (arguments.recorded) {
     predictor::widen_by_observer(recorded, prediction);
   }
-  if (!arguments.trace.empty() || arguments.as_page) {
+  if (!arguments.trace.empty() || arguments.format == Format::kHtml) {
     step.trace = predictor::chrome_trace(job, simulation);
   }
   return step;

@@ -286,7 +286,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
       ->type_name("PUBKEY");
   app->add_option("--report", arguments.report_path, "Write the report to this file, as JSON")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format, arguments.as_page);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet,
                    "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);

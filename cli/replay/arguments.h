@@ -20,7 +20,6 @@ struct ReplayArguments {
   std::string checksums_path;
   std::string signer_path;  ///< of the public key whose signature is required; empty: none is
   Format format = Format::kText;
-  bool as_page = false;  ///< print a page in place of `format`
   bool quiet = false;
   replayer::ReplayOptions options;
   std::vector<std::string> filters;  ///< as the report names them

@@ -22,7 +22,6 @@
 #include "replay/load_bench.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
-#include "report_text/report_text.h"
 
 namespace understudy::cli {
 namespace {
@@ -339,18 +338,9 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
 }
 
 std::string ReplayJob::printed(const Report& report) const {
-  if (arguments_.as_page) {
-    return pages::to_html(pages::report_page(report));
-  }
-  switch (arguments_.format) {
-    case Format::kJson:
-      return et_schema::to_json(report);
-    case Format::kCsv:
-      return report_to_csv(report);
-    case Format::kText:
-      break;
-  }
-  return arguments_.quiet && !arguments_.report_path.empty() ? "" : report_to_text(report);
+  const bool is_silent =
+      arguments_.quiet && !arguments_.report_path.empty() && arguments_.format == Format::kText;
+  return is_silent ? "" : pages::written(report, arguments_.format);
 }
 
 void ReplayJob::print(const Report& report) const {

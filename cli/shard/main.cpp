@@ -62,15 +62,10 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
 }
 
 std::string rendered(const Sharding& sharding, Format format) {
-  switch (format) {
-    case Format::kJson:
-      return sharding_json(sharding);
-    case Format::kCsv:
-      return sharding_csv(sharding);
-    case Format::kText:
-      break;
+  if (format == Format::kJson) {
+    return sharding_json(sharding);
   }
-  return sharding_text(sharding);
+  return format == Format::kCsv ? sharding_csv(sharding) : sharding_text(sharding);
 }
 
 int shard(const ShardArguments& arguments) {

@@ -25,7 +25,9 @@ class Verdicts(unittest.TestCase):
         programs.mkdir()
         for name in ("fleet", "generate"):
             shutil.copy(Path(BIN) / name, programs / name)
-        shutil.copy(Path(__file__).resolve().parent / "stand_in_replay", programs / "replay")
+        tests = Path(__file__).resolve().parents[1]
+        shutil.copy(tests / "fleet" / "stand_in_replay", programs / "replay")
+        shutil.copy(tests / "report_figures.py", programs)
         self.truth = {"sigma": 0.004, "factors": {}}
         self.truth_file = self.folder / "truth.json"
         os.environ["UNDERSTUDY_TRUTH"] = str(self.truth_file)

@@ -14,7 +14,6 @@ namespace understudy::fleet {
 namespace {
 
 using comparer::Comparison;
-using comparer::Row;
 using comparer::RowKind;
 using comparer::Verdict;
 using Json = nlohmann::ordered_json;
@@ -32,27 +31,27 @@ std::string_view name_of(RowKind kind) {
   }
 }
 
-bool is_part(const Row& row) {
+bool is_part(const comparer::Row& row) {
   return row.kind == RowKind::kClass || row.kind == RowKind::kGap ||
          row.kind == RowKind::kOperator || row.kind == RowKind::kCollective;
 }
 
 /// The parts with the iteration's own verdict, the largest change first.
-std::vector<const Row*> parts_of(const Comparison& comparison, Verdict verdict) {
-  std::vector<const Row*> parts;
-  for (const Row& row : comparison.rows) {
+std::vector<const comparer::Row*> parts_of(const Comparison& comparison, Verdict verdict) {
+  std::vector<const comparer::Row*> parts;
+  for (const comparer::Row& row : comparison.rows) {
     if (is_part(row) && row.verdict == verdict && row.change_ms) {
       parts.push_back(&row);
     }
   }
   std::ranges::stable_sort(parts, std::ranges::greater(),
-                           [](const Row* row) { return std::abs(*row->change_ms); });
+                           [](const comparer::Row* row) { return std::abs(*row->change_ms); });
   return parts;
 }
 
 constexpr std::string_view kBesideRest = "beside the rest";
 
-std::string text_of(const Row& row) {
+std::string text_of(const comparer::Row& row) {
   const std::string_view name = row.kind == RowKind::kGap ? "gaps" : std::string_view(row.name);
   if (row.why == kBesideRest && row.beside_rest) {
     return fmt::format("{} {:.2f} times {}", name, row.beside_rest->value, kBesideRest);
@@ -61,7 +60,7 @@ std::string text_of(const Row& row) {
 }
 
 /// A change's 95 % interval: beside the rest, what the machine does to all classes is no class's.
-const comparer::Ratio& interval_of(const Row& row) {
+const comparer::Ratio& interval_of(const comparer::Row& row) {
   return row.beside_rest ? *row.beside_rest : *row.ratio;
 }
 
@@ -75,7 +74,7 @@ template <typename IsCounted>
 Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
   Cost cost;
   double step_ms = 0;
-  for (const Row& row : comparison.rows) {
+  for (const comparer::Row& row : comparison.rows) {
     const bool is_of_step = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
     if (!is_of_step || !row.a_ms) {
       continue;
@@ -92,7 +91,7 @@ Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
 
 /// Whether the iteration may have changed by `least`: one that is shown and may be as large is
 /// told, or half of all that are just as large would not be.
-bool may_be_large(const Row& iteration, double least) {
+bool may_be_large(const comparer::Row& iteration, double least) {
   const comparer::Ratio& by_clock = *iteration.ratio;
   const comparer::Ratio& beside_clock = interval_of(iteration);
   return by_clock.value > 1 ? std::max(by_clock.high, beside_clock.high) > 1 + least
@@ -100,11 +99,11 @@ bool may_be_large(const Row& iteration, double least) {
 }
 
 /// "matmul 1.92 times (aten::mm 1.95 times)".
-std::string parts_text(const std::vector<const Row*>& parts) {
+std::string parts_text(const std::vector<const comparer::Row*>& parts) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> classes;
   std::vector<std::string> operators;
-  for (const Row* row : parts) {
+  for (const comparer::Row* row : parts) {
     auto& list = row->kind == RowKind::kOperator ? operators : classes;
     if (list.size() < kMost) {
       list.push_back(text_of(*row));
@@ -122,11 +121,11 @@ std::string parts_text(const std::vector<const Row*>& parts) {
                      fmt::join(operators, ", "));
 }
 
-Json detail_of(const Comparison& comparison, const std::vector<const Row*>& parts) {
+Json detail_of(const Comparison& comparison, const std::vector<const comparer::Row*>& parts) {
   constexpr std::size_t kMost = 20;
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(parts.size(), kMost); ++i) {
-    const Row& row = *parts[i];
+    const comparer::Row& row = *parts[i];
     rows.push_back({{"kind", name_of(row.kind)},
                     {"name", row.name},
                     {"detail", row.detail},
@@ -179,7 +178,7 @@ std::string machine_text(const std::optional<comparer::Ratio>& speed_probe) {
              : "";
 }
 
-bool is_shown(const Row& row) {
+bool is_shown(const comparer::Row& row) {
   return row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
 }
 
@@ -193,9 +192,11 @@ Verdict change_of_classes(const Comparison& comparison, double least) {
 }
 
 /// Whether as large a change is there that the work of others alone kept from being shown.
-bool is_hidden_by_others(const Comparison& comparison, const Row& iteration, double least) {
+bool is_hidden_by_others(const Comparison& comparison, const comparer::Row& iteration,
+                         double least) {
   const bool is_large = std::abs(std::log(iteration.ratio->value)) > std::log1p(least);
-  const Cost vetoed = cost_of(comparison, [](const Row& row) { return row.why == "busy"; });
+  const Cost vetoed =
+      cost_of(comparison, [](const comparer::Row& row) { return row.why == "busy"; });
   return comparison.was_busy && ((is_large && iteration.verdict != Verdict::kSame) ||
                                  std::max(vetoed.longer, vetoed.shorter) > least);
 }
@@ -221,7 +222,8 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
                 double least) {
   const Comparison comparison =
       comparer::compare(baseline_of(before), {comparer::run_of(tonight, "tonight")});
-  const auto iteration = std::ranges::find(comparison.rows, RowKind::kIteration, &Row::kind);
+  const auto iteration =
+      std::ranges::find(comparison.rows, RowKind::kIteration, &comparer::Row::kind);
   Judgement judgement;
   if (iteration == comparison.rows.end() || !iteration->ratio) {
     return judgement;
@@ -250,7 +252,7 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   }
   const bool is_slower = verdict == Verdict::kSlower;
   judgement.change = is_slower ? Change::kSlower : Change::kFaster;
-  const std::vector<const Row*> parts = parts_of(comparison, verdict);
+  const std::vector<const comparer::Row*> parts = parts_of(comparison, verdict);
   const Json detail = detail_of(comparison, parts);
   judgement.text = fmt::format("{:.2f} times as long as before: {}{}", judgement.ratio,
                                parts_text(parts), machine_text(comparison.speed_probe));

@@ -107,7 +107,7 @@ std::string to_json(const Prediction& prediction) {
   }
   json["assumptions"] = prediction.assumptions;
   json["platform"] = prediction.platform;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace understudy::et_schema

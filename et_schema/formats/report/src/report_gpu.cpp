@@ -123,16 +123,12 @@ GpuHealth read_health(const JsonField& field) {
   health.driver_version = field.at("driver_version").as_text();
   health.energy_j = field.at("energy_j").as_double_or_null();
   health.mean_power_w = field.at("mean_power_w").as_double_or_null();
-  if (const auto window = field.find("window_s")) {  // reports of before the window have none
-    health.window_s = window->as_double_or_null().value_or(0);
-    health.window_iterations = field.at("window_iterations").as_uint();
-  }
-  if (const auto samples = field.find("samples")) {  // nor of before these
-    health.restores = field.at("restores").as_uint();
-    health.restore_s = field.at("restore_s").as_double_or_null().value_or(0);
-    health.restore_j = field.at("restore_j").as_double_or_null();
-    health.samples = read_samples(*samples);
-  }
+  health.window_s = field.at("window_s").as_double_or_null().value_or(0);
+  health.window_iterations = field.at("window_iterations").as_uint();
+  health.restores = field.at("restores").as_uint();
+  health.restore_s = field.at("restore_s").as_double_or_null().value_or(0);
+  health.restore_j = field.at("restore_j").as_double_or_null();
+  health.samples = read_samples(field.at("samples"));
   health.before = read_state(field.at("before"));
   health.after = read_state(field.at("after"));
   health.warnings = field.at("warnings").as_free_texts();

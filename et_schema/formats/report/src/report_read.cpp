@@ -29,15 +29,6 @@ std::vector<double> numbers(const JsonField& field) {
   return values;
 }
 
-// Reports of releases before a key was written lack it: then it holds nothing.
-std::vector<double> numbers_if_there(const JsonField& field, const char* key) {
-  const auto list = field.find(key);
-  return list ? numbers(*list) : std::vector<double>{};
-}
-/// `former`: the key in reports of version 1.
-std::vector<double> numbers_of_either(const JsonField& field, const char* key, const char* former) {
-  return field.find(key) ? numbers_if_there(field, key) : numbers_if_there(field, former);
-}
 std::optional<double> number_if_there(const JsonField& field, const char* key) {
   const auto value = field.find(key);
   return value ? value->as_double_or_null() : std::nullopt;
@@ -46,9 +37,6 @@ std::optional<double> number_if_there(const JsonField& field, const char* key) {
 template <typename Part, typename Rows>
 void read_rows(const JsonField& field, Part& part, const Rows& rows) {
   for (const auto& row : rows) {
-    if (row.may_lack && !field.find(row.key)) {
-      continue;
-    }
     if constexpr (std::is_same_v<decltype(row.value), std::uint64_t Part::*>) {
       part.*row.value = field.at(row.key).as_uint();
     } else {
@@ -59,13 +47,7 @@ void read_rows(const JsonField& field, Part& part, const Rows& rows) {
 
 IterationStats read_iteration(const JsonField& field) {
   IterationStats stats;
-  stats.min = field.at("min").as_double_or_null();
-  stats.median = field.at("median").as_double_or_null();
-  stats.p10 = field.at("p10").as_double_or_null();
-  stats.p90 = field.at("p90").as_double_or_null();
-  stats.p99 = field.at("p99").as_double_or_null();
-  stats.median_low = number_if_there(field, "median_low");
-  stats.median_high = number_if_there(field, "median_high");
+  read_rows(field, stats, kIterationFigures);
   stats.samples = numbers(field.at("samples"));
   return stats;
 }
@@ -74,16 +56,10 @@ Coverage read_coverage(const JsonField& field) {
   Coverage coverage;
   coverage.count = field.at("count").as_double_or_null();
   coverage.time = field.at("time").as_double_or_null();
-  if (const auto share = field.find("substituted_time")) {
-    coverage.substituted_time = share->as_double_or_null();
-  }
-  if (const auto share = field.find("dropped_time")) {
-    coverage.dropped_time = share->as_double_or_null();
-  }
-  if (const auto others = field.find("other_time")) {
-    for (const JsonField& row : others->items()) {
-      coverage.other_time.push_back({row.at("name").as_text(), number(row.at("share"))});
-    }
+  coverage.substituted_time = field.at("substituted_time").as_double_or_null();
+  coverage.dropped_time = field.at("dropped_time").as_double_or_null();
+  for (const JsonField& row : field.at("other_time").items()) {
+    coverage.other_time.push_back({row.at("name").as_text(), number(row.at("share"))});
   }
   coverage.selected = field.at("selected").as_uint();
   coverage.replayed = field.at("replayed").as_uint();
@@ -112,11 +88,19 @@ std::vector<OutputMismatch> read_mismatches(const JsonField& field) {
 std::vector<OperatorTime> read_operators(const JsonField& field) {
   std::vector<OperatorTime> operators;
   for (const JsonField& item : field.items()) {
-    operators.push_back(
-        {item.at("name").as_text(), item.at("class").as_text(), item.at("count").as_uint(),
-         number(item.at("ms")), numbers_if_there(item, "samples_ms"),
-         number_if_there(item, "recorded_ms"), number_if_there(item, "device_ms"),
-         numbers_if_there(item, "device_samples_ms"), number_if_there(item, "recorded_device_ms")});
+    OperatorTime row;
+    row.name = item.at("name").as_text();
+    row.op_class = item.at("class").as_text();
+    row.count = item.at("count").as_uint();
+    row.ms = number(item.at("ms"));
+    row.samples_ms = numbers(item.at("samples_ms"));
+    row.recorded_ms = item.at("recorded_ms").as_double_or_null();
+    row.device_ms = number_if_there(item, "device_ms");
+    if (row.device_ms) {
+      row.device_samples_ms = numbers(item.at("device_samples_ms"));
+    }
+    row.recorded_device_ms = number_if_there(item, "recorded_device_ms");
+    operators.push_back(std::move(row));
   }
   return operators;
 }
@@ -133,10 +117,10 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
     row.median_us = item.at("median_us").as_double_or_null();
     row.algbw_gb_per_s = item.at("algbw_gb_per_s").as_double_or_null();
     row.busbw_gb_per_s = item.at("busbw_gb_per_s").as_double_or_null();
-    row.samples_us = numbers_if_there(item, "samples_us");
-    row.moving_us = number_if_there(item, "moving_us");
-    row.waiting_us = number_if_there(item, "waiting_us");
-    row.moving_samples_us = numbers_if_there(item, "moving_samples_us");
+    row.samples_us = numbers(item.at("samples_us"));
+    row.moving_us = item.at("moving_us").as_double_or_null();
+    row.waiting_us = item.at("waiting_us").as_double_or_null();
+    row.moving_samples_us = numbers(item.at("moving_samples_us"));
     collectives.push_back(std::move(row));
   }
   return collectives;
@@ -145,9 +129,8 @@ std::vector<CollectiveTime> read_collectives(const JsonField& field) {
 std::vector<ValueFinding> read_findings(const JsonField& field) {
   std::vector<ValueFinding> findings;
   for (const JsonField& item : field.items()) {
-    const auto iteration = item.find("iteration");
     findings.push_back({item.at("node").as_uint(), item.at("name").as_text(),
-                        item.at("kind").as_text(), iteration ? iteration->as_uint() : 0});
+                        item.at("kind").as_text(), item.at("iteration").as_uint()});
   }
   return findings;
 }
@@ -183,30 +166,19 @@ HostLoad read_host_load(const JsonField& field) {
 }
 
 void read_figures(const JsonField& field, RunFigures& report) {
-  const auto complete = field.find("complete");
-  report.complete = !complete || complete->as_bool();
+  report.complete = field.at("complete").as_bool();
   report.iteration_ms = read_iteration(field.at("iteration_ms"));
   report.coverage = read_coverage(field.at("coverage"));
   read_rows(field, report, kOutputCounts);
   read_rows(field.at("values"), report.values, kValueCounts);
   read_rows(field.at("memory"), report.memory, kMemoryCounts);
-  if (const auto pace = field.find("pace")) {
-    report.pace = read_pace(*pace);
-  }
-  if (const auto counters = field.find("counters")) {
-    report.counters = read_counters(*counters);
-  }
-  if (const auto measurement = field.find("measurement")) {
-    report.measurement = read_measurement(*measurement);
-  }
-  if (const auto original = field.find("original")) {
-    read_rows(*original, report.original, kOriginalFigures);
-  }
-  report.gap_samples_ms = numbers_if_there(field, "gap_samples_ms");
-  report.speed_probe_samples_ms =
-      numbers_of_either(field, "speed_probe_samples_ms", "yardstick_samples_ms");
-  report.iteration_speed_probe_samples_ms = numbers_of_either(
-      field, "iteration_speed_probe_samples_ms", "iteration_yardstick_samples_ms");
+  report.pace = read_pace(field.at("pace"));
+  report.counters = read_counters(field.at("counters"));
+  report.measurement = read_measurement(field.at("measurement"));
+  read_rows(field.at("original"), report.original, kOriginalFigures);
+  report.gap_samples_ms = numbers(field.at("gap_samples_ms"));
+  report.speed_probe_samples_ms = numbers(field.at("speed_probe_samples_ms"));
+  report.iteration_speed_probe_samples_ms = numbers(field.at("iteration_speed_probe_samples_ms"));
   read_rows(field, report, kOverheadFigures);
   for (const auto& [name, count] : field.at("losses").members()) {
     report.losses[name] = count.as_uint();
@@ -243,9 +215,7 @@ Environment read_environment(const JsonField& field) {
   Environment environment;
   environment.tool_version = field.at("tool_version").as_text();
   environment.benchmark = field.at("benchmark").as_text();
-  if (const auto hash = field.find("benchmark_hash")) {
-    environment.benchmark_hash = hash->as_text();
-  }
+  environment.benchmark_hash = field.at("benchmark_hash").as_text();
   environment.date_utc = field.at("date_utc").as_text();
   environment.device = field.at("device").as_text();
   environment.cpu_model = field.at("cpu_model").as_text();
@@ -276,11 +246,8 @@ Report parse_report(const std::string& json, const std::string& file) {
   report.world_size = root.at("world_size").as_int32();
   read_figures(root, report.total);
   report.filters = root.at("filters").as_free_texts();
-  if (const auto warnings = root.find("warnings")) {
-    for (const JsonField& warning : warnings->items()) {
-      report.warnings.push_back(
-          {warning.at("figure").as_text(), warning.at("text").as_free_text()});
-    }
+  for (const JsonField& warning : root.at("warnings").items()) {
+    report.warnings.push_back({warning.at("figure").as_text(), warning.at("text").as_free_text()});
   }
   for (const JsonField& rank : root.at("ranks").items()) {
     report.ranks.push_back(read_rank(rank));

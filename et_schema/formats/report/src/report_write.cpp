@@ -48,13 +48,7 @@ Json rows_of(const Part& part, const Rows& rows) {
 
 Json iteration_json(const IterationStats& stats) {
   Json json;
-  json["min"] = number(stats.min);
-  json["median"] = number(stats.median);
-  json["p10"] = number(stats.p10);
-  json["p90"] = number(stats.p90);
-  json["p99"] = number(stats.p99);
-  json["median_low"] = number(stats.median_low);
-  json["median_high"] = number(stats.median_high);
+  add_rows(json, stats, kIterationFigures);
   json["samples"] = numbers(stats.samples);
   return json;
 }
@@ -246,7 +240,7 @@ std::string dump(const Json& json, int indent) {
 
 }  // namespace
 
-std::string to_json(const Report& report) {
+Json json_of(const Report& report) {
   Json json;
   json["format"] = kReportFormat;
   json["version"] = kReportVersion;
@@ -262,7 +256,11 @@ std::string to_json(const Report& report) {
     ranks.push_back(rank_json(rank));
   }
   json["environment"] = environment_json(report.environment);
-  return dump(json, 1) + "\n";
+  return json;
+}
+
+std::string to_json(const Report& report) {
+  return dump(json_of(report), 1) + "\n";
 }
 
 std::string to_json(const RankReport& report) {

@@ -81,7 +81,7 @@ TEST(BenchmarkPage, DatesAndNamesTheLastChange) {
 TEST(BenchmarkPage, HoldsTheNewestResultAgainstTheLevelBefore) {
   BenchmarkData data = sample_benchmark({});
   PlatformSeries& series = data.platforms[0];
-  series.results.back().time.ms = 31.5;  // back, and no night told so
+  series.results.back().median_ms = 31.5;  // back, and no night told so
   EXPECT_EQ(benchmark_page(data).tone, Tone::kGood);
   EXPECT_EQ(
       benchmark_page(data).verdict,
@@ -95,7 +95,7 @@ TEST(BenchmarkPage, HoldsTheNewestResultAgainstTheLevelBefore) {
   EXPECT_EQ(benchmark_page(data).verdict,
             "31.50 ms an iteration on a100 in night 30; on a100 22.9 % shorter since night 21, as "
             "before it became slower.");
-  series.results.back().time.ms = 40.7;  // slow again, and no night told so
+  series.results.back().median_ms = 40.7;  // slow again, and no night told so
   EXPECT_EQ(benchmark_page(data).tone, Tone::kBad);
   data.failing = "no memory";
   EXPECT_EQ(benchmark_page(data).verdict, "Its replay fails: no memory");
@@ -117,44 +117,44 @@ TEST(BenchmarkPage, WithoutAChangeIsGood) {
             "31.25 ms an iteration are predicted for a100; it was not replayed yet.");
   data.platforms.clear();
   EXPECT_EQ(benchmark_page(data).verdict, "It was not replayed yet.");
-  data.broken = "the trace is cut off";
+  data.job.broken = "the trace is cut off";
   EXPECT_EQ(benchmark_page(data).tone, Tone::kBad);
   EXPECT_EQ(benchmark_page(data).verdict,
             "No benchmark could be made of the newest traces: the trace is cut off");
 }
 
 TEST(PlatformsPage, RanksAndMarksPredictions) {
-  const Page page = platforms_page(sample_platforms({}));
+  const Page page = platforms_page(sample_platforms({}), {});
   EXPECT_EQ(page.verdict,
             "h100 is the fastest: 0.610 times a100's time (0.590 … 0.630), probability 99 %, over "
             "3 benchmarks that every platform has.");
   EXPECT_EQ(page.findings,
             (std::vector<std::string>{"h100: 1 of 3 benchmarks are predicted, not replayed."}));
-  PlatformsData apart = sample_platforms({});
+  fleet::PlatformComparison apart = sample_platforms({});
   apart.common = 0;
   apart.without_common = {"mi300"};
-  EXPECT_EQ(platforms_page(apart).verdict,
+  EXPECT_EQ(platforms_page(apart, {}).verdict,
             "Which platform is the fastest cannot be said: no benchmark has a time on every one. "
             "Each is held against a100 by what both have.");
-  EXPECT_EQ(platforms_page(apart).findings.back(),
+  EXPECT_EQ(platforms_page(apart, {}).findings.back(),
             "Not compared, without a benchmark that a100 has: mi300.");
-  PlatformsData baseline_first = sample_platforms({});
+  fleet::PlatformComparison baseline_first = sample_platforms({});
   std::ranges::reverse(baseline_first.platforms);
-  EXPECT_EQ(platforms_page(baseline_first).verdict,
+  EXPECT_EQ(platforms_page(baseline_first, {}).verdict,
             "a100 is the fastest, probability 1 %, over 3 benchmarks that every platform has. The "
             "next, h100: 0.610 times its time (0.590 … 0.630).");
   baseline_first.platforms.resize(1);
-  EXPECT_EQ(platforms_page(baseline_first).verdict,
+  EXPECT_EQ(platforms_page(baseline_first, {}).verdict,
             "Only a100 has results: there is nothing to hold it against.");
-  EXPECT_EQ(platform_page(baseline_first, 0).verdict,
+  EXPECT_EQ(platform_page(baseline_first, 0, {}).verdict,
             "The platform that others are held against, with 3 benchmarks.");
-  PlatformsData none;
+  fleet::PlatformComparison none;
   none.baseline = "a100";
-  EXPECT_EQ(platforms_page(none).verdict, "No platform has a result.");
+  EXPECT_EQ(platforms_page(none, {}).verdict, "No platform has a result.");
 }
 
 TEST(PlatformPage, ShowsAllOfItsBenchmarks) {
-  const Page page = platform_page(sample_platforms({}), 0);
+  const Page page = platform_page(sample_platforms({}), 0, {});
   EXPECT_EQ(page.verdict, "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
   EXPECT_EQ(page.tone, Tone::kGood);
   EXPECT_EQ(nlohmann::json::parse(page.data)["rows"].size(), 3);
@@ -170,7 +170,7 @@ TEST(NightPage, CountsWhatFailed) {
   data.night.broken = 0;
   data.night.slower = 0;
   EXPECT_EQ(night_page(data).tone, Tone::kGood);
-  data.closed.clear();
+  data.night.night.closed_utc.clear();
   EXPECT_EQ(night_page(data).tone, Tone::kNeutral);
 }
 

@@ -56,7 +56,7 @@ TEST(PagePolicy, LetsNothingBeLoaded) {
 
 TEST(PageMarkup, SectionsWithoutContentAreLeftOut) {
   Page page{.title = "T", .verdict = "V."};
-  page.sections = {{"empty", "Empty", {}}, {"full", "Full", text("x")}};
+  page.sections = {{"empty", "Empty", {}}, {"full", "Full", {text("x")}}};
   const std::string html = to_html(page, short_assets());
   EXPECT_EQ(html.find("Empty"), std::string::npos);
   EXPECT_NE(html.find("<a href=\"#full\">Full</a>"), std::string::npos);

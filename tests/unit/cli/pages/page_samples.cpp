@@ -137,20 +137,7 @@ Page comparison_sample(const Words& words) {
       sample_row(words, RowKind::kGap, "", 10, 10.125, Verdict::kUnsure),
       sample_row(words, RowKind::kOperator, "aten::mm", 60, 66.5, Verdict::kSlower),
       sample_row(words, RowKind::kCollective, "allreduce", 3, 3.0625, Verdict::kUnsure)};
-  nlohmann::json differences = nlohmann::json::array();
-  for (const comparer::EnvironmentDifference& row : comparison.differences) {
-    differences.push_back({{"field", row.field}, {"a", row.a}, {"b", row.b}});
-  }
-  const nlohmann::json json = {{"speed_probe", {{"value", 1.01}}},
-                               {"environment_differences", differences},
-                               {"rows",
-                                {{{"a_ms", 100.0},
-                                  {"b_ms", 110.0},
-                                  {"ratio", {{"value", 1.1}, {"low", 1.09}, {"high", 1.11}}}}}}};
-  return comparison_page(
-      comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)},
-      {words.of("SLOWER: matmul by 10.8 % (+6.500 ms)."), words.of("Measure again."),
-       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+  return comparison_page(comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)}, 15);
 }
 
 Timeline two_ranks(const Words& words) {
@@ -174,16 +161,36 @@ Page timeline_sample(const Words& words) {
   page.above = {{words.of("all"), words.of("index.html")}};
   page.verdict = words.of("Two ranks.");
   page.findings = {words.of("one finding")};
-  page.figures = {{words.of("ranks"), text(words.of("2")), words.of("note")}};
-  page.sections = {{"timeline", words.of("Timeline"), timeline(two_ranks(words))}};
+  page.figures = {{{words.of("ranks"), words.of("2")}, words.of("note")}};
+  page.sections = {{"timeline", words.of("Timeline"), {timeline(two_ranks(words))}}};
   page.data_name = words.of("x.json");
   page.data = "{}";
   page.footer = words.of("footer");
   return page;
 }
 
-TimeInterval around(double ms) {
-  return {ms, ms * 0.99, ms * 1.01};
+/// A result of so many milliseconds, with an interval.
+fleet::Result result_of(const Words& words, double ms, std::int64_t night) {
+  fleet::Result result;
+  result.benchmark_hash = words.of("0123456789abcdef");
+  result.platform = words.of("a100");
+  result.environment = 1;
+  result.night = night;
+  result.date_utc = words.of(fmt::format("2026-01-{:02}", night));
+  result.median_ms = ms;
+  result.low_ms = ms * 0.99;
+  result.high_ms = ms * 1.01;
+  result.coverage = 1;
+  result.peak_bytes = 1LL << 30U;
+  return result;
+}
+
+SiteFrame sample_frame(const Words& words) {
+  return {.fleet_name = words.of("fleet.db"),
+          .date = words.of("2026-01-31"),
+          .tool_version = words.of("0.1.0"),
+          .jobs = {words.of("ads/ranker"), words.of("job-0"), words.of("ads")},
+          .nights = {12, 20}};
 }
 
 }  // namespace
@@ -195,16 +202,13 @@ const Assets& short_assets() {
 
 FleetData sample_fleet(const Words& words, std::size_t jobs) {
   FleetData data;
-  data.name = words.of("fleet.db");
-  data.date = words.of("2026-01-31");
-  data.tool_version = words.of("0.1.0");
+  data.frame = sample_frame(words);
   for (int i = 12; i > 0; --i) {
     FleetNight night;
-    night.name = words.of(fmt::format("{}", i));
-    night.href = words.of(page_name("night", fmt::format("{}", i)));
-    night.date = words.of(fmt::format("2026-01-{:02}", i + 19));
-    night.state = words.of("done");
-    night.jobs = jobs;
+    night.night.id = i;
+    night.night.opened_utc = words.of(fmt::format("2026-01-{:02}", i + 19));
+    night.night.closed_utc = words.of("2026-02-01");
+    night.night.jobs = static_cast<std::int64_t>(jobs);
     night.unchanged = jobs - 5;
     night.generated = 4;
     night.replayed = jobs - 1;
@@ -214,95 +218,96 @@ FleetData sample_fleet(const Words& words, std::size_t jobs) {
     night.duration_s = 3600.5 + i;
     data.nights.push_back(std::move(night));
   }
-  data.events = {{"", "", words.of("slower"), words.of("ads/ranker"), words.of("job-ads.html"),
-                  words.of("a100"), words.of("1.31 times as long: matmul")},
-                 {"", "", words.of("broken"), words.of("search"), "", "", words.of("cut off")}};
+  data.events = {{.night = 12,
+                  .kind = words.of("slower"),
+                  .job = words.of("ads/ranker"),
+                  .benchmark_hash = {},
+                  .platform = words.of("a100"),
+                  .text = words.of("1.31 times as long: matmul")},
+                 {.night = 12,
+                  .kind = words.of("broken"),
+                  .job = words.of("search"),
+                  .benchmark_hash = {},
+                  .platform = {},
+                  .text = words.of("cut off")}};
   for (std::size_t i = 0; i < jobs; ++i) {
     FleetJob job;
     job.name = words.of(fmt::format("job-{}", i));
-    job.href = words.of(page_name("job", job.name));
     job.state = words.of(i == 0 ? "slower" : i == 1 ? "broken" : "ok");
     job.weight = 0.5 + static_cast<double>(i);
     job.tags = words.of("team=ads");
-    job.platform = words.of("a100");
     job.note = words.of("since night 12");
     if (i != 1) {
-      job.time = around(31.25 + static_cast<double>(i));
+      job.newest = result_of(words, 31.25 + static_cast<double>(i), 12);
       job.change = i == 0 ? 1.31 : 1.0;
-      job.coverage = 1;
     }
     data.jobs.push_back(std::move(job));
   }
-  data.platforms = {{words.of("a100"), words.of("platform-a100.html"), jobs, 3, words.of("today")}};
-  data.subsets = {{words.of("7 of 40 jobs"), 7, 0.021, 0.03, words.of("ads, search")}};
-  data.platforms_href = words.of("platforms.html");
+  data.platforms = {{words.of("a100"), true, jobs, 3, words.of("today")}};
+  data.subsets = {{.method = words.of("greedy"),
+                   .jobs = {{words.of("search"), "", 0.3}, {words.of("ads"), "", 0.7}},
+                   .mix_distance = 0.021,
+                   .random_mix_distance = 0.03,
+                   .checks = {}}};
   data.class_share = {{words.of("matmul"), 0.61}};
   return data;
 }
 
 BenchmarkData sample_benchmark(const Words& words) {
   BenchmarkData data;
-  data.job = words.of("ads/ranker");
-  data.job_path = words.of("traces/ads");
-  data.fleet_name = words.of("fleet.db");
-  data.fleet_href = words.of("index.html");
-  data.benchmark_hash = words.of("0123456789abcdef");
-  data.generator = words.of("0.1.0");
-  data.flags = words.of("--keep-names");
-  data.made = words.of("2026-01-20");
+  data.frame = sample_frame(words);
+  data.job.name = words.of("ads/ranker");
+  data.job.path = words.of("traces/ads");
+  data.job.flags = {words.of("--keep-names")};
+  data.job.tags = {{words.of("team"), words.of("ads")}};
+  data.benchmark.benchmark_hash = words.of("0123456789abcdef");
+  data.benchmark.generator = words.of("0.1.0");
+  data.benchmark.made_utc = words.of("2026-01-20");
+  data.print.is_timed = true;
+  data.print.class_share = {{words.of("matmul"), 0.61}};
+  data.print.step_ms = 31.2;
   data.state = words.of("ok");
-  data.tags = words.of("team=ads");
-  data.tool_version = words.of("0.1.0");
-  data.class_share = {{words.of("matmul"), 0.61}};
-  data.facts = {{words.of("recorded step"), words.of("31.2 ms")}};
-  PlatformSeries platform{words.of("a100"), words.of("platform-a100.html"), {}, {}};
+  PlatformSeries platform{.platform = words.of("a100"), .report_href = words.of("run.html")};
   for (int i = 0; i < 30; ++i) {
-    SeriesResult result;
-    result.night = words.of(fmt::format("{}", i + 1));
-    result.night_href = words.of("night.html");
-    result.date = words.of(fmt::format("2026-01-{:02}", i + 1));
-    result.time = around(i < 20 ? 31.25 + 0.1 * (i % 3) : 40.75 + 0.1 * (i % 3));
+    fleet::Result result =
+        result_of(words, i < 20 ? 31.25 + 0.1 * (i % 3) : 40.75 + 0.1 * (i % 3), i + 1);
     result.class_ms = {{words.of("matmul"), i < 20 ? 20.5 : 30}, {words.of("copy") + " ", 5}};
-    result.coverage = 1;
-    result.peak_bytes = 1U << 30U;
-    result.is_predicted = i == 3;
-    result.software = words.of("torch 2.11.0");
-    result.report_href = words.of("run.html");
+    result.source = i == 3 ? fleet::kPredicted : fleet::kReplayed;
     platform.results.push_back(std::move(result));
   }
   platform.changes = {
       {20, 31.35, 40.85, words.of("matmul 20.5 → 30 ms"), {words.of("torch 2.10 → 2.11")}}};
   data.platforms = {platform};
-  data.events = {{words.of("20"), words.of("night.html"), words.of("change point"),
-                  words.of("ads/ranker"), words.of("job.html"), words.of("a100"),
-                  words.of("30 % longer")}};
+  data.software = {{1, words.of("torch 2.11.0")}};
+  data.events = {{.night = 20,
+                  .kind = words.of("change point"),
+                  .job = words.of("ads/ranker"),
+                  .benchmark_hash = {},
+                  .platform = words.of("a100"),
+                  .text = words.of("30 % longer")}};
   return data;
 }
 
-PlatformsData sample_platforms(const Words& words) {
-  PlatformsData data;
-  data.fleet_name = words.of("fleet.db");
-  data.fleet_href = words.of("index.html");
+fleet::PlatformComparison sample_platforms(const Words& words) {
+  fleet::PlatformComparison data;
   data.baseline = words.of("a100");
-  data.date = words.of("2026-01-31");
-  data.tool_version = words.of("0.1.0");
   data.common = 3;
+  data.faster_than_next = {0.99};
   const std::vector<std::pair<const char*, double>> platforms = {{"h100", 0.61}, {"a100", 1.0}};
   for (const auto& [name, value] : platforms) {
-    PlatformResult platform;
+    fleet::PlatformSummary platform;
     platform.platform = words.of(name);
-    platform.value = value;
-    platform.low = value - 0.02;
-    platform.high = value + 0.02;
+    platform.ratio = {value, value - 0.02, value + 0.02};
     platform.benchmarks = 3;
     platform.predicted = value < 1 ? 1 : 0;
     platform.weight_covered = 0.9;
     platform.first_probability = value < 1 ? 0.99 : 0.01;
-    platform.faster_than_next = value < 1 ? 0.99 : std::numeric_limits<double>::quiet_NaN();
     platform.classes = {{words.of("matmul"), -0.3}, {words.of("copy"), 0.01}};
     for (int i = 0; i < 3; ++i) {
-      platform.rows.push_back({words.of(fmt::format("job-{}", i)), words.of("job.html"), 1,
-                               value + 0.01 * i, value + 0.01 * i - 0.02, value + 0.01 * i + 0.02,
+      const double ratio = value + 0.01 * i;
+      platform.rows.push_back({words.of(fmt::format("job-{}", i)),
+                               1,
+                               {ratio, ratio - 0.02, ratio + 0.02},
                                i == 2 && value < 1});
     }
     data.platforms.push_back(std::move(platform));
@@ -312,59 +317,52 @@ PlatformsData sample_platforms(const Words& words) {
 
 NightData sample_night(const Words& words) {
   NightData data;
-  data.fleet_name = words.of("fleet.db");
-  data.fleet_href = words.of("index.html");
-  data.tool_version = words.of("0.1.0");
+  data.frame = sample_frame(words);
   data.night = sample_fleet(words, 40).nights.front();
-  data.closed = words.of("2026-02-01");
   data.before_href = words.of("night-11.html");
   data.after_href = words.of("night-13.html");
   data.platforms = {words.of("a100")};
   data.events = sample_fleet(words, 40).events;
-  data.items = {{words.of("generate"), words.of("ads"), words.of("job.html"), "", words.of("done"),
-                 1.5, 1, ""},
-                {words.of("replay"), words.of("ads"), words.of("job.html"), words.of("a100"),
-                 words.of("failed"), 30.25, 3, words.of("the run failed")}};
+  data.items = {{words.of("ads"), {words.of("generate"), 0, "", words.of("done"), "", 1, 1.5}},
+                {words.of("ads"),
+                 {words.of("replay"), 0, words.of("a100"), words.of("failed"),
+                  words.of("the run failed"), 3, 30.25}}};
   return data;
 }
 
-PredictionData sample_prediction(const Words& words) {
-  PredictionData data;
-  data.benchmark = words.of("bench.et");
-  data.platform = words.of("h100");
-  data.method = words.of("models of operators, calibrated on h100");
-  data.tool_version = words.of("0.1.0");
-  data.date = words.of("2026-01-31");
-  data.iteration_ms = 31.25;
-  data.low_ms = 30;
-  data.high_ms = 33;
-  data.recorded_ms = 62.5;
-  data.replayed_ms = 30.5;
-  data.modelled_share = 0.93;
-  data.warnings = {words.of("7 % of the time is a bound.")};
-  data.ranks = {{words.of("ranks 0–7"), 31.25, 20, 5, 4.25, 2}};
-  data.classes = {{words.of("matmul"), "", 12, 15, 14, 16, 30, words.of("model")},
-                  {words.of("copy"), "", 2, 5, kUnknown, kUnknown, kUnknown, words.of("bound")}};
-  data.operators = {
-      {words.of("aten::mm"), words.of("matmul"), 12, 15, 14, 16, 30, words.of("model")}};
-  data.collectives = {
-      {words.of("allreduce"), words.of("world of 8, 4 MiB"), 3, 5, 4, 6, 10, words.of("model")}};
-  data.critical_path = {{words.of("aten::mm"), words.of("operator"), 12, 15}};
-  data.timeline = two_ranks(words);
-  data.facts = {{words.of("ranks a node"), words.of("8")}};
-  data.json = R"({"iteration_ms":31.25})";
-  return data;
+et_schema::Prediction sample_prediction(const Words& words) {
+  et_schema::Prediction prediction;
+  prediction.tool_version = words.of("0.1.0");
+  prediction.benchmark = words.of("bench.et");
+  prediction.benchmark_hash = words.of("0123456789abcdef");
+  prediction.world_size = 2;
+  prediction.iteration_ms = {31.25, 30, 33};
+  prediction.breakdown_ms = {20, 5, 4.25, 2};
+  prediction.bound_by = words.of("compute");
+  for (int rank = 0; rank < 2; ++rank) {
+    prediction.ranks.push_back({rank, 31.25, prediction.breakdown_ms, {{30.5, 61, 62.5}}});
+  }
+  prediction.classes = {{words.of("matmul"), 12, 15}, {words.of("copy"), 2, 5}};
+  prediction.operators = {
+      {0, words.of("aten::mm"), words.of("matmul"), {15, 14, 16}, 1, 0.5, words.of("model"), true}};
+  prediction.critical_path = {{words.of("aten::mm"), words.of("device"), 12, 15}};
+  prediction.unmodelled = {{words.of("my::op"), 3, 0.07}};
+  prediction.without_what_if_ms = 40;
+  prediction.what_if = {{words.of("matmul x0.5"), {{words.of("aten::mm"), 12, 30, 15}}}};
+  prediction.assumptions = {words.of("page faults as recorded")};
+  prediction.platform = {{"device", words.of("h100")}};
+  return prediction;
 }
 
 std::vector<NamedPage> sample_pages(const Words& words) {
   return {{"report.html", report_page(sample_job(words))},
           {"comparison.html", comparison_sample(words)},
           {"timeline.html", timeline_sample(words)},
-          {"prediction.html", prediction_page(sample_prediction(words))},
+          {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
           {"fleet.html", fleet_page(sample_fleet(words, 40))},
           {"benchmark.html", benchmark_page(sample_benchmark(words))},
-          {"platforms.html", platforms_page(sample_platforms(words))},
-          {"platform.html", platform_page(sample_platforms(words), 0)},
+          {"platforms.html", platforms_page(sample_platforms(words), sample_frame(words))},
+          {"platform.html", platform_page(sample_platforms(words), 0, sample_frame(words))},
           {"night.html", night_page(sample_night(words))}};
 }
 
@@ -398,7 +396,7 @@ Page large_page(std::size_t operators) {
   Page page = report_page(et_schema::merge({rank}, {}, et_schema::sample_report(1).environment));
   plot.names = names.texts();
   plot.lanes = {std::move(thread)};
-  page.sections.insert(page.sections.begin(), {"timeline", "Timeline", timeline(plot)});
+  page.sections.insert(page.sections.begin(), {"timeline", "Timeline", {timeline(plot)}});
   return page;
 }
 

@@ -36,8 +36,8 @@ struct NamedPage {
 
 [[nodiscard]] FleetData sample_fleet(const Words& words, std::size_t jobs);
 [[nodiscard]] BenchmarkData sample_benchmark(const Words& words);
-[[nodiscard]] PlatformsData sample_platforms(const Words& words);
+[[nodiscard]] fleet::PlatformComparison sample_platforms(const Words& words);
 [[nodiscard]] NightData sample_night(const Words& words);
-[[nodiscard]] PredictionData sample_prediction(const Words& words);
+[[nodiscard]] et_schema::Prediction sample_prediction(const Words& words);
 
 }  // namespace understudy::pages

@@ -7,29 +7,34 @@
 namespace understudy::pages {
 namespace {
 
-TEST(PredictionPage, SaysWhetherItWasMeasured) {
-  PredictionData data = sample_prediction({});
-  EXPECT_EQ(prediction_page(data).verdict,
-            "An iteration on h100 would take 31.25 ms (30.00 … 33.00), 0.500 times the original's "
-            "62.50 ms; measured there: 30.50 ms, the prediction is +2.5 % off.");
-  data.replayed_ms = kUnknown;
-  EXPECT_EQ(prediction_page(data).verdict,
-            "An iteration on h100 would take 31.25 ms (30.00 … 33.00), 0.500 times the original's "
-            "62.50 ms; nobody ran this.");
+TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
+  et_schema::Prediction prediction = sample_prediction({});
+  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict,
+            "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
+            "bound by compute; 0.500 times the original's 62.50 ms; without the what-ifs 40.00 ms: "
+            "-21.88 %; nobody ran this.");
+  prediction.ranks.clear();
+  prediction.without_what_if_ms.reset();
+  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict,
+            "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
+            "bound by compute; nobody ran this.");
 }
 
-TEST(PredictionPage, WithoutATimeSaysSo) {
-  EXPECT_EQ(prediction_page({}).verdict, "No time could be predicted.");
-  EXPECT_EQ(prediction_page({}).tone, Tone::kAttention);
+TEST(PredictionPage, ExplainsWhatAQuestionChanges) {
+  const et_schema::Prediction prediction = sample_prediction({});
+  const std::string text = to_text(prediction_page(prediction, {}, {.explain = true}));
+  EXPECT_NE(text.find("            12      30.00     15.00  matmul x0.5  all of these\n"
+                      "            12      30.00     15.00  matmul x0.5  aten::mm\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(to_text(prediction_page(prediction, {}, {})).find("matmul x0.5  aten::mm"),
+            std::string::npos);
 }
 
 TEST(PredictionPage, LeavesOutWhatThereIsNot) {
-  PredictionData data = sample_prediction({});
-  data.timeline.lanes.clear();
-  data.collectives.clear();
-  const std::string html = to_html(prediction_page(data));
+  const std::string html = to_html(prediction_page(sample_prediction({}), {}, {}));
   EXPECT_EQ(html.find("id=\"timeline\""), std::string::npos);
-  EXPECT_EQ(html.find("id=\"collectives\""), std::string::npos);
+  EXPECT_NE(html.find("id=\"assumed\""), std::string::npos);
 }
 
 }  // namespace

@@ -57,11 +57,12 @@ TEST(ReportVerdict, NamesWhatIsWrong) {
                 "2 operators were dropped: my::op (no such operator).",
                 "1 operator was stubbed: kernel (a copy of the same bytes).",
                 "4 of 2,000 outputs differ from the recorded shape, dtype or stride.",
-                "Values that change timings: 1 tensor with NaN, 0 with infinities, 2 with "
-                "subnormal numbers.",
+                "1 tensor holds NaN: the step computes with other numbers than the original, "
+                "unless that had NaN too.",
+                "Values that change timings: 0 tensors with infinities, 2 with subnormal numbers.",
                 "Others used 1.0 of the 2 CPUs."}));
   EXPECT_NE(page.verdict.find("99.75 % of 1,241 operators were replayed, 1,238 of them as recorded;"
-                              " 5 things to know."),
+                              " 6 things to know."),
             std::string::npos);
 }
 

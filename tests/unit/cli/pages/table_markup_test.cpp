@@ -86,9 +86,9 @@ TEST(TableMarkup, VerdictsHaveAClassOfTheirWord) {
 }
 
 TEST(Facts, WithoutATextAreLeftOut) {
-  EXPECT_EQ(facts_markup({{"a", text("1")}, {"b", text("")}}).html(),
+  EXPECT_EQ(facts_markup({{"a", "1"}, {"b", ""}}).html(),
             "<dl class=\"facts\"><div><dt>a</dt><dd>1</dd></div></dl>");
-  EXPECT_TRUE(facts_markup({{"b", text("")}}).empty());
+  EXPECT_TRUE(facts_markup({{"b", ""}}).empty());
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "comparison_parts.h"
+#include "pages/html/from_json.h"
 #include "pages/plots/plots.h"
-#include "rows_sections.h"
 
 namespace understudy::pages {
 namespace {
@@ -16,6 +17,7 @@ using comparer::Row;
 using comparer::RowKind;
 using comparer::Run;
 using comparer::Verdict;
+using Json = nlohmann::ordered_json;
 
 Tone tone_of(const Comparison& comparison) {
   const auto has = [&](Verdict verdict) {
@@ -31,8 +33,17 @@ Tone tone_of(const Comparison& comparison) {
   return comparison.was_busy ? Tone::kAttention : Tone::kNeutral;
 }
 
-std::vector<std::string> findings_of(const Comparison& comparison, const std::string& advice) {
+std::vector<std::string> findings_of(const Comparison& comparison, const std::vector<Run>& a,
+                                     const std::vector<Run>& b) {
   std::vector<std::string> findings;
+  for (const std::vector<Run>* const side : {&a, &b}) {
+    for (const Run& run : *side) {
+      if (!run.interrupted_by.empty()) {
+        findings.push_back(
+            fmt::format("{} is not complete: ended by {}.", run.file, run.interrupted_by));
+      }
+    }
+  }
   if (comparison.was_busy) {
     findings.push_back(fmt::format(
         "The machine was busy: {:.0f} involuntary context switches a second and thread; "
@@ -46,44 +57,31 @@ std::vector<std::string> findings_of(const Comparison& comparison, const std::st
     findings.push_back(fmt::format("{} samples are no finite number and were left out.",
                                    comparison.samples_left_out));
   }
+  const std::string advice = comparison_advice(comparison, a.size() == 1 || b.size() == 1);
   if (!advice.empty()) {
     findings.push_back(advice);
   }
   return findings;
 }
 
-/// A figure of the rows of the comparison's JSON.
-Markup shown(std::size_t row, const char* key, const std::optional<double>& value, CellKind kind,
-             const char* unit) {
-  const Cell cell = cell_of(value);
-  if (std::holds_alternative<std::monostate>(cell)) {
-    return text("–");
-  }
-  return figure_at(fmt::format("/rows/{}/{}", row, key), fmt::format("{}", *value),
-                   cell_text(cell, kind)) +
-         text(unit);
-}
-
-std::vector<KeyFigure> figures_of(const Comparison& comparison) {
+std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json) {
   std::vector<KeyFigure> figures;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const Row& row = comparison.rows[i];
     if (row.kind != RowKind::kIteration) {
       continue;
     }
+    const std::string at = fmt::format("/rows/{}", i);
     if (row.ratio) {
-      figures.push_back({"Iteration, B ÷ A",
-                         shown(i, "ratio/value", row.ratio->value, CellKind::kRatio, ""),
+      figures.push_back({fact_at(json, at + "/ratio/value", "Iteration, B ÷ A", CellKind::kRatio),
                          fmt::format("95 %: {:.3f} … {:.3f}", row.ratio->low, row.ratio->high)});
     }
-    figures.push_back({"A", shown(i, "a_ms", row.a_ms, CellKind::kFigure, " ms"), "an iteration"});
-    figures.push_back({"B", shown(i, "b_ms", row.b_ms, CellKind::kFigure, " ms"), "an iteration"});
+    figures.push_back({fact_at(json, at + "/a_ms", "A", CellKind::kFigure, "ms"), "an iteration"});
+    figures.push_back({fact_at(json, at + "/b_ms", "B", CellKind::kFigure, "ms"), "an iteration"});
   }
   if (comparison.speed_probe) {
     figures.push_back(
-        {"A fixed piece of work, B ÷ A",
-         figure_at("/speed_probe/value", fmt::format("{}", comparison.speed_probe->value),
-                   fmt::format("{:.3f}", comparison.speed_probe->value)),
+        {fact_at(json, "/speed_probe/value", "A fixed piece of work, B ÷ A", CellKind::kRatio),
          "the cores' clock"});
   }
   return figures;
@@ -101,14 +99,12 @@ std::vector<double> iteration_samples(const std::vector<Run>& runs) {
   return samples;
 }
 
-Section step_section(const Comparison& comparison, const std::vector<Run>& a,
-                     const std::vector<Run>& b) {
-  const Markup times = histogram(
+Markup iteration_times(const std::vector<Run>& a, const std::vector<Run>& b) {
+  return histogram(
       {"Iteration times of all runs of each side; lines are medians. The sides are held against "
        "each other by their fastest iterations.",
        "ms",
        {{"A", iteration_samples(a), {}, {}}, {"B", iteration_samples(b), {}, {}}}});
-  return {"step", "Iteration time", times + step_table(comparison)};
 }
 
 Section environment_section(const Comparison& comparison) {
@@ -127,9 +123,10 @@ Section environment_section(const Comparison& comparison) {
                           : row.weight == comparer::Weight::kVersion ? "another version"
                                                                      : "should not matter"});
   }
-  return {"environment", "Environments",
-          table.rows.empty() ? element("p", {}, "They differ in nothing that reports tell.")
-                             : table_markup(table)};
+  return {"environment",
+          "Environments",
+          {table.rows.empty() ? Block(Notes{{"They differ in nothing that reports tell."}})
+                              : Block(table)}};
 }
 
 void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
@@ -164,13 +161,14 @@ Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
                           {"more"}}};
   add_runs(table, "A", a);
   add_runs(table, "B", b);
-  return {"runs", "Runs", table_markup(table)};
+  return {"runs", "Runs", {table}};
 }
 
 }  // namespace
 
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
-                     const std::vector<Run>& b, const ComparisonTexts& texts) {
+                     const std::vector<Run>& b, std::size_t top) {
+  const Json json = comparison_json(comparison, a, b);
   Page page;
   const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;
   page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
@@ -179,13 +177,13 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
                   a.size() > 1 ? fmt::format(" and {} more", a.size() - 1) : "", b.front().file,
                   b.size() > 1 ? fmt::format(" and {} more", b.size() - 1) : "");
   page.tone = tone_of(comparison);
-  page.verdict = texts.verdict;
-  page.findings = findings_of(comparison, texts.advice);
-  page.figures = figures_of(comparison);
-  page.sections = {step_section(comparison, a, b),  classes_section(comparison),
-                   operators_section(comparison),   collectives_section(comparison),
-                   environment_section(comparison), runs_section(a, b)};
-  page.data = texts.json;
+  page.verdict = verdict_sentence(comparison);
+  page.findings = findings_of(comparison, a, b);
+  page.figures = figures_of(comparison, json);
+  page.sections = {runs_section(a, b), environment_section(comparison)};
+  const std::vector<Section> rows = rows_sections(comparison, top, iteration_times(a, b));
+  page.sections.insert(page.sections.begin(), rows.begin(), rows.end());
+  page.data = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   page.data_name = "comparison.json";
   page.footer = "Made by Understudy's compare.";
   return page;

@@ -1,34 +1,23 @@
-#include "rows_sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
+#include "comparison_parts.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
 namespace {
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 using comparer::Comparison;
 using comparer::Ratio;
 using comparer::Row;
 using comparer::RowKind;
 using comparer::Verdict;
-
-std::string name_of(const Row& row) {
-  switch (row.kind) {
-    case RowKind::kIteration:
-      return "iteration, by itself";
-    case RowKind::kCommon:
-      return "common to the classes";
-    case RowKind::kGap:
-      return "gap (outside of operators)";
-    default:
-      return row.name;
-  }
-}
 
 std::string verdict_text(const Row& row) {
   const std::string verdict(comparer::to_string(row.verdict));
@@ -62,8 +51,8 @@ Cell part_of(const std::optional<Ratio>& ratio, double Ratio::*part) {
 }
 
 Table table_of(const Comparison& comparison, const std::string& id, const std::string& caption,
-               const char* title, const char* detail,
-               const std::function<bool(RowKind)>& is_shown) {
+               const char* title, const char* detail, const std::function<bool(RowKind)>& is_shown,
+               std::size_t top = kAll) {
   Table table{.id = id,
               .caption = caption,
               .columns = {{title, CellKind::kText, "name"},
@@ -75,7 +64,8 @@ Table table_of(const Comparison& comparison, const std::string& id, const std::s
                           {"to", CellKind::kRatio, "", "95 % interval"},
                           {"beside the rest", CellKind::kRatio, "",
                            "what the clock and other classes leave of it"},
-                          {"verdict", CellKind::kVerdict}}};
+                          {"verdict", CellKind::kVerdict}},
+              .shown_in_text = top};
   if (detail != nullptr) {
     table.columns.push_back({detail, CellKind::kText, "detail"});
   }
@@ -83,7 +73,7 @@ Table table_of(const Comparison& comparison, const std::string& id, const std::s
     if (!is_shown(row.kind)) {
       continue;
     }
-    std::vector<Cell> cells = {name_of(row),
+    std::vector<Cell> cells = {label_of(row),
                                cell_of(row.a_ms),
                                cell_of(row.b_ms),
                                cell_of(row.change_ms),
@@ -104,8 +94,6 @@ bool is_class(RowKind kind) {
   return kind == RowKind::kClass || kind == RowKind::kGap;
 }
 
-}  // namespace
-
 Section classes_section(const Comparison& comparison) {
   Intervals ratios{"B ÷ A by class, with 95 % intervals; right of the line B takes longer.", "",
                    1.0};
@@ -116,40 +104,64 @@ Section classes_section(const Comparison& comparison) {
     if (!is_drawn || times.rows.size() == kMostRows) {
       continue;
     }
-    times.rows.push_back({name_of(row), {row.a_ms, row.b_ms}});
+    times.rows.push_back({label_of(row), {row.a_ms, row.b_ms}});
     if (row.ratio) {
-      ratios.rows.push_back({name_of(row), row.ratio->value, row.ratio->low, row.ratio->high,
+      ratios.rows.push_back({label_of(row), row.ratio->value, row.ratio->low, row.ratio->high,
                              tone_of(row.verdict),
                              fmt::format("{:.3f} {}", row.ratio->value, verdict_text(row))});
     }
   }
-  return {"classes", "Classes of operators",
-          intervals(ratios) + bars(times) +
-              table_markup(table_of(comparison, "class-table", "Classes, by cost", "class", nullptr,
-                                    is_class))};
+  return {"classes",
+          "Classes of operators",
+          {intervals(ratios), bars(times),
+           table_of(comparison, "class-table", "Classes of operators, by cost", "class", nullptr,
+                    is_class)}};
 }
 
-Section operators_section(const Comparison& comparison) {
-  const Table table = table_of(comparison, "operator-table", "Operators, by cost", "operator",
-                               "class", [](RowKind kind) { return kind == RowKind::kOperator; });
-  const Table on_device =
-      table_of(comparison, "device-table", "Operators, by the device's own time", "operator",
-               "class", [](RowKind kind) { return kind == RowKind::kOnDevice; });
-  return {"operators", "Operators",
-          table_markup(table) + (on_device.rows.empty() ? Markup() : table_markup(on_device))};
+}  // namespace
+
+std::string label_of(const Row& row) {
+  switch (row.kind) {
+    case RowKind::kIteration:
+      return "iteration, by itself";
+    case RowKind::kCommon:
+      return "common to the classes";
+    case RowKind::kGap:
+      return "gap (outside of operators)";
+    default:
+      return row.name;
+  }
 }
 
-Section collectives_section(const Comparison& comparison) {
-  const Table table =
-      table_of(comparison, "collective-table", "Collectives, by cost", "collective",
-               "group and size", [](RowKind kind) { return kind == RowKind::kCollective; });
-  return {"collectives", "Collectives", table_markup(table)};
-}
-
-Markup step_table(const Comparison& comparison) {
-  return table_markup(table_of(
-      comparison, "step-table", "The step", "step", nullptr,
-      [](RowKind kind) { return kind == RowKind::kIteration || kind == RowKind::kCommon; }));
+std::vector<Section> rows_sections(const Comparison& comparison, std::size_t top,
+                                   const Markup& times) {
+  Notes clock;
+  if (comparison.speed_probe) {
+    clock.texts.push_back(
+        fmt::format("A fixed piece of work took {:.3f} times as long in B: the cores' clock.",
+                    comparison.speed_probe->value));
+  }
+  return {
+      {"step",
+       "Iteration time",
+       {times,
+        table_of(
+            comparison, "step-table", "Step", "step", nullptr,
+            [](RowKind kind) { return kind == RowKind::kIteration || kind == RowKind::kCommon; }),
+        clock}},
+      classes_section(comparison),
+      {"operators",
+       "Operators",
+       {table_of(
+            comparison, "operator-table", "Operators, by cost", "operator", "class",
+            [](RowKind kind) { return kind == RowKind::kOperator; }, top),
+        table_of(
+            comparison, "device-table", "Operators, by the device's own time", "operator", "class",
+            [](RowKind kind) { return kind == RowKind::kOnDevice; }, top)}},
+      {"collectives",
+       "Collectives",
+       {table_of(comparison, "collective-table", "Collectives, by cost", "collective",
+                 "group and size", [](RowKind kind) { return kind == RowKind::kCollective; })}}};
 }
 
 }  // namespace understudy::pages

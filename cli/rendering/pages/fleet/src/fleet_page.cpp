@@ -2,7 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <limits>
 
 #include "common/figures.h"
 #include "common/table.h"
@@ -35,13 +36,15 @@ std::string verdict_of(const FleetData& data) {
     parts.push_back(fmt::format("{} series turned in a night before", with_commas(night.turned)));
   }
   add(night.unjudged, "not judged: the machine was not as before");
-  const std::string when = fmt::format("Night {}, {}", night.name, night.date);
-  if (night.state == "open") {
+  const std::string when = fmt::format("Night {}, {}", night.night.id, night.night.opened_utc);
+  if (night.night.closed_utc.empty()) {
     parts.emplace_back("it is still going on");
   }
-  // A job can be replayed on several platforms, and several jobs can have one benchmark.
-  return fmt::format("{}: {} job{}, {} replay{}; {}.", when, with_commas(night.jobs),
-                     night.jobs == 1 ? "" : "s", with_commas(night.replayed),
+  // A job can be replayed on several platforms, and several jobs can have one
+  // benchmark.
+  return fmt::format("{}: {} job{}, {} replay{}; {}.", when,
+                     with_commas(static_cast<std::uint64_t>(night.night.jobs)),
+                     night.night.jobs == 1 ? "" : "s", with_commas(night.replayed),
                      night.replayed == 1 ? "" : "s",
                      parts.empty() ? "nothing got slower, broke or drifted"
                                    : fmt::format("{}", fmt::join(parts, ", ")));
@@ -58,16 +61,21 @@ Tone tone_of(const FleetData& data) {
   return night.drifted + night.turned + night.unjudged > 0 ? Tone::kAttention : Tone::kGood;
 }
 
+/// Of its newest result; NaN where it has none.
+double figure_of(const FleetJob& job, double figure) {
+  return job.newest.platform.empty() ? std::numeric_limits<double>::quiet_NaN() : figure;
+}
+
 Json json_of_job(const FleetJob& job) {
   return {{"name", job.name},
           {"state", job.state},
           {"weight", json_of(job.weight)},
-          {"platform", job.platform},
-          {"ms", json_of(job.time.ms)},
-          {"low_ms", json_of(job.time.low_ms)},
-          {"high_ms", json_of(job.time.high_ms)},
+          {"platform", job.newest.platform},
+          {"ms", json_of(figure_of(job, job.newest.median_ms))},
+          {"low_ms", json_of(figure_of(job, job.newest.low_ms))},
+          {"high_ms", json_of(figure_of(job, job.newest.high_ms))},
           {"change", json_of(job.change)},
-          {"coverage", json_of(job.coverage)},
+          {"coverage", json_of(figure_of(job, job.newest.coverage))},
           {"tags", job.tags},
           {"note", job.note}};
 }
@@ -88,13 +96,15 @@ Section jobs_section(const FleetData& data) {
                           {"note", CellKind::kText, "note"}},
               .at = "/jobs"};
   for (const FleetJob& job : data.jobs) {
-    table.rows.push_back({link_cell(job.name, job.href), text_cell(job.state),
-                          number_cell(job.weight), number_cell(job.time.ms),
-                          number_cell(job.time.low_ms), number_cell(job.time.high_ms),
-                          number_cell(job.change), number_cell(job.coverage),
-                          text_cell(job.platform), text_cell(job.tags), text_cell(job.note)});
+    table.rows.push_back(
+        {job_cell(data.frame, job.name), text_cell(job.state), number_cell(job.weight),
+         number_cell(figure_of(job, job.newest.median_ms)),
+         number_cell(figure_of(job, job.newest.low_ms)),
+         number_cell(figure_of(job, job.newest.high_ms)), number_cell(job.change),
+         number_cell(figure_of(job, job.newest.coverage)), text_cell(job.newest.platform),
+         text_cell(job.tags), text_cell(job.note)});
   }
-  return {"jobs", "Jobs", table_markup(table)};
+  return {"jobs", "Jobs", {table}};
 }
 
 Section nights_section(const FleetData& data) {
@@ -124,21 +134,21 @@ Section nights_section(const FleetData& data) {
               .place = "night",
               .lines = {{"slower", {}}, {"broken", {}}, {"drifted", {}}}};
   for (const FleetNight& night : data.nights) {
-    table.rows.push_back({link_cell(night.name, night.href), text_cell(night.date),
-                          text_cell(night.state), night.jobs, night.unchanged, night.generated,
-                          night.replayed, night.broken, night.slower, night.faster, night.recovered,
-                          night.drifted, night.turned, night.unjudged,
+    table.rows.push_back({night_cell(data.frame, night.night.id), text_cell(night.night.opened_utc),
+                          std::string(night.night.closed_utc.empty() ? "open" : "done"),
+                          static_cast<std::uint64_t>(night.night.jobs), night.unchanged,
+                          night.generated, night.replayed, night.broken, night.slower, night.faster,
+                          night.recovered, night.drifted, night.turned, night.unjudged,
                           number_cell(night.duration_s)});
   }
   for (std::size_t i = data.nights.size(); i-- > 0;) {
     const FleetNight& night = data.nights[i];
-    plot.places.push_back(night.name);
+    plot.places.push_back(fmt::format("{}", night.night.id));
     plot.lines[0].values.emplace_back(static_cast<double>(night.slower));
     plot.lines[1].values.emplace_back(static_cast<double>(night.broken));
     plot.lines[2].values.emplace_back(static_cast<double>(night.drifted));
   }
-  return {"nights", "Nights",
-          (data.nights.size() > 1 ? series(plot) : Markup()) + table_markup(table)};
+  return {"nights", "Nights", {data.nights.size() > 1 ? series(plot) : Markup(), table}};
 }
 
 Section platforms_section(const FleetData& data) {
@@ -148,70 +158,88 @@ Section platforms_section(const FleetData& data) {
                           {"benchmarks with a result", CellKind::kCount},
                           {"predicted alone", CellKind::kCount},
                           {"newest result"}}};
+  bool has_pages = false;
   for (const FleetPlatform& platform : data.platforms) {
-    table.rows.push_back({link_cell(platform.name, platform.href), platform.benchmarks,
-                          platform.predicted, text_cell(platform.newest)});
+    const std::string page = platform.has_page ? page_name("platform", platform.name) : "";
+    has_pages = has_pages || platform.has_page;
+    table.rows.push_back({link_cell(platform.name, page), platform.benchmarks, platform.predicted,
+                          text_cell(platform.newest)});
   }
-  Markup body = table_markup(table);
-  if (!body.empty() && !data.platforms_href.empty()) {
-    body += element("p", {}, link_markup({"Platforms against each other", data.platforms_href}));
+  Facts more;
+  if (has_pages) {
+    more.push_back({"more", Link{"Platforms against each other", "platforms.html"}});
   }
-  return {"platforms", "Platforms", body};
+  return {"platforms", "Platforms", {table, more}};
+}
+
+/// Its jobs, the weightiest first, as many as a cell holds.
+std::string weightiest(const fleet::Selection& subset) {
+  constexpr std::size_t kMost = 20;
+  std::vector<fleet::SelectedJob> jobs = subset.jobs;
+  std::ranges::stable_sort(jobs, std::greater{}, &fleet::SelectedJob::weight);
+  jobs.resize(std::min(jobs.size(), kMost));
+  std::string names;
+  for (const fleet::SelectedJob& job : jobs) {
+    names += (names.empty() ? "" : ", ") + job.job;
+  }
+  return names;
 }
 
 Section subsets_section(const FleetData& data) {
   Table table{.id = "subset-table",
               .caption =
-                  "The few that stand for the fleet: how far their time by class is from the "
+                  "The few that stand for the fleet: how far their time by class is "
+                  "from the "
                   "fleet's, beside random choices; `fleet select` gives their weights.",
               .columns = {{"subset"},
                           {"benchmarks", CellKind::kCount},
                           {"apart by", CellKind::kShare},
                           {"random choice", CellKind::kShare},
                           {"jobs"}}};
-  for (const FleetSubset& subset : data.subsets) {
-    table.rows.push_back({subset.name, subset.benchmarks, number_cell(subset.mix_distance),
-                          number_cell(subset.random_mix_distance), text_cell(subset.text)});
+  for (const fleet::Selection& subset : data.subsets) {
+    table.rows.push_back({fmt::format("{} of {} jobs", subset.jobs.size(), data.jobs.size()),
+                          subset.jobs.size(), number_cell(subset.mix_distance),
+                          number_cell(subset.random_mix_distance), text_cell(weightiest(subset))});
   }
-  return {"subsets", "Representatives", table_markup(table)};
+  return {"subsets", "Representatives", {table}};
 }
 
 }  // namespace
 
 Page fleet_page(const FleetData& data) {
-  Page page;
-  page.title = "Fleet " + data.name;
-  page.subtitle = data.date;
+  Page page = framed(data.frame, true);
+  page.title = "Fleet " + data.frame.fleet_name;
   page.tone = tone_of(data);
   page.verdict = verdict_of(data);
   std::uint64_t with_result = 0;
   for (const FleetJob& job : data.jobs) {
-    with_result += std::isfinite(job.time.ms) ? 1U : 0U;
+    with_result += job.newest.platform.empty() ? 0U : 1U;
   }
-  page.figures = {{"Jobs", text(with_commas(data.jobs.size())),
+  page.figures = {{{"Jobs", data.jobs.size(), CellKind::kCount},
                    fmt::format("{} with a result", with_commas(with_result))},
-                  {"Platforms", text(with_commas(data.platforms.size()))},
-                  {"Nights shown", text(with_commas(data.nights.size()))}};
-  page.sections = {events_section(data.events, false),
-                   jobs_section(data),
-                   nights_section(data),
-                   platforms_section(data),
-                   subsets_section(data),
-                   {"classes", "Where the fleet's time goes",
-                    class_share_bars(data.class_share,
-                                     "Share of the fleet's time by class of operator, weighted.")}};
+                  {{"Platforms", data.platforms.size(), CellKind::kCount}},
+                  {{"Nights shown", data.nights.size(), CellKind::kCount}}};
+  page.sections = {
+      events_section(data.frame, data.events, false),
+      jobs_section(data),
+      nights_section(data),
+      platforms_section(data),
+      subsets_section(data),
+      {"classes",
+       "Where the fleet's time goes",
+       {class_share_bars(data.class_share,
+                         "Share of the fleet's time by class of operator, weighted.")}}};
   Json jobs = Json::array();
   for (const FleetJob& job : data.jobs) {
     jobs.push_back(json_of_job(job));
   }
-  page.data = data_text("fleet", {{"name", data.name},
-                                  {"date", data.date},
-                                  {"events", json_list(data.events)},
+  page.data = data_text("fleet", {{"name", data.frame.fleet_name},
+                                  {"date", data.frame.date},
+                                  {"events", events_json(data.events, false)},
                                   {"jobs", std::move(jobs)},
                                   {"nights", json_list(data.nights)},
                                   {"class_share", data.class_share}});
   page.data_name = "fleet.json";
-  page.footer = "Understudy " + data.tool_version;
   return page;
 }
 

@@ -15,19 +15,23 @@ Json json_of(double number) {
   return std::isfinite(number) ? Json(number) : Json(nullptr);
 }
 
-Json json_of(const FleetEvent& event) {
-  return {{"night", event.night},
-          {"kind", event.kind},
-          {"job", event.job},
-          {"text", event.text},
-          {"platform", event.platform}};
+Json events_json(const std::vector<fleet::Event>& events, bool with_nights) {
+  Json list = Json::array();
+  for (const fleet::Event& event : events) {
+    list.push_back({{"night", with_nights ? fmt::format("{}", event.night) : ""},
+                    {"kind", event.kind},
+                    {"job", event.job},
+                    {"text", event.text},
+                    {"platform", event.platform}});
+  }
+  return list;
 }
 
 Json json_of(const FleetNight& night) {
-  return {{"name", night.name},
-          {"date", night.date},
-          {"state", night.state},
-          {"jobs", night.jobs},
+  return {{"name", fmt::format("{}", night.night.id)},
+          {"date", night.night.opened_utc},
+          {"state", night.night.closed_utc.empty() ? "open" : "done"},
+          {"jobs", night.night.jobs},
           {"unchanged", night.unchanged},
           {"generated", night.generated},
           {"replayed", night.replayed},
@@ -60,7 +64,31 @@ Cell text_cell(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-Section events_section(const std::vector<FleetEvent>& events, bool has_nights) {
+Cell job_cell(const SiteFrame& frame, const std::string& job) {
+  return link_cell(job, frame.jobs.contains(job) ? job_file(job) : "");
+}
+
+Cell night_cell(const SiteFrame& frame, std::int64_t night) {
+  return link_cell(night == 0 ? "" : fmt::format("{}", night),
+                   frame.nights.contains(night) ? night_file(night) : "");
+}
+
+Page framed(const SiteFrame& frame, bool is_index) {
+  Page page;
+  page.subtitle = frame.date;
+  if (!is_index) {
+    page.above = {{"Fleet " + frame.fleet_name, "index.html"}};
+  }
+  page.footer = "Understudy " + frame.tool_version;
+  return page;
+}
+
+std::string source_text(bool is_predicted) {
+  return is_predicted ? "prediction" : "replay";
+}
+
+Section events_section(const SiteFrame& frame, const std::vector<fleet::Event>& events,
+                       bool has_nights) {
   Table table{.id = "event-table",
               .caption = "What happened",
               .columns = {{"job", CellKind::kText, "job"},
@@ -71,16 +99,15 @@ Section events_section(const std::vector<FleetEvent>& events, bool has_nights) {
   if (has_nights) {
     table.columns.push_back({"night", CellKind::kText, "night"});
   }
-  for (const FleetEvent& event : events) {
-    std::vector<Cell> cells = {link_cell(event.job, event.job_href), event.kind,
-                               text_cell(event.platform), text_cell(event.text)};
+  for (const fleet::Event& event : events) {
+    std::vector<Cell> cells = {job_cell(frame, event.job), event.kind, text_cell(event.platform),
+                               text_cell(event.text)};
     if (has_nights) {
-      cells.push_back(link_cell(event.night, event.night_href));
+      cells.push_back(night_cell(frame, event.night));
     }
     table.rows.push_back(std::move(cells));
   }
-  return {"events", "What happened",
-          events.empty() ? element("p", {}, "Nothing.") : table_markup(table)};
+  return {"events", "What happened", {events.empty() ? Block(Notes{{"Nothing."}}) : Block(table)}};
 }
 
 Markup class_share_bars(const std::map<std::string, double>& shares, const std::string& caption) {

@@ -13,7 +13,6 @@ using Json = nlohmann::ordered_json;
 
 /// A number; null where it is not finite.
 [[nodiscard]] Json json_of(double number);
-[[nodiscard]] Json json_of(const FleetEvent& event);
 [[nodiscard]] Json json_of(const FleetNight& night);
 template <typename Item>
 [[nodiscard]] Json json_list(const std::vector<Item>& items) {
@@ -23,6 +22,10 @@ template <typename Item>
   }
   return list;
 }
+/// `with_nights`: with the night of each; on the page of a night they are all
+/// of it.
+[[nodiscard]] Json events_json(const std::vector<fleet::Event>& events, bool with_nights);
+
 /// {"page": …} and the members, as the text of a page's data.
 [[nodiscard]] std::string data_text(const char* page, Json members);
 
@@ -33,7 +36,16 @@ template <typename Item>
 [[nodiscard]] Cell text_cell(const std::string& text);
 
 /// Events, with or without their nights.
-[[nodiscard]] Section events_section(const std::vector<FleetEvent>& events, bool has_nights);
+[[nodiscard]] Section events_section(const SiteFrame& frame,
+                                     const std::vector<fleet::Event>& events, bool has_nights);
+/// A job or a night, with a link to its page where it has one.
+[[nodiscard]] Cell job_cell(const SiteFrame& frame, const std::string& job);
+[[nodiscard]] Cell night_cell(const SiteFrame& frame, std::int64_t night);
+/// A page with what all have: the way up, and what made it.
+[[nodiscard]] Page framed(const SiteFrame& frame, bool is_index = false);
+
+/// "prediction" or "replay".
+[[nodiscard]] std::string source_text(bool is_predicted);
 /// Shares of time by class as bars, the largest first.
 [[nodiscard]] Markup class_share_bars(const std::map<std::string, double>& shares,
                                       const std::string& caption);

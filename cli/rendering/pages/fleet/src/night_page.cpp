@@ -13,7 +13,7 @@ using cli::with_commas;
 
 std::string verdict_of(const NightData& data, std::uint64_t failed) {
   const FleetNight& night = data.night;
-  const std::string end = data.closed.empty() ? "still open" : "done";
+  const std::string end = night.night.closed_utc.empty() ? "still open" : "done";
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, const char* what) {
     if (count > 0) {
@@ -30,20 +30,21 @@ std::string verdict_of(const NightData& data, std::uint64_t failed) {
   add(night.turned, "turned in a night before");
   add(night.unjudged, "not judged");
   return fmt::format("Night {} is {}: of {} jobs {} unchanged, {} made anew, {} replayed; {}.",
-                     night.name, end, with_commas(night.jobs), with_commas(night.unchanged),
-                     with_commas(night.generated), with_commas(night.replayed),
+                     night.night.id, end, with_commas(static_cast<std::uint64_t>(night.night.jobs)),
+                     with_commas(night.unchanged), with_commas(night.generated),
+                     with_commas(night.replayed),
                      parts.empty() ? "nothing failed, broke, got slower or drifted"
                                    : fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 Json json_of_item(const NightItem& item) {
   return {{"job", item.job},
-          {"kind", item.kind},
-          {"platform", item.platform},
-          {"state", item.state},
-          {"duration_s", json_of(item.duration_s)},
-          {"attempts", item.attempts},
-          {"text", item.text}};
+          {"kind", item.work.kind},
+          {"platform", item.work.platform},
+          {"state", item.work.outcome},
+          {"duration_s", json_of(item.work.seconds)},
+          {"attempts", item.work.attempts},
+          {"text", item.work.detail}};
 }
 
 Section items_section(const NightData& data) {
@@ -58,62 +59,60 @@ Section items_section(const NightData& data) {
                           {"more", CellKind::kText, "text"}},
               .at = "/items"};
   for (const NightItem& item : data.items) {
-    table.rows.push_back({link_cell(item.job, item.job_href), text_cell(item.kind),
-                          text_cell(item.state), text_cell(item.platform),
-                          number_cell(item.duration_s), item.attempts, text_cell(item.text)});
+    const fleet::FinishedWork& work = item.work;
+    table.rows.push_back({job_cell(data.frame, item.job), text_cell(work.kind),
+                          text_cell(work.outcome), text_cell(work.platform),
+                          number_cell(work.seconds), static_cast<std::uint64_t>(work.attempts),
+                          text_cell(work.detail)});
   }
-  return {"items", "Work", table_markup(table)};
+  return {"items", "Work", {table}};
 }
 
 Section about_section(const NightData& data) {
   const FleetNight& night = data.night;
-  Markup neighbours;
+  const std::string& closed = night.night.closed_utc;
+  Facts facts = {{"opened", night.night.opened_utc},
+                 {"closed", closed.empty() ? "still open" : closed},
+                 {"seconds", number_cell(night.duration_s), CellKind::kFigure},
+                 {"platforms", fmt::format("{}", fmt::join(data.platforms, ", "))}};
   if (!data.before_href.empty()) {
-    neighbours += link_markup({"the night before", data.before_href}) + text(" ");
+    facts.push_back({"before", Link{"the night before", data.before_href}});
   }
   if (!data.after_href.empty()) {
-    neighbours += link_markup({"the night after", data.after_href});
+    facts.push_back({"after", Link{"the night after", data.after_href}});
   }
-  return {
-      "about", "The night",
-      facts_markup({{"opened", text(night.date)},
-                    {"closed", text(data.closed.empty() ? "still open" : data.closed)},
-                    {"seconds", text(cell_text(number_cell(night.duration_s), CellKind::kFigure))},
-                    {"platforms", text(fmt::format("{}", fmt::join(data.platforms, ", ")))},
-                    {"other nights", neighbours}})};
+  return {"about", "The night", {facts}};
 }
 
 }  // namespace
 
 Page night_page(const NightData& data) {
   const auto failed = static_cast<std::uint64_t>(std::ranges::count_if(
-      data.items, [](const NightItem& item) { return item.state == "failed"; }));
+      data.items, [](const NightItem& item) { return item.work.outcome == "failed"; }));
   const std::uint64_t bad =
       failed + data.night.broken + data.night.still_broken + data.night.slower;
   const std::uint64_t attention = data.night.drifted + data.night.turned + data.night.unjudged;
-  Page page;
-  page.title = "Night " + data.night.name;
-  page.subtitle = data.night.date;
-  if (!data.fleet_href.empty()) {
-    page.above = {{"Fleet " + data.fleet_name, data.fleet_href}};
-  }
-  page.tone = bad > 0               ? Tone::kBad
-              : attention > 0       ? Tone::kAttention
-              : data.closed.empty() ? Tone::kNeutral
-                                    : Tone::kGood;
+  const std::string& closed = data.night.night.closed_utc;
+  Page page = framed(data.frame);
+  page.title = fmt::format("Night {}", data.night.night.id);
+  page.subtitle = data.night.night.opened_utc;
+  page.tone = bad > 0          ? Tone::kBad
+              : attention > 0  ? Tone::kAttention
+              : closed.empty() ? Tone::kNeutral
+                               : Tone::kGood;
   page.verdict = verdict_of(data, failed);
-  page.sections = {events_section(data.events, false), items_section(data), about_section(data)};
+  page.sections = {events_section(data.frame, data.events, false), items_section(data),
+                   about_section(data)};
   Json items = Json::array();
   for (const NightItem& item : data.items) {
     items.push_back(json_of_item(item));
   }
   page.data = data_text("night", {{"night", json_of(data.night)},
-                                  {"closed", data.closed},
+                                  {"closed", closed},
                                   {"platforms", data.platforms},
-                                  {"events", json_list(data.events)},
+                                  {"events", events_json(data.events, false)},
                                   {"items", std::move(items)}});
   page.data_name = "night.json";
-  page.footer = "Understudy " + data.tool_version;
   return page;
 }
 

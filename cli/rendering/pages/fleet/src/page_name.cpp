@@ -27,4 +27,23 @@ std::string page_name(const std::string& kind, const std::string& name) {
   return fmt::format("{}-{}-{:012x}.html", plain(kind, kMost), plain(name, kMost), hash);
 }
 
+std::string job_file(const std::string& job) {
+  return page_name("job", job);
+}
+std::string night_file(std::int64_t night) {
+  return fmt::format("night-{}.html", night);
+}
+std::string replay_file(const fleet::Result& result) {
+  return page_name("replay",
+                   fmt::format("{} {} {}", result.benchmark_hash, result.platform, result.night));
+}
+
+std::string tags_of(const fleet::Job& job) {
+  std::string text;
+  for (const auto& [name, value] : job.tags) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
 }  // namespace understudy::pages

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/figures.h"
 #include "common/table.h"
@@ -25,7 +26,7 @@ std::string percent(double probability) {
 }
 
 /// "convolution +4.1 %, copy −0.7 %".
-std::string drivers_of(const PlatformResult& platform) {
+std::string drivers_of(const fleet::PlatformSummary& platform) {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string> parts;
   for (const auto& [name, part] : platform.classes) {
@@ -36,14 +37,21 @@ std::string drivers_of(const PlatformResult& platform) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Json json_of_platform(const PlatformResult& platform) {
+/// A probability; NaN of the last.
+double faster_than_next(const fleet::PlatformComparison& data, std::size_t index) {
+  return index < data.faster_than_next.size() ? data.faster_than_next[index]
+                                              : std::numeric_limits<double>::quiet_NaN();
+}
+
+Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) {
+  const fleet::PlatformSummary& platform = data.platforms[index];
   Json rows = Json::array();
-  for (const PlatformRatio& row : platform.rows) {
+  for (const fleet::BenchmarkRatio& row : platform.rows) {
     rows.push_back({{"job", row.job},
                     {"weight", json_of(row.weight)},
-                    {"value", json_of(row.value)},
-                    {"low", json_of(row.low)},
-                    {"high", json_of(row.high)},
+                    {"value", json_of(row.ratio.value)},
+                    {"low", json_of(row.ratio.low)},
+                    {"high", json_of(row.ratio.high)},
                     {"predicted", row.is_predicted}});
   }
   Json classes = Json::object();
@@ -51,31 +59,24 @@ Json json_of_platform(const PlatformResult& platform) {
     classes[name] = json_of(part);
   }
   return {{"platform", platform.platform},
-          {"value", json_of(platform.value)},
-          {"low", json_of(platform.low)},
-          {"high", json_of(platform.high)},
+          {"value", json_of(platform.ratio.value)},
+          {"low", json_of(platform.ratio.low)},
+          {"high", json_of(platform.ratio.high)},
           {"benchmarks", platform.benchmarks},
           {"predicted", platform.predicted},
           {"weight_covered", json_of(platform.weight_covered)},
           {"first_probability", json_of(platform.first_probability)},
-          {"faster_than_next", json_of(platform.faster_than_next)},
+          {"faster_than_next", json_of(faster_than_next(data, index))},
           {"classes", std::move(classes)},
           {"rows", std::move(rows)}};
 }
 
-void set_frame(Page& page, const PlatformsData& data) {
-  if (!data.fleet_href.empty()) {
-    page.above = {{"Fleet " + data.fleet_name, data.fleet_href}};
-  }
-  page.footer = "Understudy " + data.tool_version;
-}
-
-Section ranking_section(const PlatformsData& data) {
-  Intervals plot{
-      fmt::format("Time on each platform ÷ time on {}, weighted over the fleet, with 95 % "
-                  "intervals; left of the line is faster.",
-                  data.baseline),
-      "", 1.0};
+Section ranking_section(const fleet::PlatformComparison& data) {
+  Intervals plot{fmt::format("Time on each platform ÷ time on {}, weighted "
+                             "over the fleet, with 95 % "
+                             "intervals; left of the line is faster.",
+                             data.baseline),
+                 "", 1.0};
   Table table{
       .id = "ranking-table",
       .caption = fmt::format("Platforms against {}, the fastest first", data.baseline),
@@ -90,33 +91,36 @@ Section ranking_section(const PlatformsData& data) {
                   {"weight covered", CellKind::kShare, "weight_covered"},
                   {"what drives it"}},
       .at = "/platforms"};
-  for (const PlatformResult& platform : data.platforms) {
-    plot.rows.push_back({platform.platform, platform.value, platform.low, platform.high,
-                         tone_of(platform.low, platform.high),
-                         fmt::format("{:.3f}{}", platform.value,
+  for (std::size_t i = 0; i < data.platforms.size(); ++i) {
+    const fleet::PlatformSummary& platform = data.platforms[i];
+    plot.rows.push_back({platform.platform, platform.ratio.value, platform.ratio.low,
+                         platform.ratio.high, tone_of(platform.ratio.low, platform.ratio.high),
+                         fmt::format("{:.3f}{}", platform.ratio.value,
                                      platform.predicted > 0 ? ", partly predicted" : "")});
     table.rows.push_back({link_cell(platform.platform, page_name("platform", platform.platform)),
-                          number_cell(platform.value), number_cell(platform.low),
-                          number_cell(platform.high), number_cell(platform.faster_than_next),
+                          number_cell(platform.ratio.value), number_cell(platform.ratio.low),
+                          number_cell(platform.ratio.high), number_cell(faster_than_next(data, i)),
                           number_cell(platform.first_probability), platform.benchmarks,
                           platform.predicted, number_cell(platform.weight_covered),
                           text_cell(drivers_of(platform))});
   }
-  return {"ranking", "Ranking", intervals(plot) + table_markup(table)};
+  return {"ranking", "Ranking", {intervals(plot), table}};
 }
 
-Section drivers_section(const PlatformResult& platform) {
-  Table table{
-      .id = "class-table",
-      .caption = "What each class of operators has of the difference; negative: time gained",
-      .columns = {{"class"}, {"part of (ratio − 1)", CellKind::kChange}}};
+Section drivers_section(const fleet::PlatformSummary& platform) {
+  Table table{.id = "class-table",
+              .caption =
+                  "What each class of operators has of the difference; "
+                  "negative: time gained",
+              .columns = {{"class"}, {"part of (ratio − 1)", CellKind::kChange}}};
   for (const auto& [name, part] : platform.classes) {
     table.rows.push_back({name, number_cell(part)});
   }
-  return {"classes", "Classes", table_markup(table)};
+  return {"classes", "Classes", {table}};
 }
 
-Section rows_section(const PlatformsData& data, const PlatformResult& platform) {
+Section rows_section(const fleet::PlatformComparison& data,
+                     const fleet::PlatformSummary& platform) {
   constexpr std::size_t kMostDrawn = 40;
   Intervals plot{
       fmt::format("Time here ÷ time on {} by benchmark, with 95 % intervals{}.", data.baseline,
@@ -133,30 +137,32 @@ Section rows_section(const PlatformsData& data, const PlatformResult& platform) 
                           {"weight", CellKind::kFigure, "weight"},
                           {"source"}},
               .at = "/rows"};
-  for (const PlatformRatio& row : platform.rows) {
+  for (const fleet::BenchmarkRatio& row : platform.rows) {
     if (plot.rows.size() < kMostDrawn) {
       plot.rows.push_back(
-          {row.job, row.value, row.low, row.high, tone_of(row.low, row.high),
-           fmt::format("{:.3f}{}", row.value, row.is_predicted ? " predicted" : "")});
+          {row.job, row.ratio.value, row.ratio.low, row.ratio.high,
+           tone_of(row.ratio.low, row.ratio.high),
+           fmt::format("{:.3f}{}", row.ratio.value, row.is_predicted ? " predicted" : "")});
     }
-    table.rows.push_back({link_cell(row.job, row.href), number_cell(row.value),
-                          number_cell(row.low), number_cell(row.high), number_cell(row.weight),
-                          std::string(row.is_predicted ? "prediction" : "replay")});
+    table.rows.push_back({link_cell(row.job, job_file(row.job)), number_cell(row.ratio.value),
+                          number_cell(row.ratio.low), number_cell(row.ratio.high),
+                          number_cell(row.weight), source_text(row.is_predicted)});
   }
-  return {"benchmarks", "Benchmarks", intervals(plot) + table_markup(table)};
+  return {"benchmarks", "Benchmarks", {intervals(plot), table}};
 }
 
-std::string ranking_text(const PlatformsData& data) {
+std::string ranking_text(const fleet::PlatformComparison& data) {
   if (data.platforms.empty()) {
     return "No platform has a result.";
   }
-  const PlatformResult& first = data.platforms.front();
+  const fleet::PlatformSummary& first = data.platforms.front();
   if (data.platforms.size() == 1) {
     return fmt::format("Only {} has results: there is nothing to hold it against.", first.platform);
   }
   if (data.common == 0) {
     return fmt::format(
-        "Which platform is the fastest cannot be said: no benchmark has a time on every one. Each "
+        "Which platform is the fastest cannot be said: no "
+        "benchmark has a time on every one. Each "
         "is held against {} by what both have.",
         data.baseline);
   }
@@ -164,29 +170,30 @@ std::string ranking_text(const PlatformsData& data) {
       "probability {}, over {} benchmark{} that every platform has.",
       percent(first.first_probability), cli::with_commas(data.common), data.common == 1 ? "" : "s");
   if (first.platform == data.baseline) {
-    const PlatformResult& next = data.platforms[1];
+    const fleet::PlatformSummary& next = data.platforms[1];
     return fmt::format(
-        "{} is the fastest, {} The next, {}: {:.3f} times its time ({:.3f} … {:.3f}).",
-        first.platform, over, next.platform, next.value, next.low, next.high);
+        "{} is the fastest, {} The next, {}: {:.3f} times its "
+        "time ({:.3f} … {:.3f}).",
+        first.platform, over, next.platform, next.ratio.value, next.ratio.low, next.ratio.high);
   }
   return fmt::format("{} is the fastest: {:.3f} times {}'s time ({:.3f} … {:.3f}), {}",
-                     first.platform, first.value, data.baseline, first.low, first.high, over);
+                     first.platform, first.ratio.value, data.baseline, first.ratio.low,
+                     first.ratio.high, over);
 }
 
 }  // namespace
 
-Page platforms_page(const PlatformsData& data) {
-  Page page;
+Page platforms_page(const fleet::PlatformComparison& data, const SiteFrame& frame) {
+  Page page = framed(frame);
   page.title = "Platforms against " + data.baseline;
-  page.subtitle = data.date;
-  set_frame(page, data);
   page.verdict = ranking_text(data);
-  for (const PlatformResult& platform : data.platforms) {
-    if (platform.without_interval > 0) {
-      page.findings.push_back(fmt::format(
-          "{}: {} of {} benchmarks ran too few iterations for an interval: theirs is not in the "
-          "platform's.",
-          platform.platform, platform.without_interval, platform.benchmarks));
+  for (const fleet::PlatformSummary& platform : data.platforms) {
+    if (platform.without_interval > 0 && platform.platform != data.baseline) {
+      page.findings.push_back(
+          fmt::format("{}: {} of {} benchmarks ran too few iterations for an interval: "
+                      "theirs is not in the "
+                      "platform's.",
+                      platform.platform, platform.without_interval, platform.benchmarks));
     }
     if (platform.predicted > 0) {
       page.findings.push_back(fmt::format("{}: {} of {} benchmarks are predicted, not replayed.",
@@ -200,8 +207,8 @@ Page platforms_page(const PlatformsData& data) {
   }
   page.sections = {ranking_section(data)};
   Json platforms = Json::array();
-  for (const PlatformResult& platform : data.platforms) {
-    platforms.push_back(json_of_platform(platform));
+  for (std::size_t i = 0; i < data.platforms.size(); ++i) {
+    platforms.push_back(json_of_platform(data, i));
   }
   page.data = data_text("platforms", {{"baseline", data.baseline},
                                       {"common", data.common},
@@ -211,26 +218,26 @@ Page platforms_page(const PlatformsData& data) {
   return page;
 }
 
-Page platform_page(const PlatformsData& data, std::size_t index) {
-  const PlatformResult& platform = data.platforms.at(index);
-  Page page;
+Page platform_page(const fleet::PlatformComparison& data, std::size_t index,
+                   const SiteFrame& frame) {
+  const fleet::PlatformSummary& platform = data.platforms.at(index);
+  Page page = framed(frame);
   page.title = fmt::format("{} against {}", platform.platform, data.baseline);
-  page.subtitle = data.date;
-  set_frame(page, data);
-  page.tone = tone_of(platform.low, platform.high);
+  page.tone = tone_of(platform.ratio.low, platform.ratio.high);
   const std::string benchmarks = fmt::format(
       "{} benchmark{}", cli::with_commas(platform.benchmarks), platform.benchmarks == 1 ? "" : "s");
   page.verdict =
       platform.platform == data.baseline
           ? fmt::format("The platform that others are held against, with {}.", benchmarks)
           : fmt::format("{:.3f} times {}'s time ({:.3f} … {:.3f}), weighted over {}.",
-                        platform.value, data.baseline, platform.low, platform.high, benchmarks);
+                        platform.ratio.value, data.baseline, platform.ratio.low,
+                        platform.ratio.high, benchmarks);
   if (platform.predicted > 0) {
     page.findings.push_back(
         fmt::format("{} of them are predicted, not replayed.", platform.predicted));
   }
   page.sections = {rows_section(data, platform), drivers_section(platform)};
-  page.data = data_text("platform", json_of_platform(platform));
+  page.data = data_text("platform", json_of_platform(data, index));
   page.data_name = "platform.json";
   return page;
 }

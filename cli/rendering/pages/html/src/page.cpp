@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/json_csv.h"
 #include "embedded_assets.h"
 #include "unescaped.h"
 
@@ -74,10 +75,32 @@ Markup header_of(const Page& page) {
   return element("header", {}, header) + text("\n");
 }
 
+Markup notes_markup(const Notes& notes) {
+  Markup list;
+  for (const std::string& note : notes.texts) {
+    list += element(notes.are_warnings ? "li" : "p", {}, note);
+  }
+  return list.empty() || !notes.are_warnings ? list : element("ul", {{"class", "warnings"}}, list);
+}
+
+Markup body_of(const Section& section) {
+  struct Writer {
+    Markup operator()(const Facts& facts) const { return facts_markup(facts); }
+    Markup operator()(const Table& table) const { return table_markup(table); }
+    Markup operator()(const Notes& notes) const { return notes_markup(notes); }
+    Markup operator()(const Markup& drawing) const { return drawing; }
+  };
+  Markup body;
+  for (const Block& block : section.blocks) {
+    body += std::visit(Writer{}, block);
+  }
+  return body;
+}
+
 Markup contents_of(const Page& page) {
   Markup list;
   for (const Section& section : page.sections) {
-    if (!section.body.empty()) {
+    if (!body_of(section).empty()) {
       list += element("li", {}, element("a", {{"href", "#" + section.id}}, section.title));
     }
   }
@@ -110,11 +133,11 @@ Markup verdict_of(const Page& page) {
 Markup figures_of(const Page& page) {
   Markup list;
   for (const KeyFigure& figure : page.figures) {
-    Markup value = element("dd", {}, figure.value);
+    Markup value = element("dd", {}, fact_value(figure.figure));
     if (!figure.note.empty()) {
       value += element("dd", {{"class", "note"}}, figure.note);
     }
-    list += element("div", {}, element("dt", {}, figure.label) + value);
+    list += element("div", {}, element("dt", {}, figure.figure.name) + value);
   }
   return list.empty() ? list : element("dl", {{"class", "figures"}}, list) + text("\n");
 }
@@ -122,12 +145,13 @@ Markup figures_of(const Page& page) {
 Markup sections_of(const Page& page) {
   Markup all;
   for (const Section& section : page.sections) {
-    if (section.body.empty()) {
+    const Markup body = body_of(section);
+    if (body.empty()) {
       continue;
     }
     const std::string title_id = section.id + "-title";
     all += element("section", {{"id", section.id}, {"aria-labelledby", title_id}},
-                   element("h2", {{"id", title_id}}, section.title) + text("\n") + section.body) +
+                   element("h2", {{"id", title_id}}, section.title) + text("\n") + body) +
            text("\n");
   }
   return all;
@@ -166,6 +190,20 @@ std::string to_html(const Page& page, const Assets& assets) {
                               text("\n") + head_of(page, assets) + text("\n") +
                                   element("body", {}, text("\n") + body) + text("\n"));
   return "<!doctype html>\n" + html.html() + "\n";
+}
+
+std::string written(const Page& page, cli::Format format) {
+  switch (format) {
+    case cli::Format::kJson:
+      return page.data;
+    case cli::Format::kCsv:
+      return cli::json_to_csv(nlohmann::ordered_json::parse(page.data));
+    case cli::Format::kHtml:
+      return to_html(page);
+    case cli::Format::kText:
+      break;
+  }
+  return to_text(page);
 }
 
 }  // namespace understudy::pages

@@ -170,11 +170,32 @@ Markup table_markup(const Table& table) {
   return markup;
 }
 
-Markup facts_markup(const std::vector<Fact>& facts) {
+std::string fact_text(const Fact& fact) {
+  const std::string shown = cell_text(fact.value, fact.kind);
+  const bool is_known = !std::holds_alternative<std::monostate>(fact.value);
+  return fact.unit.empty() || !is_known ? shown : shown + " " + fact.unit;
+}
+
+Markup fact_value(const Fact& fact) {
+  if (const auto* const link = std::get_if<Link>(&fact.value)) {
+    return link_markup(*link);
+  }
+  const bool is_figure = std::holds_alternative<double>(fact.value) ||
+                         std::holds_alternative<std::uint64_t>(fact.value);
+  if (fact.at.empty() || !is_figure) {
+    return text(fact_text(fact));
+  }
+  const Markup figure =
+      figure_at(fact.at, json_of(fact.value).dump(), cell_text(fact.value, fact.kind));
+  return fact.unit.empty() ? figure : figure + text(" " + fact.unit);
+}
+
+Markup facts_markup(const Facts& facts) {
   Markup list;
   for (const Fact& fact : facts) {
-    if (!fact.value.empty()) {
-      list += element("div", {}, element("dt", {}, fact.name) + element("dd", {}, fact.value));
+    const Markup value = fact_value(fact);
+    if (!value.empty()) {
+      list += element("div", {}, element("dt", {}, fact.name) + element("dd", {}, value));
     }
   }
   return list.empty() ? list : element("dl", {{"class", "facts"}}, list);

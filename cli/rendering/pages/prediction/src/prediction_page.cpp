@@ -1,9 +1,12 @@
 #include "pages/prediction/prediction_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <map>
+#include <set>
 
 #include "common/figures.h"
 #include "pages/plots/plots.h"
@@ -12,182 +15,283 @@ namespace understudy::pages {
 namespace {
 
 using cli::figure_text;
+using et_schema::PredictedBreakdown;
+using et_schema::PredictedRank;
+using et_schema::Prediction;
+using Figure = std::optional<double>;
 
 Cell number_cell(double number) {
-  return cell_of(std::optional<double>(number));
+  return cell_of(Figure(number));
 }
 Cell ratio_cell(double value, double base) {
   return base > 0 ? number_cell(value / base) : Cell();
 }
-Cell text_cell(const std::string& text) {
-  return text.empty() ? Cell() : Cell(text);
-}
-std::optional<double> known(double number) {
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+
+std::string device_of(const Prediction& prediction) {
+  const auto device = prediction.platform.find("device");
+  return device == prediction.platform.end() ? "the recorded platform" : device->second;
 }
 
-std::string verdict_of(const PredictionData& data) {
-  if (!std::isfinite(data.iteration_ms)) {
-    return "No time could be predicted.";
+/// The original's step on the slowest rank.
+Figure recorded_ms(const Prediction& prediction) {
+  for (const PredictedRank& rank : prediction.ranks) {
+    if (rank.rank == prediction.slowest_rank && rank.recorded_step) {
+      return rank.recorded_step->unprofiled_ms.value_or(rank.recorded_step->recorded_ms);
+    }
   }
-  std::string text = fmt::format("An iteration on {} would take {} ms", data.platform,
-                                 figure_text(data.iteration_ms));
-  if (std::isfinite(data.low_ms) && std::isfinite(data.high_ms)) {
-    text += fmt::format(" ({} … {})", figure_text(data.low_ms), figure_text(data.high_ms));
+  return std::nullopt;
+}
+
+std::string verdict_of(const Prediction& prediction) {
+  const et_schema::PredictedTime& time = prediction.iteration_ms;
+  std::string text = fmt::format(
+      "An iteration on {} rank{} of {} would take {} ms, 90 % within {} to {}; bound by {}",
+      prediction.world_size, prediction.world_size == 1 ? "" : "s", device_of(prediction),
+      figure_text(time.ms), figure_text(time.low), figure_text(time.high), prediction.bound_by);
+  if (const Figure recorded = recorded_ms(prediction); recorded && *recorded > 0) {
+    text += fmt::format("; {:.3f} times the original's {} ms", time.ms / *recorded,
+                        figure_text(recorded));
   }
-  if (data.recorded_ms > 0) {
-    text += fmt::format(", {:.3f} times the original's {} ms", data.iteration_ms / data.recorded_ms,
-                        figure_text(data.recorded_ms));
-  }
-  if (data.replayed_ms > 0) {
-    return text + fmt::format("; measured there: {} ms, the prediction is {:+.1f} % off.",
-                              figure_text(data.replayed_ms),
-                              (data.iteration_ms / data.replayed_ms - 1) * 100);
+  if (const Figure& without = prediction.without_what_if_ms) {
+    text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
+                        cli::kPercent * (time.ms / *without - 1));
   }
   return text + "; nobody ran this.";
 }
 
-Section parts_section(const PredictionData& data) {
-  Bars plot{"Where an iteration goes, ms.",
-            "ms",
-            {"compute", "exposed communication", "host", "idle"},
-            {}};
-  Table table{.id = "rank-table",
-              .caption = "Ranks, ms an iteration",
-              .columns = {{"rank"},
-                          {"iteration", CellKind::kFigure},
-                          {"compute", CellKind::kFigure},
-                          {"exposed communication", CellKind::kFigure},
-                          {"host", CellKind::kFigure},
-                          {"idle", CellKind::kFigure}}};
-  constexpr std::size_t kMostDrawn = 16;
-  for (const PredictedRank& rank : data.ranks) {
-    if (plot.rows.size() < kMostDrawn) {
-      plot.rows.push_back({rank.name,
-                           {known(rank.compute_ms), known(rank.communication_ms),
-                            known(rank.host_ms), known(rank.idle_ms)}});
-    }
-    table.rows.push_back({rank.name, number_cell(rank.iteration_ms), number_cell(rank.compute_ms),
-                          number_cell(rank.communication_ms), number_cell(rank.host_ms),
-                          number_cell(rank.idle_ms)});
-  }
-  return {"parts", "Where the time goes", bars(plot) + table_markup(table)};
-}
+/// Parts of an iteration, in the order of tables and bars.
+struct Part {
+  const char* name;
+  double PredictedBreakdown::*ms;
+};
+constexpr std::array<Part, 4> kParts = {{
+    {"compute", &PredictedBreakdown::compute},
+    {"exposed communication", &PredictedBreakdown::exposed_communication},
+    {"host bound", &PredictedBreakdown::host_bound},
+    {"idle", &PredictedBreakdown::idle},
+}};
 
-Table rows_table(const std::vector<PredictedRow>& rows, const std::string& id,
-                 const std::string& caption, const char* title, const char* detail) {
-  Table table{.id = id, .caption = caption, .columns = {{title}}};
-  if (detail != nullptr) {
-    table.columns.push_back({detail});
-  }
-  for (const Column& column : {Column{"calls", CellKind::kCount}, Column{"ms", CellKind::kFigure},
-                               Column{"from", CellKind::kFigure}, Column{"to", CellKind::kFigure},
-                               Column{"recorded ms", CellKind::kFigure},
-                               Column{"÷ recorded", CellKind::kRatio}, Column{"how it is known"}}) {
-    table.columns.push_back(column);
-  }
-  for (const PredictedRow& row : rows) {
-    std::vector<Cell> cells = {row.name};
-    if (detail != nullptr) {
-      cells.push_back(text_cell(row.detail));
+Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
+  Table table{.id = "what-if-table",
+              .caption = "What-ifs, sums over all ranks",
+              .columns = {{"what if"},
+                          {"changes"},
+                          {"instructions", CellKind::kCount},
+                          {"before ms", CellKind::kFigure},
+                          {"after ms", CellKind::kFigure}}};
+  for (const et_schema::PredictedChange& change : prediction.what_if) {
+    et_schema::PredictedChange::Row sum{"all of these", 0, 0, 0};
+    for (const et_schema::PredictedChange::Row& row : change.rows) {
+      sum.count += row.count;
+      sum.before_ms += row.before_ms;
+      sum.after_ms += row.after_ms;
     }
-    for (Cell cell : {Cell(row.count), number_cell(row.ms), number_cell(row.low_ms),
-                      number_cell(row.high_ms), number_cell(row.recorded_ms),
-                      ratio_cell(row.ms, row.recorded_ms), text_cell(row.source)}) {
-      cells.push_back(std::move(cell));
+    std::vector<et_schema::PredictedChange::Row> rows = {sum};
+    if (options.explain) {
+      const std::size_t shown = std::min(change.rows.size(), options.top);
+      rows.insert(rows.end(), change.rows.begin(),
+                  change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
     }
-    table.rows.push_back(std::move(cells));
+    for (const et_schema::PredictedChange::Row& row : rows) {
+      table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
+                            number_cell(row.after_ms)});
+    }
+    if (options.explain && change.rows.size() > options.top) {
+      table.rows.push_back({change.what_if,
+                            fmt::format("… {} more", change.rows.size() - options.top), Cell(),
+                            Cell(), Cell()});
+    }
   }
   return table;
 }
 
-Section classes_section(const PredictionData& data) {
-  const bool has_recorded = std::ranges::any_of(
-      data.classes, [](const PredictedRow& row) { return std::isfinite(row.recorded_ms); });
-  Bars plot{"Time by class of operator, ms an iteration.", "ms", {"predicted"}, {}};
-  if (has_recorded) {
-    plot.series.emplace_back("recorded");
+Section parts_section(const Prediction& prediction) {
+  Bars plot{"Where an iteration goes, ms.", "ms", {}, {}};
+  Table table{.id = "part-table",
+              .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
+                                     prediction.world_size == 1 ? "" : ", the slowest"),
+              .columns = {{"part"}, {"ms", CellKind::kFigure}, {"share", CellKind::kShare}}};
+  double sum = 0;
+  for (const Part& part : kParts) {
+    plot.series.emplace_back(part.name);
+    sum += prediction.breakdown_ms.*part.ms;
   }
-  for (const PredictedRow& row : data.classes) {
-    BarRow bar{row.name, {known(row.ms)}};
-    if (has_recorded) {
-      bar.values.push_back(known(row.recorded_ms));
+  for (const Part& part : kParts) {
+    const double ms = prediction.breakdown_ms.*part.ms;
+    table.rows.push_back({std::string(part.name), number_cell(ms), ratio_cell(ms, sum)});
+  }
+  constexpr std::size_t kMostDrawn = 16;
+  for (const PredictedRank& rank : prediction.ranks) {
+    if (plot.rows.size() < kMostDrawn) {
+      BarRow& bar = plot.rows.emplace_back(BarRow{fmt::format("rank {}", rank.rank), {}});
+      for (const Part& part : kParts) {
+        bar.values.emplace_back(rank.breakdown_ms.*part.ms);
+      }
     }
-    plot.rows.push_back(std::move(bar));
   }
-  return {"classes", "Time by class",
-          bars(plot) +
-              table_markup(rows_table(data.classes, "class-table",
-                                      "Classes of operators, ms an iteration", "class", nullptr))};
+  return {"parts", "Where the time goes", {bars(plot), table}};
 }
 
-Section path_section(const PredictionData& data) {
+Section ranks_section(const Prediction& prediction, std::size_t top) {
+  const bool has_steps = std::ranges::any_of(
+      prediction.ranks, [](const PredictedRank& rank) { return rank.recorded_step.has_value(); });
+  if (prediction.ranks.size() < 2 && !has_steps) {
+    return {"ranks", "Ranks", {}};
+  }
+  Table table{.id = "rank-table",
+              .caption = "Ranks, ms an iteration",
+              .columns = {{"rank", CellKind::kCount}, {"iteration", CellKind::kFigure}},
+              .shown_in_text = top};
+  for (const Part& part : kParts) {
+    table.columns.push_back({part.name, CellKind::kFigure});
+  }
+  if (has_steps) {
+    table.columns.insert(table.columns.end(), {{"profiled step", CellKind::kFigure},
+                                               {"simulated", CellKind::kFigure},
+                                               {"÷ profiled", CellKind::kRatio},
+                                               {"unprofiled step", CellKind::kFigure},
+                                               {"predicted ÷ unprofiled", CellKind::kRatio}});
+  }
+  for (const PredictedRank& rank : prediction.ranks) {
+    std::vector<Cell> cells = {static_cast<std::uint64_t>(rank.rank),
+                               number_cell(rank.iteration_ms)};
+    for (const Part& part : kParts) {
+      cells.push_back(number_cell(rank.breakdown_ms.*part.ms));
+    }
+    if (const auto& step = rank.recorded_step) {
+      cells.insert(cells.end(),
+                   {number_cell(step->recorded_ms), number_cell(step->predicted_ms),
+                    ratio_cell(step->predicted_ms, step->recorded_ms), cell_of(step->unprofiled_ms),
+                    ratio_cell(rank.iteration_ms, step->unprofiled_ms.value_or(0))});
+    }
+    cells.resize(table.columns.size());
+    table.rows.push_back(std::move(cells));
+  }
+  return {"ranks", "Ranks", {table}};
+}
+
+Section classes_section(const Prediction& prediction) {
+  Bars plot{"Time by class of operator, ms an iteration.", "ms", {"predicted"}, {}};
+  Table table{
+      .id = "class-table",
+      .caption = fmt::format("Operators of rank {}, by class: on the device where they have work "
+                             "there, else on the host",
+                             prediction.slowest_rank),
+      .columns = {{"class"},
+                  {"calls", CellKind::kCount},
+                  {"ms", CellKind::kFigure},
+                  {"share", CellKind::kShare}}};
+  double sum = 0;
+  for (const et_schema::PredictedClass& row : prediction.classes) {
+    sum += row.ms;
+  }
+  for (const et_schema::PredictedClass& row : prediction.classes) {
+    plot.rows.push_back({row.name, {row.ms}});
+    table.rows.push_back({row.name, row.count, number_cell(row.ms), ratio_cell(row.ms, sum)});
+  }
+  return {"classes", "Time by class", {bars(plot), table}};
+}
+
+Section path_section(const Prediction& prediction, std::size_t top) {
   Table table{.id = "path-table",
               .caption =
-                  "What the iteration waits for, from its begin to its end: making any of "
-                  "these shorter makes it shorter",
+                  "Critical path, over all ranks: what the iteration waits for, from its "
+                  "begin to its end",
               .columns = {{"what"},
-                          {"kind"},
+                          {"where"},
                           {"times", CellKind::kCount},
                           {"ms", CellKind::kFigure},
-                          {"share", CellKind::kShare}}};
-  for (const PredictedPathRow& row : data.critical_path) {
-    table.rows.push_back({row.name, text_cell(row.kind), row.count, number_cell(row.ms),
-                          ratio_cell(row.ms, data.iteration_ms)});
+                          {"share", CellKind::kShare}},
+              .shown_in_text = top};
+  for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
+    table.rows.push_back({row.name, row.where, row.count, number_cell(row.ms),
+                          ratio_cell(row.ms, prediction.iteration_ms.ms)});
   }
-  return {"path", "Critical path", table_markup(table)};
+  return {"path", "Critical path", {table}};
 }
 
-Section about_section(const PredictionData& data) {
-  std::vector<Fact> facts = {{"how", text(data.method)}};
-  for (const auto& [name, value] : data.facts) {
-    facts.push_back({name, text(value)});
+/// Instructions of one name, with every model that gave one of their times.
+Section operators_section(const Prediction& prediction, std::size_t top) {
+  struct Operator {
+    std::string op_class;
+    std::uint64_t count = 0;
+    double ms = 0;
+    std::set<std::string> models;
+  };
+  std::map<std::string, Operator> by_name;
+  for (const et_schema::PredictedOperator& one : prediction.operators) {
+    Operator& sum = by_name[one.name];
+    sum.op_class = one.op_class;
+    sum.ms += one.time.ms;
+    ++sum.count;
+    sum.models.insert(one.extrapolated ? one.model + " (extrapolated)" : one.model);
   }
-  return {"about", "How it was predicted", facts_markup(facts)};
+  std::vector<std::pair<std::string, Operator>> rows(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(rows,
+                           [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  Table table{
+      .id = "operator-table",
+      .caption = fmt::format("Operators of rank {}, ms an iteration", prediction.slowest_rank),
+      .columns = {{"operator"},
+                  {"class"},
+                  {"calls", CellKind::kCount},
+                  {"ms", CellKind::kFigure},
+                  {"how it is known"}},
+      .shown_in_text = top};
+  for (const auto& [name, row] : rows) {
+    table.rows.push_back({name, row.op_class, row.count, number_cell(row.ms),
+                          fmt::format("{}", fmt::join(row.models, ", "))});
+  }
+  return {"operators", "Operators", {table}};
 }
 
-std::vector<KeyFigure> figures_of(const PredictionData& data) {
-  std::vector<KeyFigure> figures = {
-      {"Iteration, predicted", text(figure_text(data.iteration_ms) + " ms")}};
-  if (std::isfinite(data.recorded_ms)) {
-    figures.push_back({"The original's step", text(figure_text(data.recorded_ms) + " ms")});
+Section unmodelled_section(const Prediction& prediction) {
+  Table table{.id = "unmodelled-table",
+              .caption = "Without a model: a bound stands in",
+              .columns = {{"operator"}, {"calls", CellKind::kCount}, {"share", CellKind::kShare}}};
+  for (const et_schema::PredictedUnmodelled& row : prediction.unmodelled) {
+    table.rows.push_back({row.name, row.count, number_cell(row.share)});
   }
-  if (std::isfinite(data.replayed_ms)) {
-    figures.push_back({"Measured there", text(figure_text(data.replayed_ms) + " ms")});
+  return {"unmodelled", "Without a model", {table}};
+}
+
+Facts platform_facts(const Prediction& prediction) {
+  Facts facts;
+  for (const auto& [name, value] : prediction.platform) {
+    facts.push_back({name, value});
   }
-  if (std::isfinite(data.modelled_share)) {
-    figures.push_back({"Of the time by a model", text(cli::percent_text(data.modelled_share)),
-                       "the rest is a bound or taken as recorded"});
-  }
-  return figures;
+  return facts;
 }
 
 }  // namespace
 
-Page prediction_page(const PredictionData& data) {
+Page prediction_page(const Prediction& prediction, const Timeline& lanes,
+                     const PredictionPageOptions& options) {
   Page page;
-  page.title = fmt::format("{} on {}, predicted", data.benchmark, data.platform);
-  page.subtitle = data.date;
-  page.tone =
-      data.warnings.empty() && std::isfinite(data.iteration_ms) ? Tone::kNeutral : Tone::kAttention;
-  page.verdict = verdict_of(data);
-  page.findings = data.warnings;
-  page.figures = figures_of(data);
+  page.title = fmt::format("{} on {}, predicted", prediction.benchmark, device_of(prediction));
+  page.tone = prediction.unmodelled.empty() && prediction.assumptions.empty() ? Tone::kNeutral
+                                                                              : Tone::kAttention;
+  page.verdict = verdict_of(prediction);
+  page.figures = {
+      {{"Iteration, predicted", prediction.iteration_ms.ms, CellKind::kFigure, "ms"}, ""}};
+  if (const Figure recorded = recorded_ms(prediction)) {
+    page.figures.push_back({{"The original's step", *recorded, CellKind::kFigure, "ms"}, ""});
+  }
   page.sections = {
-      parts_section(data),
-      {"timeline", "Timeline", timeline(data.timeline)},
-      path_section(data),
-      classes_section(data),
-      {"operators", "Operators",
-       table_markup(rows_table(data.operators, "operator-table", "Operators, ms an iteration",
-                               "operator", "class"))},
-      {"collectives", "Collectives",
-       table_markup(rows_table(data.collectives, "collective-table", "Collectives, ms an iteration",
-                               "collective", "group and size"))},
-      about_section(data)};
-  page.data = data.json;
+      {"what-if", "What-ifs", {what_if_table(prediction, options)}},
+      parts_section(prediction),
+      {"timeline", "Timeline", {timeline(lanes)}},
+      ranks_section(prediction, options.top),
+      classes_section(prediction),
+      path_section(prediction, options.top),
+      operators_section(prediction, options.top),
+      unmodelled_section(prediction),
+      {"platform", "Where the costs come from", {platform_facts(prediction)}},
+      {"assumed", "Assumed", {Notes{prediction.assumptions}}},
+  };
+  page.data = et_schema::to_json(prediction);
   page.data_name = "prediction.json";
-  page.footer = "Understudy " + data.tool_version;
+  page.footer = "Understudy " + prediction.tool_version;
   return page;
 }
 

@@ -1,33 +1,59 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "et_schema/model/report.h"
+#include "et_schema/model/report_fields.h"
+#include "pages/html/from_json.h"
 #include "pages/html/page.h"
 
 namespace understudy::pages {
 
-// Sections of the report's page; one without content has an empty body.
+using Json = nlohmann::ordered_json;
 
-[[nodiscard]] Section iterations_section(const et_schema::Report& report);
-[[nodiscard]] Section original_section(const et_schema::Report& report);
-[[nodiscard]] Section classes_section(const et_schema::Report& report);
-[[nodiscard]] Section operators_section(const et_schema::Report& report);
-[[nodiscard]] Section collectives_section(const et_schema::Report& report);
-[[nodiscard]] Section ranks_section(const et_schema::Report& report);
-[[nodiscard]] Section memory_section(const et_schema::Report& report);
-[[nodiscard]] Section gpu_section(const et_schema::Report& report);
-[[nodiscard]] Section coverage_section(const et_schema::Report& report);
-[[nodiscard]] Section values_section(const et_schema::Report& report);
-[[nodiscard]] Section losses_section(const et_schema::Report& report);
-[[nodiscard]] Section pace_section(const et_schema::Report& report);
-[[nodiscard]] Section system_section(const et_schema::Report& report);
-[[nodiscard]] Section environment_section(const et_schema::Report& report);
+/// What sections are made of. Figures are taken from `json`, by their places there.
+struct ReportData {
+  const et_schema::Report& report;
+  Json json;
+};
 
-/// What the page says first.
+// Sections of the report; one without content has no blocks.
+
+[[nodiscard]] Section iterations_section(const ReportData& data);
+[[nodiscard]] Section original_section(const ReportData& data);
+[[nodiscard]] Section classes_section(const ReportData& data);
+[[nodiscard]] Section operators_section(const ReportData& data);
+[[nodiscard]] Section collectives_section(const ReportData& data);
+[[nodiscard]] Section ranks_section(const ReportData& data);
+[[nodiscard]] Section memory_section(const ReportData& data);
+[[nodiscard]] Section gpu_section(const ReportData& data);
+[[nodiscard]] Section coverage_section(const ReportData& data);
+[[nodiscard]] Section values_section(const ReportData& data);
+[[nodiscard]] Section losses_section(const ReportData& data);
+[[nodiscard]] Section pace_section(const ReportData& data);
+[[nodiscard]] Section system_section(const ReportData& data);
+[[nodiscard]] Section environment_section(const ReportData& data);
+
+/// A fact for each row of a table of report_fields.h, with the unit that its key ends with.
+/// `part`: where its figures stand, "/pace"; nothing for the top.
+template <typename Rows>
+void add_rows(Facts& facts, const Json& json, const std::string& part, const Rows& rows,
+              CellKind kind) {
+  for (const auto& row : rows) {
+    const std::string unit(et_schema::unit_of(row.key));
+    facts.push_back(
+        fact_at(json, part + "/" + row.key, row.text, kind, unit == "us" ? "µs" : unit));
+  }
+}
+
+/// The warnings of one of the report's figures.
+[[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
+
+/// What the document says first.
 struct ReportVerdict {
   Tone tone = Tone::kNeutral;
   std::string sentence;
@@ -35,18 +61,11 @@ struct ReportVerdict {
 };
 [[nodiscard]] ReportVerdict verdict_of(const et_schema::Report& report);
 
-/// The recorded step that a replay's iteration is held against: of the steps that nothing observed,
-/// else the profiled one. Absent where none is recorded, or the replay is a part of the step.
-[[nodiscard]] std::optional<double> recorded_step_ms(const et_schema::Report& report);
-
-/// A figure of the report and its place in it; "–" where it is not known. `unit` follows it.
-[[nodiscard]] Markup shown(const std::string& pointer, const std::optional<double>& value,
-                           CellKind kind = CellKind::kFigure, const std::string& unit = "");
-[[nodiscard]] Markup shown(const std::string& pointer, std::uint64_t value,
-                           CellKind kind = CellKind::kCount);
-
-/// The report's warnings of one of its figures, as a list.
-[[nodiscard]] Markup warnings_of(const et_schema::Report& report, const std::string& figure);
+/// Where the recorded step stands that a replay's iteration is held against: that of the steps that
+/// nothing observed, else the profiled one. Absent where none is recorded, or the replay is a part
+/// of the step.
+[[nodiscard]] const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(
+    const et_schema::Report& report);
 
 /// "1 rank", "8 ranks".
 [[nodiscard]] std::string counted(std::uint64_t count, const std::string& noun);

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "common/json_csv.h"
 #include "et_schema/report/report_json.h"
 #include "parts.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 using et_schema::Report;
 using et_schema::RunFigures;
-using Json = nlohmann::ordered_json;
 
 /// Samples of single operators and collectives, and these of single ranks, are most of a report,
 /// and nothing on the page shows them.
@@ -29,12 +27,6 @@ void drop_unseen(Json& report) {
   }
 }
 
-std::string data_of(const Report& report) {
-  Json json = Json::parse(et_schema::to_json(report));
-  drop_unseen(json);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string subtitle_of(const Report& report) {
   const et_schema::Environment& environment = report.environment;
   std::string text = counted(static_cast<std::uint64_t>(report.world_size), "rank");
@@ -46,81 +38,93 @@ std::string subtitle_of(const Report& report) {
   return text;
 }
 
-std::vector<KeyFigure> figures_of(const Report& report) {
-  const RunFigures& total = report.total;
+std::vector<KeyFigure> figures_of(const ReportData& data) {
+  const RunFigures& total = data.report.total;
+  const auto figure = [&](const char* at, const char* name, CellKind kind, const char* unit = "") {
+    return fact_at(data.json, at, name, kind, unit);
+  };
   std::vector<KeyFigure> figures = {
-      {"Iteration, median",
-       shown("/iteration_ms/median", total.iteration_ms.median, CellKind::kFigure, "ms"),
+      {figure("/iteration_ms/median", "Iteration, median", CellKind::kFigure, "ms"),
        counted(total.iteration_ms.samples.size(), "iteration")}};
-  const std::optional<double> recorded = recorded_step_ms(report);
-  if (recorded && total.iteration_ms.median && *recorded > 0) {
-    const char* const pointer =
-        total.original.unprofiled_ms ? "/original/unprofiled_ms" : "/original/step_ms";
-    figures.push_back(
-        {"The original's step", shown(pointer, recorded, CellKind::kFigure, "ms"),
-         fmt::format("replay ÷ original {:.3f}", *total.iteration_ms.median / *recorded)});
+  if (const auto* const row = recorded_step(data.report); row && total.iteration_ms.median) {
+    figures.push_back({fact_at(data.json, fmt::format("/original/{}", row->key),
+                               "The original's step", CellKind::kFigure, "ms"),
+                       fmt::format("replay ÷ original {:.3f}",
+                                   *total.iteration_ms.median / *(total.original.*row->value))});
   }
   figures.push_back(
-      {"Coverage, by count", shown("/coverage/count", total.coverage.count, CellKind::kPercent),
+      {figure("/coverage/count", "Coverage, by count", CellKind::kPercent),
        total.coverage.time
            ? "by recorded time " + cell_text(cell_of(total.coverage.time), CellKind::kPercent)
            : std::string("by time: not known")});
   figures.push_back(
-      {"Outputs that differ", shown("/output_mismatches", total.output_mismatches),
+      {figure("/output_mismatches", "Outputs that differ", CellKind::kCount),
        fmt::format("of {} checked", cell_text(Cell(total.outputs_checked), CellKind::kCount))});
-  figures.push_back({"Peak of tensors",
-                     shown("/memory/peak_bytes", total.memory.peak_bytes, CellKind::kBytes),
-                     report.world_size > 1 ? "the largest rank" : ""});
+  figures.push_back({figure("/memory/peak_bytes", "Peak of tensors", CellKind::kBytes),
+                     data.report.world_size > 1 ? "the largest rank" : ""});
   return figures;
+}
+
+Page page_of(const ReportData& data) {
+  const ReportVerdict verdict = verdict_of(data.report);
+  const std::string& benchmark = data.report.environment.benchmark;
+  Page page;
+  page.title = "Replay of " + (benchmark.empty() ? std::string("a benchmark") : benchmark);
+  page.subtitle = subtitle_of(data.report);
+  page.tone = verdict.tone;
+  page.verdict = verdict.sentence;
+  page.findings = verdict.findings;
+  page.figures = figures_of(data);
+  page.sections = {iterations_section(data), original_section(data),    classes_section(data),
+                   operators_section(data),  collectives_section(data), ranks_section(data),
+                   memory_section(data),     gpu_section(data),         coverage_section(data),
+                   losses_section(data),     values_section(data),      pace_section(data),
+                   system_section(data),     environment_section(data)};
+  page.footer = "Understudy " + data.report.environment.tool_version;
+  return page;
 }
 
 }  // namespace
 
-Markup shown(const std::string& pointer, const std::optional<double>& value, CellKind kind,
-             const std::string& unit) {
-  const Cell cell = cell_of(value);
-  if (std::holds_alternative<std::monostate>(cell)) {
-    return text("–");
-  }
-  const Markup figure =
-      figure_at(pointer, fmt::format("{}", std::get<double>(cell)), cell_text(cell, kind));
-  return unit.empty() ? figure : figure + text(" " + unit);
-}
-
-Markup shown(const std::string& pointer, std::uint64_t value, CellKind kind) {
-  return figure_at(pointer, fmt::format("{}", value), cell_text(Cell(value), kind));
-}
-
-Markup warnings_of(const Report& report, const std::string& figure) {
-  Markup list;
+Notes warnings_of(const Report& report, std::string_view figure) {
+  Notes notes{.are_warnings = true};
   for (const et_schema::MeasurementWarning& warning : report.warnings) {
     if (warning.figure == figure) {
-      list += element("li", {}, warning.text);
+      notes.texts.push_back(warning.text);
     }
   }
-  return list.empty() ? list : element("ul", {{"class", "warnings"}}, list);
+  return notes;
 }
 
 Page report_page(const Report& report) {
-  const ReportVerdict verdict = verdict_of(report);
-  const std::string& benchmark = report.environment.benchmark;
-  Page page;
-  page.title = "Replay of " + (benchmark.empty() ? std::string("a benchmark") : benchmark);
-  page.subtitle = subtitle_of(report);
-  page.tone = verdict.tone;
-  page.verdict = verdict.sentence;
-  page.findings = verdict.findings;
-  page.figures = figures_of(report);
-  page.sections = {
-      iterations_section(report), original_section(report),    classes_section(report),
-      operators_section(report),  collectives_section(report), ranks_section(report),
-      memory_section(report),     gpu_section(report),         coverage_section(report),
-      losses_section(report),     values_section(report),      pace_section(report),
-      system_section(report),     environment_section(report)};
-  page.data = data_of(report);
+  ReportData data{report, et_schema::json_of(report)};
+  Page page = page_of(data);
+  drop_unseen(data.json);
+  page.data = data.json.dump(-1, ' ', false, Json::error_handler_t::replace);
   page.data_name = "report.json";
-  page.footer = "Understudy " + report.environment.tool_version;
   return page;
+}
+
+std::string report_to_text(const Report& report) {
+  return to_text(page_of({report, et_schema::json_of(report)}));
+}
+
+std::string report_to_csv(const Report& report) {
+  return cli::json_to_csv(et_schema::json_of(report));
+}
+
+std::string written(const Report& report, cli::Format format) {
+  switch (format) {
+    case cli::Format::kJson:
+      return et_schema::to_json(report);
+    case cli::Format::kCsv:
+      return report_to_csv(report);
+    case cli::Format::kHtml:
+      return to_html(report_page(report));
+    case cli::Format::kText:
+      break;
+  }
+  return report_to_text(report);
 }
 
 }  // namespace understudy::pages

@@ -1,131 +1,192 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
+#include <algorithm>
+#include <numeric>
 
-#include "et_schema/model/report_fields.h"
+#include "common/step_parts.h"
+#include "pages/plots/plots.h"
+#include "pages/plots/series.h"
 #include "parts.h"
 
 namespace understudy::pages {
 namespace {
 
-using et_schema::RankReport;
-using et_schema::Report;
 using et_schema::RunFigures;
+using Figure = std::optional<double>;
 
-/// As pages write it.
-std::string unit_text(std::string_view key) {
-  const std::string_view unit = et_schema::unit_of(key);
-  return unit == "us" ? "µs" : std::string(unit);
+Figure mean(const std::vector<double>& samples) {
+  return samples.empty() ? std::nullopt
+                         : Figure(std::accumulate(samples.begin(), samples.end(), 0.0) /
+                                  static_cast<double>(samples.size()));
 }
 
-/// "1980 → 1755".
-std::string before_after(const std::optional<double>& before, const std::optional<double>& after) {
-  return fmt::format("{} → {}", cell_text(cell_of(before), CellKind::kFigure),
-                     cell_text(cell_of(after), CellKind::kFigure));
+/// How the measurement came to its end.
+Facts end_of(const ReportData& data) {
+  const et_schema::MeasurementUse& use = data.report.total.measurement;
+  Facts facts;
+  if (!use.ended_by.empty()) {
+    facts.push_back({"ended by", use.until_percent
+                                     ? fmt::format("{} (the median was to be known to ± {} %)",
+                                                   use.ended_by, *use.until_percent)
+                                     : use.ended_by});
+  }
+  if (!use.restore_reason.empty()) {
+    facts.push_back({"why inputs and weights were reset so often", use.restore_reason});
+  }
+  add_rows(facts, data.json, "/measurement", et_schema::kMeasurementCounts, CellKind::kCount);
+  add_rows(facts, data.json, "", et_schema::kStartFigures, CellKind::kFigure);
+  return facts;
+}
+
+/// Its rows; the original's step is whole: a part of it says nothing against it.
+Table original_table(const RunFigures& total, bool is_whole) {
+  const et_schema::OriginalStep& original = total.original;
+  const cli::StepParts parts = cli::parts_of_step(total);
+  const bool has_communication = parts.communication_ms.has_value();
+  Table table{.id = "original-table",
+              .caption = "Against the original, ms; its times as recorded, on its own machine",
+              .columns = {{"what"},
+                          {"original", CellKind::kFigure},
+                          {"replay", CellKind::kFigure},
+                          {"ratio", CellKind::kRatio}}};
+  const auto add = [&](const char* what, const Figure& recorded, const Figure& replayed,
+                       bool is_alike) {
+    const bool has_ratio = is_alike && recorded && replayed && *recorded > 0;
+    table.rows.push_back({std::string(what), cell_of(recorded), cell_of(replayed),
+                          has_ratio ? cell_of(Figure(*replayed / *recorded)) : Cell()});
+  };
+  for (const auto& row : et_schema::kOriginalFigures) {
+    if (row.value == &et_schema::OriginalStep::operators_ms) {
+      const Figure all_ms =
+          parts.operators_ms || has_communication
+              ? Figure(parts.operators_ms.value_or(0) + parts.communication_ms.value_or(0))
+              : std::nullopt;
+      add(row.text, original.operators_ms, all_ms, !has_communication);
+      if (has_communication) {
+        add("of these, no communication", parts.recorded_operators_ms, parts.operators_ms, true);
+        add("of these, communication", parts.recorded_communication_ms, parts.communication_ms,
+            false);
+      }
+      const bool is_known = is_whole && original.step_ms && original.operators_ms;
+      add("of it between them",
+          is_known ? Figure(*original.step_ms - *original.operators_ms) : std::nullopt,
+          mean(total.gap_samples_ms), is_whole);
+    } else {
+      add(row.text, original.*row.value, total.iteration_ms.median, is_whole);
+    }
+  }
+  return table;
 }
 
 }  // namespace
 
-Section memory_section(const Report& report) {
-  std::vector<Fact> facts;
-  for (const auto& row : et_schema::kMemoryCounts) {
-    facts.push_back({row.text, shown(fmt::format("/memory/{}", row.key),
-                                     report.total.memory.*row.value, CellKind::kBytes)});
+Section iterations_section(const ReportData& data) {
+  const et_schema::Report& report = data.report;
+  const et_schema::IterationStats& stats = report.total.iteration_ms;
+  const std::string of = counted(stats.samples.size(), "iteration") +
+                         (report.world_size > 1 ? ", of each the slowest rank" : "");
+  Series over{.id = "iteration-series",
+              .caption = "The same in their order.",
+              .unit = "ms",
+              .place = "iteration"};
+  over.lines = {{"iteration time", {stats.samples.begin(), stats.samples.end()}}};
+  Facts facts;
+  for (const et_schema::IterationRow& row : et_schema::kIterationFigures) {
+    facts.push_back(fact_at(data.json, fmt::format("/iteration_ms/{}", row.key), row.text,
+                            CellKind::kFigure, "ms"));
   }
-  Markup body = facts_markup(facts);
-  body += element("p", {{"class", "note"}},
-                  "A report has peaks alone; inspect BENCH --memory --format html draws the live "
-                  "tensors over the step.");
-  return {"memory", report.world_size > 1 ? "Memory (the largest rank)" : "Memory", body};
+  return {"iterations",
+          "Iteration time: " + of,
+          {histogram(
+               {fmt::format("Times of {}; the line is the median, the band its 95 % interval.", of),
+                "ms",
+                {{"iterations", stats.samples, stats.median_low, stats.median_high}}}),
+           stats.samples.empty() ? Markup() : series(over), facts, end_of(data),
+           warnings_of(report, "iteration_ms")}};
 }
 
-Section gpu_section(const Report& report) {
-  Table table{.id = "gpu-table",
-              .caption = "GPUs, around iterations with nothing between them",
-              .columns = {{"rank", CellKind::kCount},
-                          {"GPU"},
-                          {"SM MHz"},
-                          {"°C"},
-                          {"mean W", CellKind::kFigure},
-                          {"J", CellKind::kFigure},
-                          {"peak", CellKind::kBytes},
-                          {"reserved", CellKind::kBytes},
-                          {"driver allocations", CellKind::kCount}}};
-  Markup notes;
-  for (const RankReport& rank : report.ranks) {
-    if (!rank.gpu) {
-      continue;
-    }
-    const et_schema::DeviceMemory& memory = rank.gpu->memory;
-    const et_schema::GpuHealth health = rank.gpu->health.value_or(et_schema::GpuHealth{});
-    table.rows.push_back({static_cast<std::uint64_t>(rank.rank),
-                          health.name.empty() ? Cell() : Cell(health.name),
-                          before_after(health.before.sm_clock_mhz, health.after.sm_clock_mhz),
-                          before_after(health.before.temperature_c, health.after.temperature_c),
-                          cell_of(health.mean_power_w), cell_of(health.energy_j), memory.peak_bytes,
-                          memory.peak_reserved_bytes, memory.driver_allocations});
-    if (!rank.gpu->health) {
-      notes += element("li", {}, fmt::format("rank {}: {}", rank.rank, rank.gpu->no_health));
-    }
-    for (const std::string& warning : health.warnings) {
-      notes += element("li", {}, fmt::format("rank {}: {}", rank.rank, warning));
-    }
+Section original_section(const ReportData& data) {
+  const RunFigures& total = data.report.total;
+  if (!total.original.step_ms) {
+    return {"original",
+            "Against the original",
+            {Notes{{"Not known: no profile of the original is linked to this benchmark."}}}};
   }
-  return {"gpu", "GPU", table_markup(table) + (notes.empty() ? notes : element("ul", {}, notes))};
+  const bool is_whole = data.report.filters.empty();
+  const cli::StepParts parts = cli::parts_of_step(total);
+  Notes notes;
+  if (total.pace.mode == "asap" && is_whole) {
+    notes.texts.emplace_back(
+        "Without the original's host gaps; --pace recorded is the comparison of whole steps.");
+  }
+  if (parts.communication_ms) {
+    notes.texts.emplace_back(
+        "Communication: of the original until it was issued, of the replay until it was complete.");
+  }
+  if (parts.operators_ms && !total.gap_samples_ms.empty()) {
+    notes.texts.emplace_back(
+        "Operators and gaps are from separate timing passes, one operator at a time: they need not "
+        "add up to the iteration.");
+  }
+  if (!is_whole) {
+    notes.texts.push_back(fmt::format(
+        "The replay is a part of the step ({}): operators are held against the same ones.",
+        fmt::join(data.report.filters, ", ")));
+  }
+  return {"original", "Against the original", {original_table(total, is_whole), notes}};
 }
 
-Section pace_section(const Report& report) {
-  const et_schema::PaceUse& pace = report.total.pace;
-  Section section{"pace", "Pace", {}};
+Section pace_section(const ReportData& data) {
+  const et_schema::PaceUse& pace = data.report.total.pace;
   if (pace.mode == "asap") {
-    section.body = element("p", {},
-                           "Each operator was issued as soon as the one before it was done: the "
-                           "original's host gaps are not in these times (replay --pace).");
-    return section;
+    return {"pace",
+            "Pace",
+            {Notes{{"Each operator was issued as soon as the one before it was done: the "
+                    "original's host gaps are not in these times (replay --pace)."}}}};
   }
-  std::vector<Fact> facts = {{"mode", text(pace.mode)}};
-  for (const auto& row : et_schema::kPaceCounts) {
-    facts.push_back({row.text, shown(fmt::format("/pace/{}", row.key), pace.*row.value)});
-  }
-  for (const auto& row : et_schema::kPaceFigures) {
-    if (pace.*row.value) {
-      facts.push_back({row.text, shown(fmt::format("/pace/{}", row.key), pace.*row.value,
-                                       CellKind::kFigure, unit_text(row.key))});
-    }
-  }
-  section.body = facts_markup(facts);
-  return section;
+  Facts facts = {{"mode", pace.mode}};
+  add_rows(facts, data.json, "/pace", et_schema::kPaceCounts, CellKind::kCount);
+  add_rows(facts, data.json, "/pace", et_schema::kPaceFigures, CellKind::kFigure);
+  return {"pace", "Pace", {facts}};
 }
 
-Section system_section(const Report& report) {
-  const RunFigures& total = report.total;
-  std::vector<Fact> facts;
-  for (const auto& row : et_schema::kCounterFigures) {
-    if (total.counters.*row.value) {
-      std::string name = row.key;
-      for (char& character : name) {
-        character = character == '_' ? ' ' : character;
+Section system_section(const ReportData& data) {
+  const RunFigures& total = data.report.total;
+  Facts facts;
+  if (total.counters.cpu_ms) {
+    add_rows(facts, data.json, "/counters", et_schema::kCounterFigures, CellKind::kFigure);
+    facts.push_back({"hardware counters", total.counters.hardware});
+    facts.push_back(fact_at(data.json, "/measurement/foreign_cpus", "CPUs used by others meanwhile",
+                            CellKind::kFigure));
+  }
+  if (total.host_overhead_ns_per_operator || total.host_overhead_resolution_ns) {
+    add_rows(facts, data.json, "", et_schema::kOverheadFigures, CellKind::kFigure);
+  }
+  return {"system", "System, an iteration", {facts}};
+}
+
+Section environment_section(const ReportData& data) {
+  Facts facts;
+  const auto add = [&facts](const std::string& name, const Json& value) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    facts.push_back({name, value == 0 ? "" : text});
+  };
+  for (const auto& [key, value] : data.json.at("environment").items()) {
+    std::string name = key;
+    std::ranges::replace(name, '_', ' ');
+    if (value.is_object()) {
+      name.pop_back();  // "versions": "version torch"
+      for (const auto& [below, of] : value.items()) {
+        add(name + " " + below, of);
       }
-      facts.push_back(
-          {name, shown(fmt::format("/counters/{}", row.key), total.counters.*row.value)});
+    } else if (value.is_array()) {
+      add(name, fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), ", ")));
+    } else {
+      add(name, value);
     }
   }
-  if (facts.empty()) {
-    return {"system", "System", {}};
-  }
-  if (!total.counters.instructions) {
-    facts.push_back({"hardware counters", text(total.counters.hardware)});
-  }
-  if (total.measurement.foreign_cpus) {
-    facts.push_back({"CPUs used by others meanwhile",
-                     shown("/measurement/foreign_cpus", total.measurement.foreign_cpus)});
-  }
-  facts.push_back({"replayer's overhead an operator",
-                   total.host_overhead_ns_per_operator
-                       ? shown("/host_overhead_ns_per_operator",
-                               total.host_overhead_ns_per_operator, CellKind::kFigure, "ns")
-                       : text("less than the clock tells")});
-  return {"system", "System, an iteration", facts_markup(facts)};
+  return {"environment", "Environment", {facts}};
 }
 
 }  // namespace understudy::pages

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "common/figures.h"
 #include "common/table.h"
 #include "parts.h"
@@ -25,10 +27,10 @@ std::string time_text(const Report& report) {
     text += fmt::format(" (95 % interval of the median: {} … {})", figure_text(stats.median_low),
                         figure_text(stats.median_high));
   }
-  const std::optional<double> recorded = recorded_step_ms(report);
-  if (recorded && *recorded > 0) {
-    text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / *recorded,
-                        figure_text(recorded));
+  if (const auto* const row = recorded_step(report)) {
+    const double recorded_ms = *(report.total.original.*row->value);
+    text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / recorded_ms,
+                        figure_text(recorded_ms));
     if (report.total.pace.mode == "asap") {
       text += " (without its host's gaps)";
     }
@@ -70,10 +72,21 @@ void add_rows(std::vector<std::string>& findings, const std::vector<NamedCount>&
 
 void add_values(std::vector<std::string>& findings, const RunFigures& total) {
   const et_schema::ValueHealth& values = total.values;
-  if (values.nan + values.inf + values.subnormal > 0) {
+  if (values.nan > 0) {
+    const auto first =
+        std::ranges::find(total.value_findings, "nan", &et_schema::ValueFinding::kind);
     findings.push_back(fmt::format(
-        "Values that change timings: {} with NaN, {} with infinities, {} with subnormal numbers.",
-        counted(values.nan, "tensor"), values.inf, values.subnormal));
+        "{} hold{} NaN{}: the step computes with other numbers than the original, unless that had "
+        "NaN too.",
+        counted(values.nan, "tensor"), values.nan == 1 ? "s" : "",
+        first == total.value_findings.end()
+            ? ""
+            : fmt::format(", first of node {} ({})", first->node, first->name)));
+  }
+  if (values.inf + values.subnormal > 0) {
+    findings.push_back(
+        fmt::format("Values that change timings: {} with infinities, {} with subnormal numbers.",
+                    counted(values.inf, "tensor"), values.subnormal));
   }
 }
 
@@ -116,12 +129,17 @@ std::vector<std::string> findings_of(const Report& report) {
 
 }  // namespace
 
-std::optional<double> recorded_step_ms(const Report& report) {
-  const et_schema::OriginalStep& original = report.total.original;
-  if (!report.filters.empty()) {
-    return std::nullopt;
+const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report& report) {
+  const et_schema::FigureRow<et_schema::OriginalStep>* recorded = nullptr;
+  for (const auto& row : et_schema::kOriginalFigures) {
+    const bool is_step = row.value == &et_schema::OriginalStep::step_ms ||
+                         row.value == &et_schema::OriginalStep::unprofiled_ms;
+    // The unprofiled step stands behind the profiled one.
+    if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
+      recorded = &row;
+    }
   }
-  return original.unprofiled_ms ? original.unprofiled_ms : original.step_ms;
+  return recorded;
 }
 
 std::string counted(std::uint64_t count, const std::string& noun) {

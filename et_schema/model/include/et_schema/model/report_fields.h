@@ -37,31 +37,46 @@ enum class OverRanks : std::uint8_t {
 };
 
 /// One count or figure of a part of the report: its key, which ends with its unit, and its line in
-/// texts and pages, if a section is made of the rows. docs/formats.md and docs/metrics.md say what
-/// it is.
+/// texts and pages. docs/formats.md and docs/metrics.md say what it is.
 template <typename Part, typename Value>
 struct FieldRow {
   const char* key;
   Value Part::*value;
   OverRanks over_ranks;
-  const char* text = "";
-  bool may_lack = false;       ///< in reports of earlier releases
-  bool from_hardware = false;  ///< many machines do not count it
+  const char* text;
 };
 template <typename Part>
 using CountRow = FieldRow<Part, std::uint64_t>;
 template <typename Part>
 using FigureRow = FieldRow<Part, std::optional<double>>;
 
-/// "ms", "us" or "ns" of a key that ends so; else nothing.
+/// One statistic of iteration times. A job's comes of its own samples.
+struct IterationRow {
+  const char* key;
+  std::optional<double> IterationStats::*value;
+  const char* text;
+};
+inline constexpr std::array<IterationRow, 7> kIterationFigures = {{
+    {"min", &IterationStats::min, "fastest"},
+    {"median", &IterationStats::median, "median"},
+    {"p10", &IterationStats::p10, "10th percentile"},
+    {"p90", &IterationStats::p90, "90th percentile"},
+    {"p99", &IterationStats::p99, "99th percentile"},
+    {"median_low", &IterationStats::median_low, "95 % interval of the median, from"},
+    {"median_high", &IterationStats::median_high, "to"},
+}};
+
+/// "ms", "us" or "ns" of a key that ends so, or before "_per_"; else nothing.
 [[nodiscard]] constexpr std::string_view unit_of(std::string_view key) {
+  key = key.substr(0, key.find("_per_"));
   const std::string_view end = key.substr(key.rfind('_') + 1);
   return end == "ms" || end == "us" || end == "ns" ? end : std::string_view();
 }
 
 inline constexpr std::array<CountRow<RunFigures>, 2> kOutputCounts = {{
-    {"output_mismatches", &RunFigures::output_mismatches, OverRanks::kSum},
-    {"outputs_checked", &RunFigures::outputs_checked, OverRanks::kSum},
+    {"output_mismatches", &RunFigures::output_mismatches, OverRanks::kSum,
+     "outputs that differ from the recorded shape, dtype or stride"},
+    {"outputs_checked", &RunFigures::outputs_checked, OverRanks::kSum, "outputs checked"},
 }};
 
 inline constexpr std::array<CountRow<ValueHealth>, 4> kValueCounts = {{
@@ -86,67 +101,67 @@ inline constexpr std::array<FigureRow<SystemCounters>, 7> kCounterFigures = {{
     {"major_faults", &SystemCounters::major_faults, OverRanks::kSum, "major page faults"},
     {"involuntary_switches", &SystemCounters::involuntary_switches, OverRanks::kSum,
      "involuntary context switches"},
-    {"instructions", &SystemCounters::instructions, OverRanks::kSum, "instructions", false, true},
-    {"cycles", &SystemCounters::cycles, OverRanks::kSum, "cycles", false, true},
-    {"cache_misses", &SystemCounters::cache_misses, OverRanks::kSum, "cache misses", false, true},
+    {"instructions", &SystemCounters::instructions, OverRanks::kSum, "instructions"},
+    {"cycles", &SystemCounters::cycles, OverRanks::kSum, "cycles"},
+    {"cache_misses", &SystemCounters::cache_misses, OverRanks::kSum, "cache misses"},
 }};
 
 inline constexpr std::array<CountRow<PaceUse>, 6> kPaceCounts = {{
     {"paced", &PaceUse::paced, OverRanks::kSum,
-     "operators an iteration with a recorded time of issue", true},
-    {"on_time", &PaceUse::on_time, OverRanks::kSum, "issues that kept their gap, all iterations",
-     true},
-    {"unready", &PaceUse::unready, OverRanks::kSum, "not ready when their gap was over", true},
+     "operators an iteration with a recorded time of issue"},
+    {"on_time", &PaceUse::on_time, OverRanks::kSum, "issues that kept their gap, all iterations"},
+    {"unready", &PaceUse::unready, OverRanks::kSum, "not ready when their gap was over"},
     {"late", &PaceUse::late, OverRanks::kSum,
-     "behind their recorded start: what ran before was slower", true},
+     "behind their recorded start: what ran before was slower"},
     {"own_threads", &PaceUse::own_threads, OverRanks::kSum,
-     "recorded threads on threads of their own", true},
+     "recorded threads on threads of their own"},
     {"device_waits", &PaceUse::device_waits, OverRanks::kSum,
-     "recorded waits for the device between operators", true},
+     "recorded waits for the device between operators"},
 }};
 inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
     {"error_median_us", &PaceUse::error_median_us, OverRanks::kFarthest,
-     "after their time, median of those that kept it", true},
+     "after their time, median of those that kept it"},
     {"error_p99_us", &PaceUse::error_p99_us, OverRanks::kFarthest,
-     "after their time, 99th percentile", true},
+     "after their time, 99th percentile"},
     {"unready_ms", &PaceUse::unready_ms, OverRanks::kFarthest,
-     "of those not ready in sum, an iteration", true},
+     "of those not ready in sum, an iteration"},
     {"late_ms", &PaceUse::late_ms, OverRanks::kFarthest,
-     "behind their recorded start, the mean of those that were", true},
+     "behind their recorded start, the mean of those that were"},
     {"drift_median_us", &PaceUse::drift_median_us, OverRanks::kFarthest,
-     "drift from the recorded starts, median", true},
+     "drift from the recorded starts, median"},
     {"drift_p99_us", &PaceUse::drift_p99_us, OverRanks::kFarthest,
-     "drift either way, 99th percentile", true},
-    {"drift_end_us", &PaceUse::drift_end_us, OverRanks::kFarthest, "drift at the step's end", true},
+     "drift either way, 99th percentile"},
+    {"drift_end_us", &PaceUse::drift_end_us, OverRanks::kFarthest, "drift at the step's end"},
     {"device_wait_recorded_ms", &PaceUse::device_wait_recorded_ms, OverRanks::kFarthest,
-     "waits for the device as recorded, in sum", true},
-    {"device_wait_ms", &PaceUse::device_wait_ms, OverRanks::kFarthest, "waits for the device here",
-     true},
+     "waits for the device as recorded, in sum"},
+    {"device_wait_ms", &PaceUse::device_wait_ms, OverRanks::kFarthest, "waits for the device here"},
     {"recorded_probe_us", &PaceUse::recorded_probe_us, OverRanks::kFarthest,
-     "the host probe beside the original's steps", true},
+     "the host probe beside the original's steps"},
     {"probe_us", &PaceUse::probe_us, OverRanks::kFarthest,
-     "the host probe beside the iterations, median", true},
-    {"gap_factor", &PaceUse::gap_factor, OverRanks::kFarthest, "times the recorded gaps", true},
+     "the host probe beside the iterations, median"},
+    {"gap_factor", &PaceUse::gap_factor, OverRanks::kFarthest, "times the recorded gaps"},
 }};
 
 /// All ranks measure the same iterations.
 inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
-    {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest},
-    {"restores", &MeasurementUse::restores, OverRanks::kLargest},
-    {"restore_every", &MeasurementUse::restore_every, OverRanks::kLargest},
+    {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},
+    {"restores", &MeasurementUse::restores, OverRanks::kLargest,
+     "resets of inputs and weights, untimed"},
+    {"restore_every", &MeasurementUse::restore_every, OverRanks::kLargest,
+     "iterations from one reset to the next; 0: never reset"},
 }};
 
 inline constexpr std::array<FigureRow<OriginalStep>, 3> kOriginalFigures = {{
-    {"step_ms", &OriginalStep::step_ms, OverRanks::kLargest},
-    {"operators_ms", &OriginalStep::operators_ms, OverRanks::kLargest},
-    {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest},
+    {"step_ms", &OriginalStep::step_ms, OverRanks::kLargest, "the profiled step"},
+    {"operators_ms", &OriginalStep::operators_ms, OverRanks::kLargest, "of it in operators"},
+    {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest, "the unprofiled step"},
 }};
 
 inline constexpr std::array<FigureRow<RunFigures>, 2> kOverheadFigures = {{
     {"host_overhead_ns_per_operator", &RunFigures::host_overhead_ns_per_operator,
      OverRanks::kLargest, "replayer overhead per operator, above a bare loop of the same calls"},
     {"host_overhead_resolution_ns", &RunFigures::host_overhead_resolution_ns, OverRanks::kLargest,
-     "less than the clock tells", true},
+     "resolution of this overhead: below it none is known"},
 }};
 
 inline constexpr std::array<FigureRow<RunFigures>, 2> kStartFigures = {{

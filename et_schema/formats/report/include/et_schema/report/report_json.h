@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "et_schema/model/report.h"
@@ -7,6 +8,7 @@
 namespace understudy::et_schema {
 
 /// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
+[[nodiscard]] nlohmann::ordered_json json_of(const Report& report);
 [[nodiscard]] std::string to_json(const Report& report);
 /// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
 /// field missing.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,18 +9,17 @@
 
 namespace understudy::pages {
 
-/// What `compare` says of a comparison in words, and its JSON: the page shows the same.
-struct ComparisonTexts {
-  std::string verdict;
-  std::string advice;  ///< what would make it surer; may be empty
-  std::string json;    ///< docs/formats.md, "compare --format json"
-};
-
-/// Runs B held against runs A: verdict, what differs in the environment, iteration times of both,
-/// ratios by class with their intervals, all operators and collectives.
+/// Runs B held against runs A as a document: verdict, what would make it surer, iteration times of
+/// both, ratios by class with their intervals, operators and collectives, what differs in the
+/// environment. Its data is the comparison's JSON (docs/formats.md, "compare --format json").
+/// `top`: most operators that a text shows.
 [[nodiscard]] Page comparison_page(const comparer::Comparison& comparison,
                                    const std::vector<comparer::Run>& a,
-                                   const std::vector<comparer::Run>& b,
-                                   const ComparisonTexts& texts);
+                                   const std::vector<comparer::Run>& b, std::size_t top);
+
+/// One row a line, then all other figures of the JSON, in the column `value`.
+[[nodiscard]] std::string comparison_csv(const comparer::Comparison& comparison,
+                                         const std::vector<comparer::Run>& a,
+                                         const std::vector<comparer::Run>& b);
 
 }  // namespace understudy::pages

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "common/format.h"
 #include "pages/html/markup.h"
 #include "pages/html/table.h"
 
@@ -35,17 +37,26 @@ enum class Tone : std::uint8_t {
 
 /// A figure worth a glance: "31.24 ms", "median of 40 iterations".
 struct KeyFigure {
-  std::string label;
-  Markup value;
+  Fact figure;
   std::string note = {};
 };
+
+/// Sentences below figures or tables.
+struct Notes {
+  std::vector<std::string> texts = {};
+  bool are_warnings = false;
+};
+
+/// What stands in a section. A drawing (Markup) is on the page alone; texts leave it out.
+using Block = std::variant<Facts, Table, Notes, Markup>;
 
 struct Section {
   std::string id;  ///< no other of the page has it: letters, digits, "-"
   std::string title;
-  Markup body;  ///< a section without one is left out
+  std::vector<Block> blocks;  ///< a section without content is left out
 };
 
+/// A result as a document: its figures stand here once, to_html() and to_text() write them.
 struct Page {
   std::string title;             ///< of the window, and the heading
   std::string subtitle = {};     ///< what it is about: platform, date, versions
@@ -64,5 +75,14 @@ struct Page {
 /// keyboard and a screen reader, readable on paper and without scripts. The same page gives the
 /// same bytes.
 [[nodiscard]] std::string to_html(const Page& page, const Assets& assets = embedded_assets());
+
+/// The same for a terminal: title, verdict and findings, then the sections' facts, tables and notes
+/// without their drawings. Columns are aligned; those of numbers stand before those of words.
+[[nodiscard]] std::string to_text(const Page& page);
+/// The sections of it alone.
+[[nodiscard]] std::string to_text(const std::vector<Section>& sections);
+
+/// As asked for: one of these, the data, or the data's figures as csv (json_csv.h).
+[[nodiscard]] std::string written(const Page& page, cli::Format format);
 
 }  // namespace understudy::pages

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -60,16 +61,26 @@ struct Table {
   std::vector<std::vector<Cell>> rows = {};
   std::string at = {};  ///< JSON pointer to the list in the page's data that the rows are
   std::size_t shown = 50;
+  std::size_t shown_in_text = std::numeric_limits<std::size_t>::max();
 };
 
 /// Nothing for a table without rows.
 [[nodiscard]] Markup table_markup(const Table& table);
 
-/// Facts: a name and a text each. Those without a text are left out.
+/// A figure or a text with its name. One whose text is empty is left out.
 struct Fact {
   std::string name;
-  Markup value;
+  Cell value;
+  CellKind kind = CellKind::kText;
+  std::string unit = {};  ///< stands behind the figure
+  std::string at = {};    ///< JSON pointer to the figure in the page's data
 };
-[[nodiscard]] Markup facts_markup(const std::vector<Fact>& facts);
+using Facts = std::vector<Fact>;
+
+/// The figure as a person reads it, with its unit.
+[[nodiscard]] std::string fact_text(const Fact& fact);
+/// The same; where `at` is known, with the exact number and its place.
+[[nodiscard]] Markup fact_value(const Fact& fact);
+[[nodiscard]] Markup facts_markup(const Facts& facts);
 
 }  // namespace understudy::pages

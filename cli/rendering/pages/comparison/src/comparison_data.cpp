@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <array>
 #include <utility>
 
 #include "common/json_csv.h"
 #include "common/table.h"
-#include "compare/render.h"
+#include "comparison_parts.h"
+#include "pages/comparison/comparison_page.h"
 
-namespace understudy::cli {
+namespace understudy::pages {
 namespace {
 
 using comparer::Comparison;
@@ -18,6 +19,30 @@ using comparer::Run;
 using Json = nlohmann::ordered_json;
 
 constexpr int kComparisonVersion = 1;
+
+/// A column of the csv, and where its figure stands in a row of the JSON.
+struct CsvColumn {
+  const char* title;
+  const char* at;
+};
+constexpr std::array kCsvColumns = {CsvColumn{"kind", "/kind"},
+                                    CsvColumn{"name", "/name"},
+                                    CsvColumn{"detail", "/detail"},
+                                    CsvColumn{"count_a", "/count_a"},
+                                    CsvColumn{"count_b", "/count_b"},
+                                    CsvColumn{"a_ms", "/a_ms"},
+                                    CsvColumn{"b_ms", "/b_ms"},
+                                    CsvColumn{"change_ms", "/change_ms"},
+                                    CsvColumn{"ratio", "/ratio/value"},
+                                    CsvColumn{"ratio_low", "/ratio/low"},
+                                    CsvColumn{"ratio_high", "/ratio/high"},
+                                    CsvColumn{"beside_rest", "/beside_rest/value"},
+                                    CsvColumn{"beside_rest_low", "/beside_rest/low"},
+                                    CsvColumn{"beside_rest_high", "/beside_rest/high"},
+                                    CsvColumn{"p", "/p"},
+                                    CsvColumn{"verdict", "/verdict"},
+                                    CsvColumn{"why", "/why"},
+                                    CsvColumn{"value", ""}};
 
 template <typename Number>
 Json json_of(const std::optional<Number>& number) {
@@ -43,19 +68,6 @@ Json json_of(const std::vector<Run>& runs) {
   return list;
 }
 
-template <typename Number>
-std::string csv_of(const std::optional<Number>& number) {
-  return number ? fmt::format("{}", *number) : "";
-}
-
-void add_csv(std::vector<std::string>& cells, const std::optional<Ratio>& ratio) {
-  for (const auto part : {&Ratio::value, &Ratio::low, &Ratio::high}) {
-    cells.push_back(ratio ? fmt::format("{}", (*ratio).*part) : "");
-  }
-}
-
-}  // namespace
-
 std::string_view kind_name(RowKind kind) {
   switch (kind) {
     case RowKind::kIteration:
@@ -77,18 +89,16 @@ std::string_view kind_name(RowKind kind) {
   return "collective";
 }
 
-namespace {
-
 /// All but the rows.
-Json head_of(const Comparison& comparison, const ComparedRuns& runs) {
+Json head_of(const Comparison& comparison, const std::vector<Run>& a, const std::vector<Run>& b) {
   Json differences = Json::array();
   for (const comparer::EnvironmentDifference& row : comparison.differences) {
     differences.push_back({{"field", row.field}, {"a", row.a}, {"b", row.b}});
   }
   return {{"format", "understudy-comparison"},
           {"version", kComparisonVersion},
-          {"a", json_of(runs.a)},
-          {"b", json_of(runs.b)},
+          {"a", json_of(a)},
+          {"b", json_of(b)},
           {"environment_differences", std::move(differences)},
           {"is_alike", comparison.is_alike},
           {"switches_per_s", json_of(comparison.switches_per_s)},
@@ -99,7 +109,8 @@ Json head_of(const Comparison& comparison, const ComparedRuns& runs) {
 
 }  // namespace
 
-std::string comparison_json(const Comparison& comparison, const ComparedRuns& runs) {
+Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
+                     const std::vector<Run>& b) {
   Json rows = Json::array();
   for (const Row& row : comparison.rows) {
     rows.push_back({{"kind", kind_name(row.kind)},
@@ -116,58 +127,39 @@ std::string comparison_json(const Comparison& comparison, const ComparedRuns& ru
                     {"verdict", comparer::to_string(row.verdict)},
                     {"why", row.why}});
   }
-  Json json = head_of(comparison, runs);
+  Json json = head_of(comparison, a, b);
   json["rows"] = std::move(rows);
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
-std::string comparison_csv(const Comparison& comparison, const ComparedRuns& runs) {
-  TextTable table({{"kind"},
-                   {"name"},
-                   {"detail"},
-                   {"count_a"},
-                   {"count_b"},
-                   {"a_ms"},
-                   {"b_ms"},
-                   {"change_ms"},
-                   {"ratio"},
-                   {"ratio_low"},
-                   {"ratio_high"},
-                   {"beside_rest"},
-                   {"beside_rest_low"},
-                   {"beside_rest_high"},
-                   {"p"},
-                   {"verdict"},
-                   {"why"},
-                   {"value"}});
-  for (const Row& row : comparison.rows) {
-    std::vector<std::string> cells = {std::string(kind_name(row.kind)),
-                                      row.name,
-                                      row.detail,
-                                      csv_of(row.count_a),
-                                      csv_of(row.count_b),
-                                      csv_of(row.a_ms),
-                                      csv_of(row.b_ms),
-                                      csv_of(row.change_ms)};
-    add_csv(cells, row.ratio);
-    add_csv(cells, row.beside_rest);
-    cells.push_back(csv_of(row.p));
-    cells.emplace_back(comparer::to_string(row.verdict));
-    cells.push_back(row.why);
-    cells.emplace_back();
+std::string comparison_csv(const Comparison& comparison, const std::vector<Run>& a,
+                           const std::vector<Run>& b) {
+  std::vector<cli::TableColumn> columns;
+  for (const CsvColumn& column : kCsvColumns) {
+    columns.push_back({column.title});
+  }
+  cli::TextTable table(columns);
+  Json json = comparison_json(comparison, a, b);
+  for (const Json& row : json.at("rows")) {
+    std::vector<std::string> cells;
+    for (const CsvColumn& column : kCsvColumns) {
+      const Json::json_pointer at(column.at);
+      const bool is_there = *column.at != '\0' && row.contains(at);
+      cells.push_back(is_there ? cli::json_text(row.at(at)) : "");
+    }
     table.add(std::move(cells));
   }
-  constexpr std::size_t kColumns = 18;
-  for (const JsonFigure& figure : figures_of(head_of(comparison, runs))) {
+  json.erase("rows");
+  for (const cli::JsonFigure& figure : cli::figures_of(json)) {
     const std::string section = figure.section.empty() ? "comparison" : figure.section;
     std::vector<std::string> cells = {
         section, figure.name,
         figure.detail.empty() ? figure.metric : figure.detail + ": " + figure.metric};
-    cells.resize(kColumns);
+    cells.resize(kCsvColumns.size());
     cells.back() = figure.value;
     table.add(std::move(cells));
   }
   return table.to_csv();
 }
 
-}  // namespace understudy::cli
+}  // namespace understudy::pages

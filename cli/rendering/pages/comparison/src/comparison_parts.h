@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "comparer/compare.h"
+#include "pages/html/page.h"
+
+namespace understudy::pages {
+
+/// docs/formats.md, "compare --format json".
+[[nodiscard]] nlohmann::ordered_json comparison_json(const comparer::Comparison& comparison,
+                                                     const std::vector<comparer::Run>& a,
+                                                     const std::vector<comparer::Run>& b);
+
+/// What is slower, faster, shown to be the same, unsure.
+[[nodiscard]] std::string verdict_sentence(const comparer::Comparison& comparison);
+
+/// What would make an unsure comparison surer; may be empty. `are_single`: a side has one run.
+[[nodiscard]] std::string comparison_advice(const comparer::Comparison& comparison,
+                                            bool are_single);
+
+/// Sections with the comparison's rows; `times` is drawn above the step's.
+[[nodiscard]] std::vector<Section> rows_sections(const comparer::Comparison& comparison,
+                                                 std::size_t top, const Markup& times);
+
+/// "matmul", "gap (outside of operators)".
+[[nodiscard]] std::string label_of(const comparer::Row& row);
+
+}  // namespace understudy::pages

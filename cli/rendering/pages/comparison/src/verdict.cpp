@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/figures.h"
+#include "comparison_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::kPercent;
+using comparer::Comparison;
+using comparer::Row;
+using comparer::RowKind;
+using comparer::Verdict;
+
+/// "matmul by 3.1 % (+1.86 ms)" of the classes with a verdict; operators where no class has it.
+std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
+  std::vector<std::string> classes;
+  std::vector<std::string> others;
+  for (const Row& row : rows) {
+    if (row.verdict != verdict) {
+      continue;
+    }
+    const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
+    // A change that the clock does not show is one beside the rest.
+    const comparer::Ratio& change = row.why.empty() ? *row.ratio : *row.beside_rest;
+    const std::string ms =
+        row.why.empty()
+            ? fmt::format("({} ms)", cell_text(cell_of(row.change_ms), CellKind::kChange))
+            : row.why;
+    (is_class ? classes : others)
+        .push_back(fmt::format("{} by {:.1f} % {}",
+                               row.kind == RowKind::kGap ? "gap" : label_of(row),
+                               std::abs(change.value - 1) * kPercent, ms));
+  }
+  return classes.empty() ? others : classes;
+}
+
+std::size_t count_of(const std::vector<Row>& rows, Verdict verdict) {
+  return static_cast<std::size_t>(std::ranges::count_if(rows, [&](const Row& row) {
+    return row.verdict == verdict && (row.kind == RowKind::kClass || row.kind == RowKind::kGap);
+  }));
+}
+
+}  // namespace
+
+std::string verdict_sentence(const Comparison& comparison) {
+  const std::vector<std::string> slower = named(comparison.rows, Verdict::kSlower);
+  const std::vector<std::string> faster = named(comparison.rows, Verdict::kFaster);
+  std::string text;
+  if (!slower.empty()) {
+    text += fmt::format("SLOWER: {}. ", fmt::join(slower, ", "));
+  }
+  if (!faster.empty()) {
+    text += fmt::format("FASTER: {}. ", fmt::join(faster, ", "));
+  }
+  if (text.empty()) {
+    text = "Nothing is shown to be slower or faster. ";
+  }
+  const std::size_t unsure = count_of(comparison.rows, Verdict::kUnsure);
+  text += fmt::format("Classes shown to be the same: {}; unsure: {}.",
+                      count_of(comparison.rows, Verdict::kSame), unsure);
+  return text;
+}
+
+std::string comparison_advice(const Comparison& comparison, bool are_single) {
+  const bool has_few_samples =
+      std::ranges::any_of(comparison.rows, [](const Row& row) { return row.why == "few samples"; });
+  if (has_few_samples) {
+    return "Few samples tell little: replay with more --iterations.";
+  }
+  if (comparison.was_busy) {
+    return "Measure again when nothing else runs, or give the ranks fewer threads.";
+  }
+  const bool is_unsure = std::ranges::any_of(comparison.rows, [](const Row& row) {
+    return row.verdict == Verdict::kUnsure &&
+           (row.kind == RowKind::kIteration || row.kind == RowKind::kClass);
+  });
+  if (are_single && is_unsure) {
+    return "Longer runs (replay --passes 200) tell more, and so do several of each, made in turn: "
+           "compare --a A1 A2 A3 --b B1 B2 B3";
+  }
+  return "";
+}
+
+}  // namespace understudy::pages

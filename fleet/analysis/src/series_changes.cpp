@@ -1,0 +1,135 @@
+#include "fleet/analysis/series_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "et_schema/model/report.h"
+
+namespace understudy::fleet {
+namespace {
+
+/// The figures of `results` from `begin` on, before `end`.
+double median_ms(const std::vector<Result>& results, std::size_t begin, std::size_t end) {
+  std::vector<double> figures;
+  for (std::size_t i = begin; i < end; ++i) {
+    figures.push_back(results[i].median_ms);
+  }
+  std::ranges::sort(figures);
+  return et_schema::percentile(figures, 0.5).value_or(0);
+}
+
+std::vector<std::string> environment_in(const std::string& text) {
+  constexpr std::string_view kWith = "; with it changed ";
+  const std::size_t at = text.find(kWith);
+  return at == std::string::npos ? std::vector<std::string>()
+                                 : std::vector{text.substr(at + kWith.size())};
+}
+
+/// What changed a series, in the words of the night that told it or of the
+/// nights behind it.
+class Changes {
+ public:
+  Changes(const std::vector<Event>& events, const std::vector<Result>& results)
+      : results_(results) {
+    for (const Event& event : events) {
+      if (!results.empty() && event.benchmark_hash == results.front().benchmark_hash &&
+          event.platform == results.front().platform) {
+        event.kind == kChangePoint ? add_point(event) : add_night(event);
+      }
+    }
+  }
+
+  std::vector<SeriesChange> marks() {
+    for (const SeriesChange& night : nights_) {
+      const auto point = std::ranges::find_if(
+          points_, [&](const SeriesChange& mark) { return are_one(mark, night); });
+      if (point == points_.end()) {
+        points_.push_back(night);
+      } else {
+        point->text = night.text;  // which classes and operators
+        point->is_recovery = night.is_recovery;
+      }
+    }
+    std::ranges::stable_sort(points_, {}, &SeriesChange::index);
+    return points_;
+  }
+
+ private:
+  void add_point(const Event& event) {
+    const auto first = std::ranges::find(results_, event.night, &Result::night);
+    if (first == results_.end()) {
+      return;  // older than what is shown
+    }
+    const nlohmann::json detail = nlohmann::json::parse(event.detail);
+    points_.push_back({.index = static_cast<std::size_t>(first - results_.begin()),
+                       .before_ms = detail.value("before_ms", 0.0),
+                       .after_ms = detail.value("after_ms", 0.0),
+                       .environment = environment_in(event.text)});
+  }
+
+  /// A night that was slower or faster than those before it.
+  void add_night(const Event& event) {
+    constexpr std::size_t kBefore = 5;  // nights that it was held against
+    const auto first = std::ranges::find(results_, event.night, &Result::night);
+    const bool is_change =
+        event.kind == kSlower || event.kind == kFaster || event.kind == kRecovered;
+    if (!is_change || first == results_.end() || first == results_.begin()) {
+      return;
+    }
+    const auto index = static_cast<std::size_t>(first - results_.begin());
+    nights_.push_back({.index = index,
+                       .before_ms = median_ms(results_, level_begin(index, kBefore), index),
+                       .after_ms = first->median_ms,
+                       .text = event.text,
+                       .environment = environment_in(event.text),
+                       .is_recovery = event.kind == kRecovered});
+  }
+
+  /// Where the level before `index` begins, of `most` nights at most: at the
+  /// last change before it.
+  [[nodiscard]] std::size_t level_begin(std::size_t index, std::size_t most) const {
+    std::size_t begin = index - std::min(index, most);
+    for (const std::vector<SeriesChange>* marks : {&points_, &nights_}) {
+      for (const SeriesChange& mark : *marks) {
+        begin = mark.index < index ? std::max(begin, mark.index) : begin;
+      }
+    }
+    return begin;
+  }
+
+  /// Otava may place a change a night or two beside the first that showed it.
+  static bool are_one(const SeriesChange& a, const SeriesChange& b) {
+    constexpr std::size_t kNear = 2;
+    return (a.after_ms > a.before_ms) == (b.after_ms > b.before_ms) &&
+           std::max(a.index, b.index) - std::min(a.index, b.index) <= kNear;
+  }
+
+  const std::vector<Result>& results_;
+  std::vector<SeriesChange> points_;
+  std::vector<SeriesChange> nights_;
+};
+
+}  // namespace
+
+std::vector<SeriesChange> series_changes(const std::vector<Event>& events,
+                                         const std::vector<Result>& results) {
+  return Changes(events, results).marks();
+}
+
+SinceChange since_change(const SeriesChange& change, double newest_ms) {
+  const auto distance = [newest_ms](double ms) { return std::abs(std::log(newest_ms / ms)); };
+  const bool was_slower = change.after_ms > change.before_ms;
+  if (distance(change.before_ms) < distance(change.after_ms)) {
+    return was_slower           ? SinceChange::kBackFromSlower
+           : change.is_recovery ? SinceChange::kBackFromRecovery
+                                : SinceChange::kBackFromFaster;
+  }
+  if (change.is_recovery) {
+    return SinceChange::kRecovered;
+  }
+  return was_slower ? SinceChange::kSlower : SinceChange::kFaster;
+}
+
+}  // namespace understudy::fleet
