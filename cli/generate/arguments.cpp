@@ -1,0 +1,197 @@
+#include "generate/arguments.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+
+#include "compile/compile.h"
+#include "et_schema/support/error.h"
+#include "generate/blur.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
+    "  generate et.json.gz -o bench.et --profile kineto.json.gz\n"
+    "                                                    with recorded times, which --pace needs\n"
+    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5, not the first complete "
+    "step\n"
+    "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
+    "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
+    "                                                    what runs below nodes of such a name\n"
+    "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
+    "                                                    a layer and its backward pass, named\n"
+    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n"
+    "  generate traces/ --obfuscate -o vendor.et         without names and texts of the original; "
+    "what\n"
+    "                                                    they were stays in vendor.et.names.json\n"
+    "  generate mix.et --obfuscate -o vendor.et          the same of a benchmark\n"
+    "  generate chakra/ -o bench.et                      from Chakra traces, PREFIX.R.et of each "
+    "rank\n"
+    "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n"
+    "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
+    "LibTorch\n"
+    "  generate bench.et --emit python out/              the same for Python, from a benchmark\n"
+    "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n"
+    "  generate bench.et -o blurred.et --shapes-within 5%\n"
+    "                                                    other sizes, consistently, where times "
+    "stay alike\n"
+    "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
+    "batch\n"
+    "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
+    "others\n"
+    "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
+
+/// Throws Error (usage) where there is nothing to do, or what cannot be done at once.
+void check(const GenerateArguments& arguments) {
+  const bool writes = first_given(arguments, Use::kWrite) != nullptr;
+  if (!arguments.sign.new_key_path.empty()) {
+    if (!arguments.paths.empty() || writes || first_given(arguments, Use::kChange) != nullptr) {
+      throw et_schema::usage_error("--new-key goes without other inputs and outputs",
+                                   {.field = "--new-key",
+                                    .expected = "generate --new-key FILE",
+                                    .got = "traces or an output beside it",
+                                    .hint = "make the key first, then --sign with it"});
+    }
+    return;
+  }
+  if (arguments.paths.empty()) {
+    throw et_schema::usage_error("TRACE is required", {.hint = "generate --help has examples"});
+  }
+  if (!arguments.sign.key_path.empty() && arguments.output.empty()) {
+    throw et_schema::usage_error("only a benchmark can be signed",
+                                 {.field = "--sign", .expected = "-o BENCH", .got = "no --output"});
+  }
+  if (!writes) {
+    throw et_schema::usage_error("nothing to write",
+                                 {.field = "--output",
+                                  .expected = "-o BENCH, --chakra DIR or --emit LANGUAGE FOLDER",
+                                  .got = "none of them",
+                                  .hint = "generate --help has examples"});
+  }
+}
+
+}  // namespace
+
+const char* first_given(const GenerateArguments& arguments, Use use) {
+  struct Choice {
+    const char* flag;
+    Use use;
+    bool is_given;
+  };
+  const generator::GenerateOptions& options = arguments.options;
+  const std::initializer_list<Choice> choices = {
+      {"--step", Use::kCompile, options.step.has_value()},
+      {"--subgraph", Use::kCompile, !options.subgraphs.empty()},
+      {"--only", Use::kCompile, options.only != generator::Only::kAll},
+      {"--include", Use::kCompile, options.include.has_value()},
+      {"--exclude", Use::kCompile, options.exclude.has_value()},
+      {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
+      {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
+      {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
+      {"--no-profile", Use::kCompile, arguments.profiles.none},
+      {"--obfuscate", Use::kChange, arguments.obfuscate},
+      {"--reduce", Use::kChange, arguments.reduce.has_value()},
+      {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
+      {"--batch", Use::kChange, arguments.batch.has_value()},
+      {"--sign", Use::kChange, !arguments.sign.key_path.empty()},
+      {"--output", Use::kWrite, !arguments.output.empty()},
+      {"--chakra", Use::kWrite, !arguments.chakra_folder.empty()},
+      {"--emit", Use::kWrite, !arguments.emit.folder.empty()}};
+  const auto* const given = std::ranges::find_if(
+      choices, [use](const Choice& choice) { return choice.use == use && choice.is_given; });
+  return given == choices.end() ? nullptr : given->flag;
+}
+
+GenerateArguments read_generate_arguments(int argc, char** argv) {
+  GenerateArguments arguments;
+  const auto app = make_app(
+      {.name = "generate",
+       .description = "Compiles execution traces into one replay benchmark, which needs no model, "
+                      "no data and no Python; or writes Chakra traces for simulators.",
+       .examples = kExamples,
+       .failure = "the benchmark could not be written"});
+  app->add_option("TRACE", arguments.paths,
+                  "Traces of all ranks: files, archives or folders; with --chakra, --emit, "
+                  "--obfuscate, --reduce, --shapes-within, --batch or --sign also one bench.et");
+  app->add_option("-o,--output", arguments.output, "The benchmark to write");
+  app->add_option("--chakra", arguments.chakra_folder,
+                  "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
+      ->type_name("DIR");
+  app->add_option("--step", arguments.options.step,
+                  "K of ProfilerStep#K, or all (default: the first complete step)");
+  CLI::Option* subgraph =
+      app->add_option("--subgraph", arguments.options.subgraphs,
+                      "Only what runs below nodes whose name contains this, and its backward pass");
+  app->add_flag(
+         "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
+         "With --subgraph: without the backward pass")
+      ->needs(subgraph);
+  static const std::map<std::string, generator::Only> kKinds = {
+      {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
+  app->add_option_function<std::string>(
+         "--only",
+         [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); },
+         "Only this part: compute or comms")
+      ->check(CLI::IsMember({"compute", "comms"}))
+      ->type_name("PART");
+  app->add_option("--include", arguments.options.include,
+                  "Only operators whose name matches this regular expression");
+  add_allow_option(*app, arguments.options.allowed_operators);
+  app->add_option("--exclude", arguments.options.exclude,
+                  "Leave out operators whose name matches it");
+  app->add_option_function<std::string>(
+         "--indices",
+         [&arguments](const std::string& spread) {
+           arguments.options.indices = generator::parse_index_spread(spread);
+         },
+         "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
+      ->type_name("SPREAD");
+  app->add_flag(
+      "--allow-partial",
+      [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
+      "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
+  add_format_option(*app, arguments.format);
+  CLI::Option* profile =
+      app->add_option("--profile", arguments.profiles.files,
+                      "Kineto profiles that give the recorded times, one a rank (default: those of "
+                      "the capture that the traces lie in)")
+          ->type_name("FILE");
+  app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+      ->excludes(profile);
+  CLI::Option* keep_names =
+      app->add_flag("--keep-names", arguments.keep_names,
+                    "Store filters and the names of custom operators in the manifest as plain text "
+                    "(default: as hashes)");
+  CLI::Option* obfuscate =
+      app->add_flag("--obfuscate", arguments.obfuscate,
+                    "Replace names, texts and exact numbers that do not decide the time; the order "
+                    "and shapes of public operators stay")
+          ->excludes(keep_names);
+  app->add_option(
+         "--names", arguments.names_path,
+         "With --obfuscate: where to write what was replaced, for the owner alone (default: "
+         "OUTPUT.names.json)")
+      ->type_name("FILE")
+      ->needs(obfuscate);
+  app->add_option(
+         "--reduce", arguments.reduce,
+         "Write repeated instruction sequences once, as loops (smaller file, same replay). "
+         "Recorded times in a loop become their mean; the total of no operator class "
+         "changes by more than SHARE (0.02 = 2 %)")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("SHARE");
+  add_blur_option(*app, arguments.shapes_within);
+  BatchTexts batch;
+  add_batch_options(*app, batch);
+  add_emit_options(*app, arguments.emit);
+  add_sign_options(*app, arguments.sign);
+  add_quiet_option(*app, arguments.quiet, "no text on standard output");
+  parse_arguments(*app, argc, argv);
+  arguments.batch = batch.parsed();
+  check(arguments);
+  return arguments;
+}
+
+}  // namespace understudy::cli

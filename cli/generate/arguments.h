@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "compile/profiles.h"
+#include "generate/batch.h"
+#include "generate/emit.h"
+#include "generate/sign.h"
+#include "generator/options/options.h"
+
+namespace understudy::cli {
+
+struct GenerateArguments {
+  std::vector<std::string> paths;
+  std::string output;         ///< empty: none is written
+  std::string chakra_folder;  ///< empty: none are written
+  Format format = Format::kText;
+  generator::GenerateOptions options;
+  ProfileChoice profiles;
+  bool keep_names = false;
+  bool obfuscate = false;
+  EmitChoice emit;
+  SignChoice sign;
+  std::optional<double> reduce;
+  std::optional<double> shapes_within;
+  std::optional<predictor::BatchSize> batch;
+  std::string names_path;  ///< what obfuscation replaced; empty: beside the output
+  bool quiet = false;
+};
+
+/// What an option is for.
+enum class Use : std::uint8_t {
+  kCompile,  ///< how traces become a benchmark
+  kChange,   ///< another benchmark, of traces or of one that is there
+  kWrite     ///< where to
+};
+
+/// The first option of that use that was given; null where none was. Which options go together
+/// follows from this table alone: a benchmark that is there takes kChange and kWrite, and --output
+/// only beside kChange; --new-key takes none.
+[[nodiscard]] const char* first_given(const GenerateArguments& arguments, Use use);
+
+/// Throws et_schema::Error (usage): nothing to do, or what cannot be done at once.
+[[nodiscard]] GenerateArguments read_generate_arguments(int argc, char** argv);
+
+}  // namespace understudy::cli
