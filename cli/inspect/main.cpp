@@ -22,6 +22,7 @@
 #include "inspect/bench.h"
 #include "inspect/certificate.h"
 #include "inspect/check.h"
+#include "inspect/device_time.h"
 #include "inspect/memory.h"
 #include "inspect/op_times.h"
 #include "inspect/render.h"
@@ -38,6 +39,8 @@ constexpr const char* kExamples =
     "                                          operators by time, from this profile\n"
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
     "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
+    "  inspect profile.json.gz --device-time   where a GPU's time went, from a Kineto profile "
+    "alone\n"
     "  inspect et.json --tree | less           every node with its arguments\n"
     "  inspect bench.et                        a benchmark: instructions, bytes made before the "
     "step,\n"
@@ -59,6 +62,7 @@ struct Arguments {
   InspectOptions shown;
   bool memory = false;
   bool check = false;
+  bool device_time = false;
   bool certificate = false;
   std::optional<std::string> report;
   std::optional<std::string> licence;
@@ -147,6 +151,13 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
       ->needs(memory);
+  auto* const device_time = app->add_flag(
+      "--device-time", arguments.device_time,
+      "Of Kineto profiles, without a trace: all device time, by class, launch and kernel");
+  for (const char* detail :
+       {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check", "--certificate"}) {
+    device_time->excludes(app->get_option(detail));
+  }
   add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   const InspectOptions& shown = arguments.shown;
@@ -310,6 +321,10 @@ std::string inspect_certificate(const Arguments& arguments) {
 }
 
 std::string inspect_input(const Arguments& arguments, Progress& progress) {
+  if (arguments.device_time) {
+    refuse_page(arguments, "--device-time");
+    return render_device_time(arguments.paths, arguments.format);
+  }
   if (arguments.certificate) {
     return inspect_certificate(arguments);
   }

@@ -136,7 +136,8 @@ void refuse_kineto_key(std::string_view key) {
         {.field = std::string(key),
          .expected = R"(a JSON object with "schema" and "nodes")",
          .got = "a Kineto (chrome) trace",
-         .hint = "give the execution trace of the same run: a profile holds times, not arguments"});
+         .hint = "give the execution trace of the same run; inspect --device-time shows what a "
+                 "profile holds by itself"});
   }
 }
 

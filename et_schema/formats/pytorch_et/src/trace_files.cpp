@@ -70,7 +70,10 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
   if (!folders.empty()) {  // each may hold a job
     hint = fmt::format("give the folder of one job's traces, perhaps {}", folders.front());
   } else if (is_profiles) {
-    hint = "give the execution traces of the same run: a profile holds times, not arguments";
+    hint =
+        "give the execution traces of the same run; inspect --device-time shows what profiles hold "
+        "by "
+        "themselves";
   }
   return bad_input(
       "no trace found",

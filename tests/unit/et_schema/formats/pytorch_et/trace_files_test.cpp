@@ -112,14 +112,12 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
   EXPECT_EQ(read_error({folder.path()}), no_trace_in(folder.path(), "none"));
   const std::string kineto = folder.write("a.json", R"({"traceEvents": []})");
   folder.write("b.json", R"({"traceEvents": []})");
-  EXPECT_EQ(
-      read_error({folder.path()}),
-      no_trace_in(
-          folder.path(),
-          "Kineto files: " + kineto +
-              " and 1 more\n"
-              "  hint:     give the execution traces of the same run: a profile holds times, not "
-              "arguments"));
+  EXPECT_EQ(read_error({folder.path()}),
+            no_trace_in(folder.path(), "Kineto files: " + kineto +
+                                           " and 1 more\n"
+                                           "  hint:     give the execution traces of the same run; "
+                                           "inspect --device-time shows what "
+                                           "profiles hold by themselves"));
 }
 
 TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {

@@ -88,8 +88,8 @@ TEST(TraceRefusal, KinetoFile) {
             "  field:    schemaVersion\n"
             "  expected: a JSON object with \"schema\" and \"nodes\"\n"
             "  got:      a Kineto (chrome) trace\n"
-            "  hint:     give the execution trace of the same run: a profile holds times, "
-            "not arguments");
+            "  hint:     give the execution trace of the same run; inspect --device-time shows what "
+            "a profile holds by itself");
 }
 
 TEST(TraceRefusal, AResultOfOurOwn) {
