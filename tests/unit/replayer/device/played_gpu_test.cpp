@@ -335,14 +335,26 @@ et_schema::Bench bench_of(const std::string& file) {
   return generator::generate(et_schema::read_traces({file}), {});
 }
 
-RankRun replay_here(const std::string& file, backends::Backend& backend) {
+et_schema::Bench bench_of(const et_schema::Program& program) {
+  et_schema::Bench bench;
+  bench.programs.push_back(program);
+  bench.groups.push_back({"world", "", "", {0}, 1});
+  return bench;
+}
+
+ReplayOptions gpu_options(int iterations) {
   ReplayOptions options;
   options.device = "cuda";
   options.threads = 1;
-  options.iterations = 40;
+  options.iterations = iterations;
   options.passes = 2;
+  return options;
+}
+
+RankRun replay_here(const std::string& file, backends::Backend& backend) {
+  constexpr int kIterations = 40;
   try {
-    return replay_rank(bench_of(file), 0, backend, options);
+    return replay_rank(bench_of(file), 0, backend, gpu_options(kIterations));
   } catch (const et_schema::Error& error) {
     ADD_FAILURE() << et_schema::to_text(error);
     return {};
@@ -376,14 +388,8 @@ class StubOnGpu : public ::testing::Test {
     kernel.timing->device_ns = static_cast<std::int64_t>(kStubMs * 1e6);
     kernel.timing->launches = 1;
     builder_.add(std::move(kernel));
-    et_schema::Bench bench;
-    bench.programs.push_back(builder_.program());
-    bench.groups.push_back({"world", "", "", {0}, 1});
-    ReplayOptions options;
-    options.device = "cuda";
-    options.threads = 1;
-    options.iterations = 3;
-    options.passes = 2;
+    const et_schema::Bench bench = bench_of(builder_.program());
+    const ReplayOptions options = gpu_options(3);
     const auto backend = backends::make_single_backend({});
     const played_cuda::StoppedClock stopped;
     return replay_rank(bench, 0, *backend, options);
@@ -422,14 +428,8 @@ TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
   const SlotId y = builder.intermediate(DType::kFloat32, {4});
   builder.add_op(kRelu, {ref(x)}, {ref(y)});
   builder.add_op(kRelu, {ref(y)}, {ref(builder.intermediate(DType::kFloat32, {4}))});
-  et_schema::Bench bench;
-  bench.programs.push_back(builder.program());
-  bench.groups.push_back({"world", "", "", {0}, 1});
-  ReplayOptions options;
-  options.device = "cuda";
-  options.threads = 1;
-  options.iterations = 3;
-  options.passes = 2;
+  const et_schema::Bench bench = bench_of(builder.program());
+  ReplayOptions options = gpu_options(3);
   std::optional<played_cuda::Fault> fault;
   options.monitor.progress = [&](const PhaseProgress& progress) {
     if (progress.phase == Phase::kIterations && !fault) {
@@ -491,14 +491,8 @@ TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
   add(kRelu, {ref(x)}, a, 7);
   add(kRelu, {ref(a)}, b, 20);
   add(kMul, {ref(a), ref(b)}, tensor(), 7);
-  et_schema::Bench bench;
-  bench.programs.push_back(std::move(builder.program()));
-  bench.groups.push_back({"world", "", "", {0}, 1});
-  ReplayOptions options;
-  options.device = "cuda";
-  options.threads = 1;
-  options.iterations = 3;
-  options.passes = 2;
+  const et_schema::Bench bench = bench_of(builder.program());
+  ReplayOptions options = gpu_options(3);
   options.streams = Streams::kRecorded;
   const auto backend = backends::make_single_backend({});
   const c10::impl::VirtualGuardImpl guard(gpu().type());
@@ -530,14 +524,8 @@ class PacedOnGpu : public ::testing::Test {
     builder_.program().profile->step_ns = 2000;
   }
   RankRun replay() {
-    et_schema::Bench bench;
-    bench.programs.push_back(builder_.program());
-    bench.groups.push_back({"world", "", "", {0}, 1});
-    ReplayOptions options;
-    options.device = "cuda";
-    options.threads = 1;
-    options.iterations = kIterations;
-    options.passes = 2;
+    const et_schema::Bench bench = bench_of(builder_.program());
+    ReplayOptions options = gpu_options(kIterations);
     options.pace = {Pace::Kind::kRecorded};
     const auto backend = backends::make_single_backend({});
     return replay_rank(bench, 0, *backend, options);
