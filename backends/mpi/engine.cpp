@@ -45,12 +45,7 @@ Engine::~Engine() {
 }
 
 std::shared_ptr<Operation> Engine::start(const Call& call, Group& group) {
-  throw_if_failed();
-  auto operation = std::make_shared<Operation>();
-  operation->call = call;
-  operation->group = &group;
-  operation->started = std::chrono::steady_clock::now();
-  enqueue(operation);
+  auto operation = enqueue(call, group);
   queue_changed_.notify_one();
   return operation;
 }
@@ -65,13 +60,7 @@ void Engine::wait(Operation& operation) {
 }
 
 void Engine::run(const Call& call, Group& group) {
-  throw_if_failed();
-  auto operation = std::make_shared<Operation>();
-  operation->call = call;
-  operation->group = &group;
-  operation->started = std::chrono::steady_clock::now();
-  enqueue(operation);
-  wait(*operation);
+  wait(*enqueue(call, group));
 }
 
 void Engine::let_go(const Operation& operation) {
@@ -107,10 +96,16 @@ bool Engine::is_idle() {
   return !has_queue_.load() && !has_active_.load() && !has_failed_.load();
 }
 
-void Engine::enqueue(std::shared_ptr<Operation> operation) {
+std::shared_ptr<Operation> Engine::enqueue(const Call& call, Group& group) {
+  throw_if_failed();
+  auto operation = std::make_shared<Operation>();
+  operation->call = call;
+  operation->group = &group;
+  operation->started = std::chrono::steady_clock::now();
   const std::lock_guard lock(queue_mutex_);
-  queue_.push_back(std::move(operation));
+  queue_.push_back(operation);
   has_queue_.store(true);
+  return operation;
 }
 
 void Engine::poll_until(const Operation& operation) {

@@ -74,7 +74,7 @@ class Engine {
   [[nodiscard]] bool is_idle();
 
  private:
-  void enqueue(std::shared_ptr<Operation> operation);
+  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, Group& group);
   void poll_until(const Operation& operation);
   void work();
 
