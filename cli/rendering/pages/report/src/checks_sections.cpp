@@ -45,6 +45,13 @@ Section coverage_section(const ReportData& data) {
   add("selected", "operators selected", CellKind::kCount);
   add("replayed", "replayed", CellKind::kCount);
   add("exact", "of these as recorded", CellKind::kCount);
+  for (const et_schema::CoverageList& list : et_schema::kCoverageLists) {
+    std::uint64_t count = 0;
+    for (const et_schema::NamedCount& row : data.report.total.coverage.*list.rows) {
+      count += row.count;
+    }
+    facts.push_back({caption_of(list.key), count, CellKind::kCount});
+  }
   add("count", "replayed, by count", CellKind::kPercent);
   add("time", "replayed, by recorded time", CellKind::kPercent);
   add("substituted_time", "substituted, by recorded time", CellKind::kPercent);
