@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from .live_tensors import blocks_of
+from .recorded_arguments import INDEX_ARGUMENTS, ZERO_ARGUMENTS
 
 FORMAT = "understudy-indices"
 VERSION = 1
@@ -22,58 +23,8 @@ MOST_BINS = 32  # of one tensor's range
 MOST_REPEATS = 16  # entries of one bin, before the last one is split in two
 MOST_USES = 20000  # of one step; calls beyond are counted, and drawn by rule later
 
-# Operator → the arguments whose integers decide what memory is touched, or how long it takes.
-INDEX_ARGUMENTS = {
-    "aten::_embedding_bag": ("indices",),
-    "aten::_grouped_mm": ("offs",),
-    "aten::_scaled_grouped_mm": ("offs",),
-    "aten::_scaled_grouped_mm_v2": ("offs",),
-    "aten::_embedding_bag_forward_only": ("indices",),
-    "aten::_index_put_impl_": ("indices",),
-    "aten::_unique2": ("self",),
-    "aten::bincount": ("self",),
-    "aten::embedding": ("indices",),
-    "aten::embedding_dense_backward": ("indices",),
-    "aten::gather": ("index",),
-    "aten::index": ("indices",),
-    "aten::index_add": ("index",),
-    "aten::index_add_": ("index",),
-    "aten::index_copy": ("index",),
-    "aten::index_copy_": ("index",),
-    "aten::index_fill": ("index",),
-    "aten::index_fill_": ("index",),
-    "aten::index_put": ("indices",),
-    "aten::index_put_": ("indices",),
-    "aten::index_reduce": ("index",),
-    "aten::index_reduce_": ("index",),
-    "aten::index_select": ("index",),
-    "aten::put_": ("index",),
-    "aten::scatter": ("index",),
-    "aten::scatter_": ("index",),
-    "aten::scatter_add": ("index",),
-    "aten::scatter_add_": ("index",),
-    "aten::scatter_reduce": ("index",),
-    "aten::scatter_reduce_": ("index",),
-    "aten::sort": ("self",),
-    "aten::take": ("index",),
-    "aten::topk": ("self",),
-    "aten::unique_consecutive": ("self",),
-    "aten::unique_dim": ("self",),
-}
 # fbgemm has an operator an optimizer and a format; their arguments are named alike.
 FBGEMM_ARGUMENTS = ("indices", "values", "index")
-# Operator → the arguments whose zeros decide how long it takes, and those that are zero with them:
-# where an optimizer has never seen a gradient, both of its moments are.
-ZERO_ARGUMENTS = {
-    "aten::_foreach_addcdiv_": ("tensor1",),
-    "aten::_foreach_log": ("self",),
-    "aten::_foreach_sqrt": ("self",),
-    "aten::addcdiv_": ("tensor1",),
-    "aten::log": ("self",),
-    "aten::log10": ("self",),
-    "aten::log2": ("self",),
-    "aten::sqrt": ("self",),
-}
 # Layouts that a replay can make again.
 SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc"}
 COMPRESSED_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
@@ -137,10 +88,11 @@ class IndexRecorder(TorchDispatchMode):
         name = func._schema.name
         call = self.calls.get(name, 0)
         self.calls[name] = call + 1
-        wanted = INDEX_ARGUMENTS.get(name)
+        row = name.removesuffix("_")
+        wanted = INDEX_ARGUMENTS.get(row)
         if wanted is None and name.startswith("fbgemm::"):
             wanted = FBGEMM_ARGUMENTS
-        of_zeros = ZERO_ARGUMENTS.get(name, ())
+        of_zeros = ZERO_ARGUMENTS.get(row, ())
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
             self.unrecordable = self.unrecordable or _unrecordable(tensor)
             if tensor.is_nested:

@@ -15,6 +15,7 @@
 #include "et_schema/model/losses.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
@@ -105,7 +106,7 @@ Json certificate_document(const std::string& path, const std::optional<Certified
   const std::string benchmark_hash = et_schema::benchmark_hash(bench);
   return {{"format", "understudy-certificate"},
           {"version", kCertificateVersion},
-          {"file", path.substr(path.find_last_of('/') + 1)},
+          {"file", et_schema::file_name(path)},
           {"bytes", bytes.size()},
           {"content_hash", hash_text(et_schema::content_hash(bytes))},
           {"benchmark_hash", benchmark_hash},

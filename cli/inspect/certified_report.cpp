@@ -11,6 +11,7 @@
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 
 namespace understudy::cli {
 namespace {
@@ -136,7 +137,7 @@ Json measured_by(const CertifiedReport& given, const Bench& bench,
   const auto number = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
   };
-  Json measured = {{"file", given.file.substr(given.file.find_last_of('/') + 1)},
+  Json measured = {{"file", et_schema::file_name(given.file)},
                    {"content_hash", hash_text(et_schema::content_hash(given.json))},
                    {"evidence", "as the report says, unchecked"},
                    {"tool_version", report.environment.tool_version},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comparer/run.h"
+#include "et_schema/model/schema_text.h"
 
 namespace understudy::comparer {
 namespace {
@@ -131,7 +132,7 @@ Run without_overloads(const Run& run) {
       merged.rows.push_back(std::move(row));
       continue;
     }
-    row.name = row.name.substr(0, row.name.find('.'));
+    row.name = et_schema::without_overload(row.name);
     add_row(operators[row.kind], row);
   }
   for (auto& [kind, rows] : operators) {

@@ -50,11 +50,13 @@ class IndexRecorderTest(unittest.TestCase):
         def step():
             half.sqrt()
             (half + 1).log()
+            torch.atan2(half, half + 1)
             torch.addcdiv(half, half, half + 1)
             half.clone().addcdiv_(torch.tensor([0.0, 0.0, 0.0, 1.0]), half + 1)
 
         self.assertEqual(record(step)["zeros"], [
             {"op": "aten::sqrt", "call": 0, "tensor": 0, "sizes": [4], "share": 0.5},
+            {"op": "aten::addcdiv", "call": 0, "tensor": 1, "sizes": [4], "share": 0.5},
             {"op": "aten::addcdiv_", "call": 0, "tensor": 1, "sizes": [4], "share": 0.75}])
 
     def test_each_tensor_of_a_list_is_told_by_its_place(self):

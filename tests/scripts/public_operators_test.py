@@ -20,7 +20,7 @@ class PublicOperatorsTest(unittest.TestCase):
 
     def test_a_name_too_many_and_one_too_few_are_noticed(self):
         text = LIST.read_text()
-        self.assertEqual(text.count('"aten::add Scalar '), 1)
+        self.assertEqual(text.count('"aten::add.Scalar('), 1)
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder, "scripts", SCRIPT.name)
             changed = Path(folder, LIST.relative_to(SCRIPT.parents[1]))
@@ -28,7 +28,7 @@ class PublicOperatorsTest(unittest.TestCase):
             changed.parent.mkdir(parents=True)
             Path(folder, "capture").symlink_to(SCRIPT.parents[1] / "capture")
             script.write_text(SCRIPT.read_text())
-            changed.write_text(text.replace('"aten::add Scalar ', '"aten::add Acme '))
+            changed.write_text(text.replace('"aten::add.Scalar(', '"aten::add.Acme('))
             done = self.check(script)
             self.assertEqual(done.returncode, 1)
             self.assertIn("not what the installed torch and fbgemm register", done.stderr)

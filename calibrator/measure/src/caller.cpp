@@ -73,12 +73,10 @@ std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& 
   return lookups;
 }
 
-/// "aten::add.Tensor": the name, and behind its point the overload.
 void set_name(const Call& call, InstructionTime& row) {
   const std::string_view name = et_schema::operator_name(call.schema);
-  const std::size_t point = name.find('.');
-  row.name = name.substr(0, point);
-  row.overload = point == std::string_view::npos ? "" : name.substr(point + 1);
+  row.name = et_schema::without_overload(name);
+  row.overload = et_schema::overload_of(name);
 }
 
 struct Samples {

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "et_schema/model/schema_text.h"
+
 namespace understudy::calibrator {
 namespace {
 
@@ -55,10 +57,8 @@ std::string complete(Call& call) {
   if (call.schema.find('(') != std::string::npos) {
     return {};
   }
-  const std::size_t point = call.schema.find('.');
-  const c10::OperatorName name(call.schema.substr(0, point), point == std::string::npos
-                                                                 ? std::string()
-                                                                 : call.schema.substr(point + 1));
+  const c10::OperatorName name(std::string(et_schema::without_overload(call.schema)),
+                               std::string(et_schema::overload_of(call.schema)));
   const auto handle = c10::Dispatcher::singleton().findSchema(name);
   if (!handle) {
     return "this LibTorch has no such operator";

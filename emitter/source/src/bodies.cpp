@@ -6,7 +6,8 @@
 
 #include "embedded_files.h"
 #include "et_schema/model/bodies.h"
-#include "public_schemas.h"
+#include "et_schema/model/public_operators.h"
+#include "et_schema/model/schema_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -32,13 +33,13 @@ void append(const Program& program, const Instruction& instruction, Dialect dial
 }  // namespace
 
 bool is_found(std::string_view name, Dialect dialect) {
-  const std::string_view base = name.substr(0, name.find('.'));
+  const std::string_view base = et_schema::without_overload(name);
   const std::string_view stand_ins =
       dialect == Dialect::kPython ? "" : runtime_files().at("bench/fbgemm.h");
   constexpr std::string_view kLookup =
       "fbgemm::split_embedding_codegen_lookup_";  // of any optimizer
   const std::string_view sought = base.starts_with(kLookup) ? kLookup : base;
-  return is_in_libtorch(base) ||
+  return et_schema::is_in_libtorch(base) ||
          stand_ins.find("\"" + std::string(sought) + "\"") != std::string_view::npos;
 }
 

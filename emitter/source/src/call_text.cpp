@@ -12,9 +12,9 @@
 
 #include "callable.h"
 #include "et_schema/model/epsilon.h"
+#include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "foreign_text.h"
-#include "public_schemas.h"
 
 namespace understudy::emitter {
 namespace {
@@ -215,7 +215,8 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
   }
   const std::string_view name = callable.name;
   const bool is_typed =
-      callable.space == "aten" && is_public_schema(program_.schemas[*instruction.schema]) &&
+      callable.space == "aten" &&
+      et_schema::is_public_schema(program_.schemas[*instruction.schema]) &&
       text.shape != ResultShape::kBoxed && !has_no_function(name) && !is_odd_in_place(name) &&
       callable.overload != "vec" &&  // sizes as a list fit two functions
       (!writes_out(callable.arguments) || is_list_function(name)) &&

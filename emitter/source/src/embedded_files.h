@@ -8,7 +8,5 @@ namespace understudy::emitter {
 
 /// The headers that go with every emitted project: path in it → text.
 [[nodiscard]] const std::map<std::string, std::string_view>& runtime_files();
-/// public_schemas.txt alone.
-[[nodiscard]] const std::map<std::string, std::string_view>& schema_files();
 
 }  // namespace understudy::emitter

@@ -1,13 +1,12 @@
 #include "refused.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "call_text.h"
 #include "comm_text.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/model/kernel_roles.h"
+#include "et_schema/model/operator_facts.h"
 #include "tensors_text.h"
 
 namespace understudy::emitter {
@@ -18,9 +17,7 @@ using et_schema::Program;
 using et_schema::SlotId;
 
 bool means_nothing(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kNames = {"aten::record_stream", "aten::pin_memory",
-                                                      "aten::_pin_memory"};
-  return std::find(kNames.begin(), kNames.end(), name.substr(0, name.find('.'))) != kNames.end();
+  return !et_schema::operator_facts(name).not_on_cpu.empty();
 }
 
 Showing find_showing(const Program& program, Dialect dialect) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "et_schema/model/schema_text.h"
+
 namespace understudy::et_schema {
 namespace {
 
@@ -28,7 +30,7 @@ double usual_epsilon(std::string_view op) {
 
 std::optional<double> lost_epsilon(std::string_view op, std::string_view argument,
                                    std::string_view default_value, double recorded) {
-  op = op.substr(0, op.find('.'));
+  op = without_overload(op);
   if (recorded != 0 || !is_epsilon(op, argument)) {
     return std::nullopt;
   }

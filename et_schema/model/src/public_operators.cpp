@@ -2,48 +2,63 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include "et_schema/model/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {
 
-/// "aten::add Scalar Tensor out": a name and its overloads, those of other releases behind "|". In
-/// order of names.
+/// In order of names.
 constexpr auto kOperators = std::to_array<std::string_view>({
 #include "public_operators.inc"
 });
 
-constexpr std::string_view kBehindName = " |";
+/// Of LibTorch's own libraries; others register from Python, or are loaded by users.
+constexpr auto kSpaces = std::to_array<std::string_view>(
+    {"_c10d_functional", "_quantized", "aten", "c10d", "mkl", "mkldnn", "mkldnn_prepacked",
+     "onednn", "prepacked", "profiler", "quantized", "sparse"});
 
 constexpr std::string_view name_in(std::string_view line) {
-  return line.substr(0, line.find_first_of(kBehindName));
+  return line.substr(0, line.find('('));
 }
 
-static_assert(std::ranges::is_sorted(kOperators, {}, name_in));
-
-/// Each overload follows a blank or a bar.
-bool has_overload(std::string_view rest, std::string_view overload) {
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const std::string_view next = name_in(rest);
-    if (!next.empty() && next == overload) {
-      return true;
-    }
-    rest.remove_prefix(next.size());
-  }
-  return false;
+bool is_schema(std::string_view line) {
+  return line.find('(') != std::string_view::npos;
 }
 
 }  // namespace
 
+std::span<const std::string_view> public_operators(std::string_view op) {
+  const auto* const first = std::ranges::lower_bound(kOperators, op, {}, name_in);
+  const auto* const last = std::find_if(first, kOperators.end(), [&](std::string_view line) {
+    return without_overload(name_in(line)) != op;
+  });
+  return {first, last};
+}
+
 bool is_public_operator(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  const std::string_view base = name.substr(0, dot);
-  const auto* const line = std::ranges::lower_bound(kOperators, base, {}, name_in);
-  if (base.empty() || line == kOperators.end() || name_in(*line) != base) {
-    return false;
+  const std::span<const std::string_view> lines = public_operators(without_overload(name));
+  return without_overload(name) == name ? !lines.empty()
+                                        : std::ranges::find(lines, name, name_in) != lines.end();
+}
+
+bool is_public_schema(std::string_view schema) {
+  constexpr std::string_view kSymbolic = "SymInt";
+  std::string text(schema);
+  for (std::size_t at = text.find(kSymbolic); at != std::string::npos;
+       at = text.find(kSymbolic, at)) {
+    text.replace(at, kSymbolic.size(), "int");
   }
-  return dot == std::string_view::npos ||
-         has_overload(line->substr(base.size()), name.substr(dot + 1));
+  const std::span<const std::string_view> lines =
+      public_operators(without_overload(name_in(schema)));
+  return is_schema(text) && std::ranges::find(lines, text) != lines.end();
+}
+
+bool is_in_libtorch(std::string_view op) {
+  const std::string_view space = op.substr(0, op.find("::"));
+  return std::ranges::find(kSpaces, space) != kSpaces.end() &&
+         std::ranges::any_of(public_operators(op), is_schema);
 }
 
 }  // namespace understudy::et_schema

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "et_schema/model/schema_text.h"
+
 namespace understudy::et_schema {
 
 std::string_view base_name(std::string_view op) {
-  const std::size_t space = op.find("::");
-  op = space == std::string_view::npos ? op : op.substr(space + 2);
-  op = op.substr(0, op.find('.'));
+  op = without_namespace(op);
   return op.size() > 1 && op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
 }
 
@@ -17,12 +17,6 @@ bool is_size_argument(std::string_view name) {
       std::to_array<std::string_view>({"input_sizes", "normalized_shape", "num_weights",
                                        "self_size", "self_sizes", "size", "sizes", "shape"});
   return std::ranges::find(kNames, name) != kNames.end();
-}
-
-bool takes_strides(std::string_view op) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"_reshape_alias", "as_strided", "empty_strided", "new_empty_strided"});
-  return std::ranges::find(kNames, base_name(op)) != kNames.end();
 }
 
 }  // namespace understudy::et_schema

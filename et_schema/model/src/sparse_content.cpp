@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::et_schema {
@@ -111,11 +112,10 @@ std::optional<SparseContent> content_made(const Program& program, const Instruct
 
 /// What `sparse` is taken apart to.
 std::optional<SparseContent> content_taken(const Program& program, const Instruction& instruction) {
-  const std::string_view op = without_overload(instruction.name);
   const auto* result = instruction.results.size() == 1
                            ? std::get_if<Argument::SlotRef>(&instruction.results.front().value)
                            : nullptr;
-  if (result == nullptr || (op != "aten::_indices" && op != "aten::indices")) {
+  if (result == nullptr || operator_facts(instruction.name).part != SparsePart::kIndices) {
     return std::nullopt;
   }
   return content_at(program, *slot_at(instruction, 0), &result->id);

@@ -13,6 +13,7 @@
 #include "chakra_order.h"
 #include "chakra_values.h"
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/version.h"
 
@@ -34,12 +35,6 @@ constexpr std::string_view kSchemaVersion = "0.0.4";
 /// A trace's root has id 1 where such a file is read.
 constexpr std::uint64_t kFirstId = 2;
 constexpr std::int64_t kNsPerUs = 1000;
-
-/// "aten::add.Tensor" → "aten::add", as a trace names its nodes.
-std::string_view without_overload(std::string_view name) {
-  const std::size_t scope = name.find("::");
-  return name.substr(0, name.find('.', scope == std::string_view::npos ? 0 : scope));
-}
 
 /// "r w rw -": the roles that follow the arguments of a C++ kernel.
 bool is_cpp_kernel(const Instruction& instruction) {
@@ -255,8 +250,9 @@ class RankWriter {
     if (instruction.comm) {
       return "record_param_comms";
     }
-    return arena_.copy(instruction.kind == InstructionKind::kOp ? without_overload(instruction.name)
-                                                                : instruction.name);
+    return arena_.copy(instruction.kind == InstructionKind::kOp
+                           ? et_schema::without_overload(instruction.name)
+                           : instruction.name);
   }
 
   void set_values(const std::vector<et_schema::Argument>& arguments, std::string_view strides,

@@ -1,11 +1,11 @@
 #include "chakra_order.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "et_schema/model/accelerator.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
@@ -135,14 +135,12 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
 
 /// Whether the host has to wait for what it launched: its result is memory of the host.
 bool ChakraOrder::reads_back(const Instruction& instruction, const Uses& uses) const {
-  static constexpr std::array<std::string_view, 4> kReaders = {
-      "aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal"};
   const bool from_device =
       std::ranges::any_of(uses.reads, [this](StorageId storage) { return is_on_device(storage); });
   const bool to_host = std::ranges::any_of(
       uses.writes, [this](StorageId storage) { return !is_on_device(storage); });
-  return from_device &&
-         (to_host || std::ranges::find(kReaders, instruction.name) != kReaders.end());
+  return from_device && (to_host || et_schema::operator_facts(instruction.name).host_wait ==
+                                        et_schema::HostWait::kAlways);
 }
 
 void ChakraOrder::add_access(const ChakraIds& other, StorageId storage, ChakraIds ids,

@@ -7,7 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "filled.h"
@@ -397,10 +398,9 @@ class FlowBuilder {
   /// The indices or values of a sparse tensor, which has no storage itself: an operator that shows
   /// them does not begin a new lifetime of memory that is known outside the ended operators.
   [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
-    constexpr auto kParts = std::to_array<std::string_view>(
-        {"aten::_indices", "aten::_values", "aten::indices", "aten::values"});
+    const et_schema::SparsePart part = et_schema::operator_facts(trace_.nodes[node].name).part;
     if (lifetime == kNoLifetime ||
-        std::ranges::find(kParts, trace_.nodes[node].name) == kParts.end()) {
+        (part != et_schema::SparsePart::kIndices && part != et_schema::SparsePart::kValues)) {
       return false;
     }
     return flow_.lifetimes[lifetime].birth == kNoNode || left_its_operator(lifetime, node);
@@ -452,12 +452,8 @@ bool is_wrapped_number(const Node& node, const Tensor& input) {
 }
 
 bool only_prepares_memory(std::string_view name) {
-  constexpr auto kOperators = std::to_array<std::string_view>(
-      {"aten::alias", "aten::as_strided", "aten::detach", "aten::fill_", "aten::narrow",
-       "aten::new_zeros", "aten::resize_", "aten::select", "aten::slice", "aten::view",
-       "aten::zero_", "aten::zeros", "aten::zeros_like"});
-  return et_schema::allocates_memory(name) ||
-         std::ranges::find(kOperators, name) != kOperators.end();
+  const et_schema::OperatorFacts& facts = et_schema::operator_facts(name);
+  return facts.shows || facts.fills || et_schema::op_class(name) == "allocation";
 }
 
 }  // namespace understudy::generator

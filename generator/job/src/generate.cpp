@@ -9,6 +9,7 @@
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/version.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
@@ -31,10 +32,6 @@ namespace {
 using et_schema::Loss;
 using et_schema::Program;
 using et_schema::Trace;
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
 
 std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const IdRange& step) {
   std::uint64_t outside = 0;
@@ -156,8 +153,8 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
   Groups groups(traces, job.world_size);
   for (std::size_t rank = 0; rank < traces.size(); ++rank) {
     const Trace& trace = traces[rank];
-    bench.sources.push_back(
-        {base_name(trace.file), trace.content_bytes, trace.content_hash, trace.schema});
+    bench.sources.push_back({std::string(et_schema::file_name(trace.file)), trace.content_bytes,
+                             trace.content_hash, trace.schema});
     bench.programs.push_back(
         compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
     bench.programs.back().losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);

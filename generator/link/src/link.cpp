@@ -11,6 +11,7 @@
 #include "device.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "generator/flow/python_labels.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
@@ -33,10 +34,6 @@ using et_schema::Trace;
 /// Where less agrees, the profile is of another program.
 constexpr double kLeastAgreement = 0.75;
 constexpr double kLeastJoined = 0.9;
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
 
 /// What an event launched.
 struct Launched {
@@ -368,7 +365,7 @@ class Linker {
 
   void describe(const DeviceEvents& device, const EventCost& cost) {
     et_schema::RecordedProfile& profile = result_.profile;
-    profile.file = base_name(profile_.file);
+    profile.file = et_schema::file_name(profile_.file);
     profile.bytes = profile_.content_bytes;
     profile.content_hash = profile_.content_hash;
     profile.join = join_.kind;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "et_schema/support/file_name.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 
@@ -89,7 +90,7 @@ class OwnLinker {
 
   void describe() {
     et_schema::RecordedProfile& profile = link_.profile;
-    profile.file = trace_.file.substr(trace_.file.find_last_of('/') + 1);
+    profile.file = et_schema::file_name(trace_.file);
     profile.bytes = trace_.content_bytes;
     profile.content_hash = trace_.content_hash;
     profile.join = et_schema::JoinKind::kOwn;

@@ -322,7 +322,7 @@ class Obfuscator {
       round_numbers(rule);
     }
     const bool names_operator = rule.why.find("::") != std::string::npos;
-    if (names_operator && !is_public_operator(rule.why.substr(0, rule.why.find('.')))) {
+    if (names_operator && !is_public_operator(et_schema::without_overload(rule.why))) {
       rule.why = "an operator";
     }
   }

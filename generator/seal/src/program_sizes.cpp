@@ -8,6 +8,7 @@
 #include <optional>
 #include <variant>
 
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/overloaded.h"
@@ -18,11 +19,19 @@ using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
+using et_schema::SizeRule;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
 
 namespace {
+
+/// Operators on lists of tensors are none of the table's: they give tensors of the same sizes.
+SizeRule size_rule(std::string_view op) {
+  const bool is_list = op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_adam") ||
+                       op.starts_with("aten::_fused_sgd");
+  return is_list ? SizeRule::kSame : et_schema::operator_facts(op).sizes;
+}
 
 /// It lies without holes in all of its memory.
 bool is_whole(const Program& program, const Slot& slot) {
@@ -221,7 +230,7 @@ void ProgramSizes::look_at_operator(const Instruction& instruction) {
     const bool is_number = i < arguments.size() && (arguments[i].type.starts_with("int") ||
                                                     arguments[i].type.starts_with("SymInt"));
     const bool is_strides = i < arguments.size() && arguments[i].name == "stride" &&
-                            et_schema::takes_strides(instruction.name);
+                            et_schema::operator_facts(instruction.name).takes_strides;
     if (is_number && !et_schema::is_size_argument(arguments[i].name) && !is_strides) {
       keeper_.keep_argument(instruction.args[i], fmt::format("{}: '{}' is that number",
                                                              instruction.name, arguments[i].name));
@@ -255,7 +264,7 @@ void ProgramSizes::look_at_sizes(const Instruction& instruction, SizeRule rule,
   if (rule == SizeRule::kOneDim) {
     keep_dim(instruction, arguments);
   }
-  if (indexes_rows(instruction.name)) {
+  if (et_schema::op_class(instruction.name) == "embedding") {
     each_slot(instruction, [&](const Slot& slot) {
       if (slot.sizes.size() == 2) {
         rows_.insert(slot.sizes.front());

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/schema_text.h"
 #include "generator/seal/blur_shapes.h"
 #include "shape_rewrite.h"
-#include "size_rules.h"
 
 namespace understudy::generator {
 
@@ -51,7 +51,7 @@ class ProgramSizes {
   void look_at_reshape(const et_schema::Instruction& instruction);
   void look_at_communication(const et_schema::Instruction& instruction);
   void look_at_operator(const et_schema::Instruction& instruction);
-  void look_at_sizes(const et_schema::Instruction& instruction, SizeRule rule,
+  void look_at_sizes(const et_schema::Instruction& instruction, et_schema::SizeRule rule,
                      const std::vector<et_schema::SchemaArgument>& arguments);
   void keep_all(const et_schema::Instruction& instruction, const std::string& why);
   void keep_new_sizes(const et_schema::Instruction& instruction);

@@ -9,10 +9,10 @@
 #include <variant>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
-#include "size_rules.h"
 
 namespace understudy::generator {
 namespace {
@@ -192,7 +192,8 @@ class Rewriter {
         *index = index_in(*index);
       } else if (real != nullptr) {
         *real = number(*real);
-      } else if (arguments[i].name == "stride" && et_schema::takes_strides(instruction.name) &&
+      } else if (arguments[i].name == "stride" &&
+                 et_schema::operator_facts(instruction.name).takes_strides &&
                  !instruction.results.empty()) {
         rewrite_strides(instruction, instruction.args[i]);
       }

@@ -1,44 +1,18 @@
 #include "drawn.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "et_schema/model/allocation.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
-namespace {
-
 using et_schema::Instruction;
 using et_schema::SlotId;
-
-constexpr auto kDraws = std::to_array<std::string_view>(
-    {"aten::bernoulli",    "aten::bernoulli_", "aten::binomial",     "aten::cauchy_",
-     "aten::exponential_", "aten::geometric_", "aten::log_normal_",  "aten::multinomial",
-     "aten::normal",       "aten::normal_",    "aten::poisson",      "aten::rand",
-     "aten::rand_like",    "aten::randint",    "aten::randint_like", "aten::randn",
-     "aten::randn_like",   "aten::random",     "aten::random_",      "aten::uniform_"});
-
-constexpr auto kSelectors = std::to_array<std::string_view>(
-    {"aten::gather", "aten::index", "aten::index_select", "aten::masked_select", "aten::take"});
-
-constexpr auto kUnboundedArithmetic = std::to_array<std::string_view>(
-    {"aten::add", "aten::bitwise_left_shift", "aten::cumsum", "aten::div", "aten::floor_divide",
-     "aten::mul", "aten::neg", "aten::rsub", "aten::sub"});
-
-}  // namespace
-
-bool is_draw(std::string_view op) {
-  return std::ranges::find(kDraws, op) != kDraws.end();
-}
 
 std::vector<bool> find_known(const et_schema::Program& program) {
   std::vector<bool> written(program.storages.size());
   std::vector<bool> known(program.storages.size());
   for (const Instruction& instruction : program.instructions) {
-    const std::string_view op = without_overload(instruction.name);
-    bool is_known = !instruction.comm && !is_draw(op) && !et_schema::allocates_memory(op);
+    bool is_known = !instruction.comm && !operator_facts(instruction.name).draws &&
+                    !et_schema::allocates_memory(instruction.name);
     if (instruction.comm) {  // what others send is written into its arguments
       et_schema::for_each_slot(instruction.args,
                                [&](SlotId id) { known[program.slots[id].storage] = false; });
@@ -54,11 +28,6 @@ std::vector<bool> find_known(const et_schema::Program& program) {
     });
   }
   return known;
-}
-
-bool leaves_range(std::string_view op) {
-  return std::ranges::find(kSelectors, op) != kSelectors.end() ||
-         std::ranges::find(kUnboundedArithmetic, op) != kUnboundedArithmetic.end();
 }
 
 std::vector<bool> find_selected(const et_schema::Program& program) {

@@ -1,23 +1,15 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "et_schema/model/program.h"
 
 namespace understudy::generator {
 
-/// True of an operator that makes random numbers.
-[[nodiscard]] bool is_draw(std::string_view op);
-
 /// By storage: whether its content follows from the program's text alone: what operators without
 /// tensors make (arange, full; no random numbers and no fresh memory), and what is computed of
 /// nothing else. A replay computes the very numbers of the original.
 [[nodiscard]] std::vector<bool> find_known(const et_schema::Program& program);
-
-/// True of operators on integers whose results need not be in the range that is asked of them: they
-/// select some elements, of which alone it is asked, or compute.
-[[nodiscard]] bool leaves_range(std::string_view op);
 
 /// By storage: whether its integers are what a made mask (masks.h) selected, or follow from that.
 /// The recorded mask selected those that fit what is computed of them (the classes of one cluster,

@@ -28,16 +28,17 @@ class MaskMaker {
 
   void visit(std::vector<Instruction>& instructions) {
     for (Instruction& instruction : instructions) {
-      for (const ArgumentRule& row : argument_rules(without_overload(instruction.name))) {
-        visit(instruction, row);
+      const OperatorFacts& facts = operator_facts(instruction.name);
+      for (const ArgumentFact& row : facts.arguments) {
+        visit(instruction, row, why_of(facts, row));
       }
       visit(instruction.body);
     }
   }
 
  private:
-  void visit(Instruction& instruction, const ArgumentRule& row) {
-    const Argument* found = find_argument(program_, instruction, row.argument);
+  void visit(Instruction& instruction, const ArgumentFact& row, const std::string& why) {
+    const Argument* found = find_argument(program_, instruction, row.name);
     if (found == nullptr) {
       return;
     }
@@ -46,11 +47,11 @@ class MaskMaker {
     if (decides_a_shape(row, instruction)) {
       const std::optional<ValueRule> rule = make_rule(row, program_, instruction);
       if (const auto* asked = rule ? rule->as<ValueRule::Mask>() : nullptr) {
-        replace(argument, unbroadcast(instruction, argument, asked->count), row);
+        replace(argument, unbroadcast(instruction, argument, asked->count), why);
       }
     } else if (row.meaning == Meaning::kIndexList) {
       if (auto* list = std::get_if<Argument::List>(&argument.value)) {
-        visit_index_list(instruction, *list, row);
+        visit_index_list(instruction, *list, why);
       }
     }
   }
@@ -71,7 +72,7 @@ class MaskMaker {
   }
 
   void visit_index_list(const Instruction& instruction, Argument::List& list,
-                        const ArgumentRule& row) {
+                        const std::string& why) {
     for (std::size_t position = 0; position < list.size(); ++position) {
       const auto* index = std::get_if<Argument::SlotRef>(&list[position].value);
       if (index == nullptr || !is_mask(program_.slots[index->id])) {
@@ -80,7 +81,7 @@ class MaskMaker {
       std::optional<std::int64_t> count = selected_count(instruction, position);
       count = count ? count : count_of_others(list);
       if (count) {
-        replace(list[position], *count, row);
+        replace(list[position], *count, why);
       }
     }
   }
@@ -120,7 +121,7 @@ class MaskMaker {
   }
 
   /// By a mask of which `count` elements are true.
-  void replace(Argument& argument, std::int64_t count, const ArgumentRule& row) {
+  void replace(Argument& argument, std::int64_t count, const std::string& why) {
     auto* reference = std::get_if<Argument::SlotRef>(&argument.value);
     if (reference == nullptr || program_.slots[reference->id].sparse ||
         made_.contains(reference->id)) {
@@ -128,7 +129,6 @@ class MaskMaker {
     }
     const auto [known, added] = made_of_.try_emplace({reference->id, count}, 0);
     if (added) {
-      const std::string why = std::string(row.op) + "." + std::string(row.argument);
       known->second = make(program_.slots[reference->id], mask(count, why));
       made_.insert(known->second);
     }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "value_rules.h"
 
@@ -28,10 +27,9 @@ void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
   if (!result) {
     return;
   }
-  const std::string_view op = without_overload(instruction.name);
+  const et_schema::SparsePart part = operator_facts(instruction.name).part;
   const et_schema::Slot& made = program_.slots[*result];
-  const bool takes_indices = op == "aten::_indices" || op == "aten::indices";
-  if (self && takes_indices && made.sizes.size() == 2) {
+  if (self && part == et_schema::SparsePart::kIndices && made.sizes.size() == 2) {
     note(*self, made.sizes[1]);
     for (const Demand& demand : demands.on(made.storage)) {
       const auto* integers = demand.rule.as<et_schema::ValueRule::Integers>();
@@ -41,11 +39,11 @@ void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
     }
     return;
   }
-  if (self && (op == "aten::_values" || op == "aten::values") && !made.sizes.empty()) {
+  if (self && part == et_schema::SparsePart::kValues && !made.sizes.empty()) {
     note(*self, made.sizes[0]);
     return;
   }
-  if (self && (op == "aten::coalesce" || op == "aten::_coalesce")) {
+  if (self && part == et_schema::SparsePart::kCoalesced) {
     const auto rows = rows_.find(made.storage);
     if (rows != rows_.end()) {
       different_[program_.slots[*self].storage] = rows->second;

@@ -1,13 +1,13 @@
 #include "unwritten.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string_view>
 
 #include "drawn.h"
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "value_rules.h"
 
@@ -23,20 +23,21 @@ using et_schema::StorageId;
 
 enum class Use { kReads, kWrites, kPassesOn };
 
-/// Operators that look at sizes and types of their arguments alone.
+/// Operators that look at sizes and types of their arguments alone, or give the same memory another
+/// layout in place.
 bool reads_no_content(std::string_view op) {
-  return op.ends_with("_like") || op.starts_with("aten::new_") || op.starts_with("aten::is_") ||
-         op.starts_with("aten::sym_") || op == "aten::result_type" || op == "aten::size" ||
-         op == "aten::stride" || op == "aten::expand_as" || op == "aten::view_as" ||
-         op == "aten::type_as" || op == "aten::record_stream" || op == "aten::detach_";
+  return et_schema::asks_about_tensors(op) || op.ends_with("_like") ||
+         op.starts_with("aten::new_") || (op.ends_with('_') && et_schema::op_class(op) == "view");
 }
 
-/// Operators that write the elements which an index or a mask names.
+/// Operators in place that write the elements which an index or a mask names.
 bool writes_named_elements(std::string_view op) {
-  constexpr auto kBeginnings = std::to_array<std::string_view>(
-      {"aten::_index_put_impl_", "aten::index_", "aten::masked_", "aten::scatter"});
-  return std::ranges::any_of(kBeginnings,
-                             [op](std::string_view begin) { return op.starts_with(begin); });
+  return op.ends_with('_') &&
+         std::ranges::any_of(operator_facts(op).arguments, [](const ArgumentFact& row) {
+           return row.meaning == Meaning::kIndex || row.meaning == Meaning::kIndexList ||
+                  row.meaning == Meaning::kPlaneIndex || row.meaning == Meaning::kHides ||
+                  row.meaning == Meaning::kSelectsAll;
+         });
 }
 
 class Uses {
@@ -93,10 +94,11 @@ class Uses {
                              !adds_up(instruction);
       return is_output ? Use::kWrites : Use::kReads;  // of a kernel no replay has the values
     }
-    if (reads_no_content(without_overload(instruction.name))) {
+    const std::string_view op = without_overload(instruction.name);
+    if (reads_no_content(op) || is_template(instruction, storage)) {
       return Use::kPassesOn;
     }
-    if (without_overload(instruction.name) == "aten::lift_fresh") {
+    if (op == "aten::lift_fresh") {
       return Use::kReads;  // torch.tensor has filled it, though it may be that nobody looks at it
     }
     const std::string_view schema = program_.schemas[*instruction.schema];
@@ -106,6 +108,21 @@ class Uses {
       }
     }
     return holds(instruction.results, storage) ? Use::kPassesOn : Use::kReads;
+  }
+
+  /// Whether all that an operator looks at of the memory are sizes and types.
+  [[nodiscard]] bool is_template(const Instruction& instruction, StorageId storage) const {
+    std::ptrdiff_t templates = 0;
+    for (const ArgumentFact& row : operator_facts(instruction.name).arguments) {
+      const Argument* argument = row.meaning == Meaning::kTemplate
+                                     ? find_argument(program_, instruction, row.name)
+                                     : nullptr;
+      templates += argument != nullptr && holds({*argument}, storage) ? 1 : 0;
+    }
+    return templates > 0 &&
+           templates == std::ranges::count_if(instruction.args, [&](const Argument& argument) {
+             return holds({argument}, storage);
+           });
   }
 
   /// What the recorded masks selected may together have been all elements (the clusters of an

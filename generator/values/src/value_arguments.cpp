@@ -1,5 +1,7 @@
 #include "value_arguments.h"
 
+#include <fmt/format.h>
+
 #include <variant>
 
 #include "et_schema/model/schema_text.h"
@@ -12,9 +14,7 @@ using et_schema::Program;
 using et_schema::Slot;
 
 std::string_view CallView::overload() const {
-  const std::string_view name = instruction_.name;
-  const std::size_t dot = name.find('.');
-  return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+  return et_schema::overload_of(instruction_.name);
 }
 
 const Argument* CallView::find(std::string_view name) const {
@@ -72,7 +72,7 @@ std::optional<bool> CallView::flag(std::string_view name) const {
   return flag == nullptr ? std::nullopt : std::optional(*flag);
 }
 
-std::optional<std::int64_t> CallView::bound(const ArgumentRule& row) const {
+std::optional<std::int64_t> CallView::bound(const ArgumentFact& row) const {
   const std::int64_t dim = row.dim >= 0 ? row.dim : integer("dim").value_or(0);
   if (row.of.empty()) {
     return size_at(first_result(), dim);
@@ -119,8 +119,8 @@ const Argument* find_argument(const Program& program, const Instruction& instruc
   return index < 0 || position >= instruction.args.size() ? nullptr : &instruction.args[position];
 }
 
-std::string_view without_overload(std::string_view name) {
-  return name.substr(0, name.find('.'));
+std::string why_of(const OperatorFacts& facts, const ArgumentFact& row) {
+  return fmt::format("{}.{}", facts.name, row.name);
 }
 
 std::int64_t element_count(const Slot& slot) {

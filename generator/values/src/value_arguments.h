@@ -32,7 +32,7 @@ class CallView {
   [[nodiscard]] std::optional<bool> flag(std::string_view name) const;
   /// What a row's `of` and `dim` say: a size of a tensor (of the first result where `of` is empty),
   /// a number, or an entry of a list of numbers.
-  [[nodiscard]] std::optional<std::int64_t> bound(const ArgumentRule& row) const;
+  [[nodiscard]] std::optional<std::int64_t> bound(const ArgumentFact& row) const;
 
  private:
   [[nodiscard]] const et_schema::Argument* find(std::string_view name) const;
@@ -47,13 +47,13 @@ class CallView {
 
 /// What a row asks of data of several lengths in one tensor, and of fbgemm's tables; none where the
 /// row's meaning is another, or the call does not tell it.
-[[nodiscard]] std::optional<et_schema::ValueRule> make_jagged_rule(const ArgumentRule& row,
+[[nodiscard]] std::optional<et_schema::ValueRule> make_jagged_rule(const ArgumentFact& row,
                                                                    const CallView& call);
 /// The same for masks.
-[[nodiscard]] std::optional<et_schema::ValueRule> make_mask_rule(const ArgumentRule& row,
+[[nodiscard]] std::optional<et_schema::ValueRule> make_mask_rule(const ArgumentFact& row,
                                                                  const CallView& call);
 /// The same for numbers, by the argument's dtype.
-[[nodiscard]] std::optional<et_schema::ValueRule> make_number_rule(const ArgumentRule& row,
+[[nodiscard]] std::optional<et_schema::ValueRule> make_number_rule(const ArgumentFact& row,
                                                                    const CallView& call);
 /// Rows of each of the tables that share one weights tensor, taken as equal: an fbgemm lookup
 /// records only their sum.

@@ -1,7 +1,6 @@
 #include "value_carry.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -16,82 +15,10 @@ namespace {
 using et_schema::Argument;
 using et_schema::extent_elements;
 using et_schema::Instruction;
+using et_schema::MovedOrder;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::ValueRule;
-
-/// An operator whose result holds its argument's values.
-struct ValueMover {
-  std::string_view op;
-  std::string_view from;
-  ValueCarrier::Order order;
-};
-
-using Order = ValueCarrier::Order;
-
-constexpr auto kMovers = std::to_array<ValueMover>({
-    {"aten::_pin_memory", "self", Order::kSame},
-    {"aten::_reshape_copy", "self", Order::kSame},
-    {"aten::_to_copy", "self", Order::kSame},
-    {"aten::cat", "tensors", Order::kOther},
-    {"aten::clone", "self", Order::kSame},
-    {"aten::constant_pad_nd", "self", Order::kOther},
-    {"aten::contiguous", "self", Order::kSame},
-    {"aten::copy_", "src", Order::kSame},
-    {"aten::cpu", "self", Order::kSame},
-    {"aten::cuda", "self", Order::kSame},
-    {"aten::expand_copy", "self", Order::kOther},
-    {"aten::flip", "self", Order::kOther},
-    {"aten::gather", "self", Order::kOther},
-    {"aten::index", "self", Order::kOther},
-    {"aten::index_copy_", "source", Order::kOther},
-    {"aten::index_select", "self", Order::kOther},
-    {"aten::lift", "self", Order::kSame},
-    {"aten::lift_fresh", "self", Order::kSame},
-    {"aten::lift_fresh_copy", "self", Order::kSame},
-    {"aten::masked_select", "self", Order::kOther},
-    {"aten::pin_memory", "self", Order::kSame},
-    {"aten::repeat", "self", Order::kOther},
-    {"aten::repeat_interleave", "self", Order::kOther},
-    {"aten::reshape", "self", Order::kSame},
-    {"aten::roll", "self", Order::kOther},
-    {"aten::sort", "self", Order::kSorted},
-    {"aten::stack", "tensors", Order::kOther},
-    {"aten::to", "self", Order::kSame},
-    {"aten::type_as", "self", Order::kSame},
-    {"aten::view_copy", "self", Order::kSame},
-    {"fbgemm::permute_1D_sparse_data", "values", Order::kOther},
-    {"fbgemm::permute_2D_sparse_data", "values", Order::kOther},
-});
-
-/// Operators on two masks.
-constexpr auto kMaskJoiners =
-    std::to_array<std::string_view>({"aten::__and__", "aten::__or__", "aten::bitwise_and",
-                                     "aten::bitwise_or", "aten::logical_and", "aten::logical_or"});
-
-/// Operators whose result is above zero where their first argument is well above it (an optimizer's
-/// way from its second moments to a denominator).
-constexpr auto kKeepPositive = std::to_array<std::string_view>({"aten::_foreach_add",
-                                                                "aten::_foreach_div",
-                                                                "aten::_foreach_maximum",
-                                                                "aten::_foreach_mul",
-                                                                "aten::_foreach_sqrt",
-                                                                "aten::_values",
-                                                                "aten::add",
-                                                                "aten::add_",
-                                                                "aten::addcmul",
-                                                                "aten::bmm",
-                                                                "aten::clamp",
-                                                                "aten::clamp_min",
-                                                                "aten::div",
-                                                                "aten::matmul",
-                                                                "aten::maximum",
-                                                                "aten::mean",
-                                                                "aten::mm",
-                                                                "aten::mul",
-                                                                "aten::sparse_mask",
-                                                                "aten::sqrt",
-                                                                "aten::values"});
 
 /// Whether one holds each element of the other, in the same order of memory.
 bool is_whole(const Slot& target, const Slot& source) {
@@ -102,20 +29,19 @@ bool is_whole(const Slot& target, const Slot& source) {
 
 }  // namespace
 
-bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_view op,
-                                   const ValueRule& rule) const {
+bool ValueCarrier::keeps_structure(const Instruction& instruction, const ValueRule& rule) const {
+  const std::string_view op = without_overload(instruction.name);
+  const OperatorFacts& facts = operator_facts(op);
   if (op == "aten::cumsum") {
     return lengths_of_ends(rule) && summed_up(instruction) != nullptr;
   }
-  const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
   if (op.starts_with("fbgemm::")) {
-    return mover != kMovers.end() || op == "fbgemm::asynchronous_complete_cumsum";
+    return !facts.moves.empty() || op == "fbgemm::asynchronous_complete_cumsum";
   }
-  const bool is_order_kept =
-      mover != kMovers.end() && (mover->order == Order::kSame ||
-                                 (mover->order == Order::kSorted && rule.is<ValueRule::Lengths>()));
+  const bool is_order_kept = facts.order == MovedOrder::kSame ||
+                             (facts.order == MovedOrder::kSorted && rule.is<ValueRule::Lengths>());
   const Argument* from =
-      is_order_kept ? find_argument(program_, instruction, mover->from) : nullptr;
+      is_order_kept ? find_argument(program_, instruction, facts.moves) : nullptr;
   const auto* source = from == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&from->value);
   const auto* result = source == nullptr || instruction.results.empty()
                            ? nullptr
@@ -124,10 +50,12 @@ bool ValueCarrier::keeps_structure(const Instruction& instruction, std::string_v
          is_whole(program_.slots[result->id], program_.slots[source->id]);
 }
 
-void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
-  carry_through(instruction, op);
-  carry_positive(instruction, op);
-  carry_mask(instruction, op);
+void ValueCarrier::visit(const Instruction& instruction) {
+  const std::string_view op = without_overload(instruction.name);
+  const OperatorFacts& facts = operator_facts(op);
+  carry_through(instruction, facts);
+  carry_positive(instruction, facts);
+  carry_mask(instruction, facts);
   if (op == "aten::cumsum") {
     ends_to_lengths(instruction);
   } else if (op == "fbgemm::asynchronous_complete_cumsum") {
@@ -138,13 +66,11 @@ void ValueCarrier::visit(const Instruction& instruction, std::string_view op) {
 }
 
 /// Masks are turned round, and joined: of a mask that must not hide a whole row no part may.
-void ValueCarrier::carry_mask(const Instruction& instruction, std::string_view op) {
-  const bool negates = op == "aten::logical_not" || op == "aten::bitwise_not";
-  const bool joins = std::ranges::find(kMaskJoiners, op) != kMaskJoiners.end();
+void ValueCarrier::carry_mask(const Instruction& instruction, const OperatorFacts& facts) {
   const auto* result = instruction.results.empty()
                            ? nullptr
                            : std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  if ((!negates && !joins) || result == nullptr) {
+  if ((!facts.negates_mask && !facts.joins_masks) || result == nullptr) {
     return;
   }
   const std::vector<Demand> demands = demands_.on(program_.slots[result->id].storage);
@@ -157,36 +83,35 @@ void ValueCarrier::carry_mask(const Instruction& instruction, std::string_view o
       const Argument* argument = find_argument(program_, instruction, name);
       const auto* slot =
           argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
-      if (slot == nullptr || program_.slots[slot->id].dtype != et_schema::DType::kBool) {
+      if (slot == nullptr || program_.slots[slot->id].dtype != et_schema::DType::kBool ||
+          program_.slots[slot->id].storage == program_.slots[result->id].storage) {
         continue;
       }
       const std::int64_t few = std::min(asked->count, demand.count - asked->count);
       const std::int64_t count = element_count(program_.slots[slot->id]);
-      const std::int64_t each = std::min(joins ? few / 2 : few, count);
-      const bool mostly_true = (asked->count > demand.count / 2) != negates;
+      const std::int64_t each = std::min(facts.joins_masks ? few / 2 : few, count);
+      const bool mostly_true = (asked->count > demand.count / 2) != facts.negates_mask;
       demands_.ask(slot->id, mask(mostly_true ? count - each : each, demand.rule.why));
     }
   }
 }
 
-void ValueCarrier::carry_through(const Instruction& instruction, std::string_view op) {
-  const auto mover = std::ranges::find(kMovers, op, &ValueMover::op);
-  if (mover == kMovers.end() || instruction.results.empty()) {
+void ValueCarrier::carry_through(const Instruction& instruction, const OperatorFacts& facts) {
+  if (facts.moves.empty() || instruction.results.empty()) {
     return;
   }
   const auto* result = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  const std::size_t moved =
-      op == "fbgemm::permute_2D_sparse_data" || op == "fbgemm::permute_1D_sparse_data" ? 1 : 0;
+  const std::size_t moved = facts.name.starts_with("fbgemm::permute_") ? 1 : 0;
   if (moved < instruction.results.size()) {
     result = std::get_if<Argument::SlotRef>(&instruction.results[moved].value);
   }
-  const Argument* source = find_argument(program_, instruction, mover->from);
+  const Argument* source = find_argument(program_, instruction, facts.moves);
   if (result != nullptr && source != nullptr) {
-    carry(result->id, *source, mover->order);
+    carry(result->id, *source, facts.order);
   }
 }
 
-void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
+void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   if (const auto* list = std::get_if<Argument::List>(&from.value)) {
     for (const Argument& item : *list) {
       carry(to, item, order);
@@ -204,10 +129,10 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
   }
   const std::int64_t count = element_count(target);
   const bool whole = is_whole(target, source);
-  const bool in_order = whole && order == Order::kSame;
+  const bool in_order = whole && order == MovedOrder::kSame;
   // What comes out in order may have gone in so.
   const auto keeps = [&](const ValueRule& rule) {
-    return in_order || (whole && order == Order::kSorted && rule.is<ValueRule::Lengths>());
+    return in_order || (whole && order == MovedOrder::kSorted && rule.is<ValueRule::Lengths>());
   };
   const std::vector<Demand> demands = demands_.on(target.storage);
   for (Demand demand : demands) {
@@ -240,8 +165,8 @@ void ValueCarrier::carry(SlotId to, const Argument& from, Order order) {
 
 /// addcmul can subtract a square (centered RMSprop): its first argument is then taken from far
 /// above.
-void ValueCarrier::carry_positive(const Instruction& instruction, std::string_view op) {
-  if (std::ranges::find(kKeepPositive, op) == kKeepPositive.end()) {
+void ValueCarrier::carry_positive(const Instruction& instruction, const OperatorFacts& facts) {
+  if (!facts.keeps_positive) {
     return;
   }
   std::optional<ValueRule> positive;
@@ -256,17 +181,27 @@ void ValueCarrier::carry_positive(const Instruction& instruction, std::string_vi
   if (!positive) {
     return;
   }
-  if (op == "aten::addcmul") {
+  // What an operator in place writes has its demand.
+  const auto is_a_result = [&](const Argument& argument) {
+    const auto* slot = std::get_if<Argument::SlotRef>(&argument.value);
+    bool is = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      is |= slot != nullptr && program_.slots[slot->id].storage == program_.slots[id].storage;
+    });
+    return is;
+  };
+  if (facts.name == "aten::addcmul") {
     positive->kind = ValueRule::Uniform{.low = 64, .high = 128};
   }
   for (const char* name : {"self", "mat1", "mat2"}) {
-    if (const Argument* argument = find_argument(program_, instruction, name)) {
+    const Argument* argument = find_argument(program_, instruction, name);
+    if (argument != nullptr && !is_a_result(*argument)) {
       demands_.ask(*argument, *positive);
     }
   }
   // A sum, of products too, is above zero where both parts are.
   const Argument* other = find_argument(program_, instruction, "other");
-  if (other != nullptr && (op == "aten::add" || op == "aten::add_" || op == "aten::matmul")) {
+  if (other != nullptr && (facts.name == "aten::add" || facts.name == "aten::matmul")) {
     demands_.ask(*other, *positive);
   }
 }

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "demands.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::generator {
@@ -15,19 +15,16 @@ namespace understudy::generator {
 /// asked of them.
 class ValueCarrier {
  public:
-  /// Of a result's values, against the argument's that it holds.
-  enum class Order : std::uint8_t { kSame, kOther, kSorted };
-
   ValueCarrier(const et_schema::Program& program, Demands& demands)
       : program_(program), demands_(demands) {}
 
   /// Looks at one operator; operators come in reverse order.
-  void visit(const et_schema::Instruction& instruction, std::string_view op);
+  void visit(const et_schema::Instruction& instruction);
   /// Looks at one communication, between the operators.
   void visit_collective(const et_schema::Instruction& instruction);
   /// Whether lengths, or offsets, that are asked of an operator's result are met once its argument
   /// meets what is then asked of it.
-  [[nodiscard]] bool keeps_structure(const et_schema::Instruction& instruction, std::string_view op,
+  [[nodiscard]] bool keeps_structure(const et_schema::Instruction& instruction,
                                      const et_schema::ValueRule& rule) const;
 
  private:
@@ -47,10 +44,12 @@ class ValueCarrier {
 
   void counts_of_exchange(const et_schema::Instruction& instruction,
                           et_schema::Argument::SlotRef sent);
-  void carry_through(const et_schema::Instruction& instruction, std::string_view op);
-  void carry(et_schema::SlotId to, const et_schema::Argument& from, Order order);
-  void carry_positive(const et_schema::Instruction& instruction, std::string_view op);
-  void carry_mask(const et_schema::Instruction& instruction, std::string_view op);
+  void carry_through(const et_schema::Instruction& instruction,
+                     const et_schema::OperatorFacts& facts);
+  void carry(et_schema::SlotId to, const et_schema::Argument& from, et_schema::MovedOrder order);
+  void carry_positive(const et_schema::Instruction& instruction,
+                      const et_schema::OperatorFacts& facts);
+  void carry_mask(const et_schema::Instruction& instruction, const et_schema::OperatorFacts& facts);
   [[nodiscard]] const et_schema::Argument::SlotRef* summed_up(
       const et_schema::Instruction& sum) const;
   void ends_to_lengths(const et_schema::Instruction& instruction);

@@ -14,7 +14,6 @@
 #include "demands.h"
 #include "drawn.h"
 #include "et_schema/model/assumed.h"
-#include "et_schema/model/logarithm.h"
 #include "generator/values/masks.h"
 #include "reuse_rules.h"
 #include "sparse_counts.h"
@@ -69,9 +68,9 @@ class ValueAssigner {
     if (instruction.kind != InstructionKind::kOp) {
       return;
     }
-    const std::string_view op = without_overload(instruction.name);
-    const bool is_own = computes_selected_indices(instruction, op);
-    if (is_own || has_pinned_results(op) || makes_structure(instruction, op)) {
+    const OperatorFacts& facts = operator_facts(instruction.name);
+    const bool is_own = facts.leaves_range && computes_selected_indices(instruction);
+    if (is_own || facts.counts || makes_structure(instruction, facts)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
       // How many elements it gives is data: where that differs in a replay, they are pinned there.
@@ -79,10 +78,10 @@ class ValueAssigner {
     }
     sparse_counts_.visit(instruction, demands_);
     if (!is_own) {  // asked of the elements that are selected, not of all
-      carrier_.visit(instruction, op);
+      carrier_.visit(instruction);
     }
-    for (const ArgumentRule& row : argument_rules(op)) {
-      ask(instruction, row);
+    for (const ArgumentFact& row : facts.arguments) {
+      ask(instruction, facts, row);
     }
     use_captured_ranges(instruction);
     use_captured_reuses(instruction);
@@ -140,7 +139,7 @@ class ValueAssigner {
   /// Of externals: what the program itself computes has the zeros that it computes. That it takes
   /// a logarithm of such is kept, since its infinities are then no error of a replay.
   void use_captured_zeros(const Instruction& instruction) {
-    const bool is_logarithm = et_schema::is_logarithm(instruction.name);
+    const bool is_logarithm = operator_facts(instruction.name).is_logarithm;
     for_each_captured(
         captured_.reuses.zeros_by_node, instruction, [&](SlotId slot, const CapturedZeros& zeros) {
           et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
@@ -244,12 +243,12 @@ class ValueAssigner {
     return tensors;
   }
 
-  void ask(const Instruction& instruction, const ArgumentRule& row) {
-    const Argument* argument = find_argument(program_, instruction, row.argument);
+  void ask(const Instruction& instruction, const OperatorFacts& facts, const ArgumentFact& row) {
+    const Argument* argument = find_argument(program_, instruction, row.name);
     if (argument == nullptr) {
       return;
     }
-    const std::string why = fmt::format("{}.{}", row.op, row.argument);
+    const std::string why = why_of(facts, row);
     if (row.meaning == Meaning::kIndexList) {
       ask_index_list(instruction, *argument, why);
       return;
@@ -262,7 +261,7 @@ class ValueAssigner {
       use_captured_ends(instruction, *argument, *rule);
     }
     rule->why = why;
-    if (row.op == "fbgemm::bounds_check_indices") {
+    if (facts.name == "fbgemm::bounds_check_indices") {
       ask_rows_per_table(instruction);
     }
     demands_.ask(*argument, *rule, row.meaning != Meaning::kDivisor);
@@ -300,8 +299,9 @@ class ValueAssigner {
   /// Lengths and offsets decide shapes. Those that the program computes, of what it draws or finds
   /// in a batch, are made as the recorded shapes want them, by the operator nearest to where they
   /// come from that the demand gets to.
-  [[nodiscard]] bool makes_structure(const Instruction& instruction, std::string_view op) const {
-    if (follows_structure(op)) {
+  [[nodiscard]] bool makes_structure(const Instruction& instruction,
+                                     const OperatorFacts& facts) const {
+    if (follows_structure(facts)) {
       return false;
     }
     bool makes = false;
@@ -310,18 +310,18 @@ class ValueAssigner {
       const bool is_unmet =
           std::ranges::any_of(demands_.on(slot.storage), [&](const Demand& demand) {
             return (demand.rule.is<ValueRule::Lengths>() || demand.rule.is<ValueRule::Offsets>()) &&
-                   !carrier_.keeps_structure(instruction, op, demand.rule);
+                   !carrier_.keeps_structure(instruction, demand.rule);
           });
       makes |= is_unmet && !known_[slot.storage] && et_schema::is_integral(slot.dtype) &&
-               (is_draw(op) || !is_view_of_argument(instruction, slot.storage));
+               (facts.draws || !is_view_of_argument(instruction, slot.storage));
     });
     return makes;
   }
 
   /// Whether an operator's results follow from lengths or offsets among its arguments, which fit:
   /// the batch sizes of packed sequences, the bag of each index.
-  [[nodiscard]] static bool follows_structure(std::string_view op) {
-    return std::ranges::any_of(argument_rules(op), [](const ArgumentRule& row) {
+  [[nodiscard]] static bool follows_structure(const OperatorFacts& facts) {
+    return std::ranges::any_of(facts.arguments, [](const ArgumentFact& row) {
       return row.meaning == Meaning::kOffsets || row.meaning == Meaning::kMonotone ||
              row.meaning == Meaning::kLengths || row.meaning == Meaning::kSortedLengths ||
              row.meaning == Meaning::kBatchSizes;
@@ -329,8 +329,7 @@ class ValueAssigner {
   }
 
   /// Indices that follow from what a made mask selected need not fit: they are made as asked.
-  [[nodiscard]] bool computes_selected_indices(const Instruction& instruction,
-                                               std::string_view op) const {
+  [[nodiscard]] bool computes_selected_indices(const Instruction& instruction) const {
     bool computes = false;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       const Slot& slot = program_.slots[id];
@@ -343,7 +342,7 @@ class ValueAssigner {
       computes |= is_asked && selected_[slot.storage] && et_schema::is_integral(slot.dtype) &&
                   !is_view_of_argument(instruction, slot.storage);
     });
-    return computes && leaves_range(op);
+    return computes;
   }
 
   [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,

@@ -13,7 +13,7 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::ValueRule;
 
-std::optional<ValueRule> index_rule(const ArgumentRule& row, const CallView& call) {
+std::optional<ValueRule> index_rule(const ArgumentFact& row, const CallView& call) {
   const Slot* of = call.tensor(row.of);
   if (of != nullptr && call.op().starts_with("fbgemm::") && row.dim == 0 &&
       call.tensor("weights_offsets") != nullptr) {
@@ -24,7 +24,7 @@ std::optional<ValueRule> index_rule(const ArgumentRule& row, const CallView& cal
 }
 
 /// Positions in the last `dim` dimensions together, all of them where a tensor has no more.
-std::optional<ValueRule> plane_index_rule(const ArgumentRule& row, const CallView& call) {
+std::optional<ValueRule> plane_index_rule(const ArgumentFact& row, const CallView& call) {
   const Slot* of = row.of.empty() ? call.first_result() : call.tensor(row.of);
   if (of == nullptr) {
     return std::nullopt;
@@ -37,10 +37,10 @@ std::optional<ValueRule> plane_index_rule(const ArgumentRule& row, const CallVie
   return integers(0, positions);
 }
 
-std::optional<ValueRule> class_rule(const ArgumentRule& row, const CallView& call) {
+std::optional<ValueRule> class_rule(const ArgumentFact& row, const CallView& call) {
   constexpr std::int64_t kUsualIgnoreIndex = -100;
   const Slot* scores = call.tensor(row.of);
-  const Slot* target = call.tensor(row.argument);
+  const Slot* target = call.tensor(row.name);
   if (scores == nullptr || target == nullptr || !et_schema::is_integral(target->dtype)) {
     return std::nullopt;  // class probabilities
   }
@@ -49,14 +49,14 @@ std::optional<ValueRule> class_rule(const ArgumentRule& row, const CallView& cal
                          .ignore_index = call.integer("ignore_index").value_or(kUsualIgnoreIndex)}};
 }
 
-std::optional<ValueRule> label_rule(const ArgumentRule& row, const CallView& call) {
+std::optional<ValueRule> label_rule(const ArgumentFact& row, const CallView& call) {
   const std::int64_t classes = call.bound(row).value_or(2);
   return integers(classes > 1 ? 1 : 0, classes);
 }
 
 }  // namespace
 
-std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& program,
+std::optional<ValueRule> make_rule(const ArgumentFact& row, const Program& program,
                                    const Instruction& instruction) {
   const CallView call(program, instruction);
   switch (row.meaning) {
@@ -109,6 +109,9 @@ std::optional<ValueRule> make_rule(const ArgumentRule& row, const Program& progr
     case Meaning::kZero:
     case Meaning::kStepCount:
       return make_number_rule(row, call);
+    case Meaning::kData:
+    case Meaning::kTemplate:
+      return std::nullopt;
   }
   return std::nullopt;
 }

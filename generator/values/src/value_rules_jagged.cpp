@@ -37,7 +37,7 @@ std::optional<ValueRule> sorted_lengths(const CallView& call, const Slot& self) 
 }
 
 /// How many sequences are as long as each step of packed data.
-std::optional<ValueRule> batch_sizes(const ArgumentRule& row, const CallView& call,
+std::optional<ValueRule> batch_sizes(const ArgumentFact& row, const CallView& call,
                                      const Slot& self) {
   const bool batch_first = call.flag("batch_first").value_or(false);
   const std::optional<std::int64_t> batch = row.of.empty()
@@ -104,9 +104,9 @@ bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, co
 }
 
 /// Where each table, or its optimizer's state, starts in the memory that all of them share.
-std::optional<ValueRule> table_offsets(const ArgumentRule& row, const CallView& call,
+std::optional<ValueRule> table_offsets(const ArgumentFact& row, const CallView& call,
                                        const Slot& weights) {
-  const Slot* starts = call.tensor(row.argument);
+  const Slot* starts = call.tensor(row.name);
   const std::optional<std::int64_t> columns = call.integer("total_D");
   if (!columns) {
     return std::nullopt;
@@ -114,13 +114,13 @@ std::optional<ValueRule> table_offsets(const ArgumentRule& row, const CallView& 
   const std::int64_t tables =
       starts == nullptr ? 1 : std::max<std::int64_t>(element_count(*starts), 1);
   const std::int64_t rows = rows_per_table(call, weights);
-  return arange(
-      0, has_one_state_a_row(row.argument, call, weights) ? rows : rows * (*columns / tables));
+  return arange(0,
+                has_one_state_a_row(row.name, call, weights) ? rows : rows * (*columns / tables));
 }
 
-std::optional<ValueRule> table_columns(const ArgumentRule& row, const CallView& call) {
+std::optional<ValueRule> table_columns(const ArgumentFact& row, const CallView& call) {
   // One offset a table, and the end.
-  const Slot* self = call.tensor(row.argument);
+  const Slot* self = call.tensor(row.name);
   const std::int64_t tables =
       self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self) - 1, 1);
   const std::optional<std::int64_t> columns = call.integer(row.of);
@@ -172,8 +172,8 @@ std::int64_t rows_per_table(const CallView& call, const Slot& weights) {
   return std::max<std::int64_t>(element_count(weights) / *columns, 1);
 }
 
-std::optional<ValueRule> make_jagged_rule(const ArgumentRule& row, const CallView& call) {
-  const Slot* self = call.tensor(row.argument);
+std::optional<ValueRule> make_jagged_rule(const ArgumentFact& row, const CallView& call) {
+  const Slot* self = call.tensor(row.name);
   const Slot* of = call.tensor(row.of);
   const std::optional<std::int64_t> bound = call.bound(row);
   if (self == nullptr) {

@@ -82,13 +82,13 @@ std::optional<ValueRule> real_rule(Meaning meaning, const Slot& slot, const Call
 
 }  // namespace
 
-bool decides_a_shape(const ArgumentRule& row, const et_schema::Instruction& instruction) {
+bool decides_a_shape(const ArgumentFact& row, const et_schema::Instruction& instruction) {
   return row.meaning == Meaning::kSelectsResult || row.meaning == Meaning::kSelectsAll ||
          (row.meaning == Meaning::kCondition && instruction.args.size() == 1);
 }
 
-std::optional<ValueRule> make_mask_rule(const ArgumentRule& row, const CallView& call) {
-  const Slot* self = call.tensor(row.argument);
+std::optional<ValueRule> make_mask_rule(const ArgumentFact& row, const CallView& call) {
+  const Slot* self = call.tensor(row.name);
   const Slot* of = call.tensor(row.of);
   switch (row.meaning) {
     case Meaning::kSelectsResult:
@@ -113,8 +113,8 @@ std::optional<ValueRule> make_mask_rule(const ArgumentRule& row, const CallView&
   }
 }
 
-std::optional<ValueRule> make_number_rule(const ArgumentRule& row, const CallView& call) {
-  const Slot* self = call.tensor(row.argument);
+std::optional<ValueRule> make_number_rule(const ArgumentFact& row, const CallView& call) {
+  const Slot* self = call.tensor(row.name);
   if (self == nullptr) {
     return std::nullopt;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/quote.h"
 #include "readers.h"
 
@@ -68,7 +69,7 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
   const KinetoEvent& event = profile.events[comm.event];
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
   group.ranks = static_cast<std::size_t>(comm.ranks_in_group);
-  group.file = profile.file.substr(profile.file.rfind('/') + 1);
+  group.file = et_schema::file_name(profile.file);
   group.calls[profile.distributed->rank].push_back(
       {*kind, *dtype, *bytes, event.ts_ns, static_cast<double>(event.dur_ns)});
 }

@@ -1,11 +1,9 @@
 #include "predictor/flow/host_waits.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-#include <vector>
+#include <variant>
 
 #include "et_schema/model/accelerator.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::predictor {
@@ -19,35 +17,6 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
-
-// Operators that copy a value or a count to the host (ATen/native, "local_scalar_dense",
-// "nonzero").
-constexpr std::array<std::string_view, 16> kReadValues = {
-    "aten::item",          "aten::_local_scalar_dense",
-    "aten::is_nonzero",    "aten::equal",
-    "aten::allclose",      "aten::nonzero",
-    "aten::nonzero_numpy", "aten::argwhere",
-    "aten::masked_select", "aten::masked_select_backward",
-    "aten::unique_dim",    "aten::unique_consecutive",
-    "aten::_unique",       "aten::_unique2",
-    "aten::bincount",      "aten::_coalesce"};
-constexpr std::array<std::string_view, 5> kIndex = {"aten::index", "aten::index_put",
-                                                    "aten::index_put_", "aten::_index_put_impl_",
-                                                    "aten::_unsafe_index"};
-constexpr std::array<std::string_view, 5> kCopies = {"aten::to", "aten::_to_copy", "aten::copy_",
-                                                     "aten::cpu", "aten::cuda"};
-
-constexpr std::array<std::string_view, 2> kRepeats = {"aten::repeat_interleave.Tensor",
-                                                      "aten::repeat_interleave.self_Tensor"};
-
-std::string_view without_overload(std::string_view name) {
-  return name.substr(0, name.find('.'));
-}
-
-template <std::size_t kSize>
-bool is_one_of(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 Device device_of(const Program& program, SlotId slot) {
   return program.storages[program.slots[slot].storage].device;
@@ -73,7 +42,7 @@ bool has_waiting_index(const Program& program, const Instruction& instruction) {
 
 /// Repeats in a tensor are added up for the size of the result, unless the caller says it.
 bool counts_repeats(const Program& program, const Instruction& instruction) {
-  if (!instruction.schema || !is_one_of(kRepeats, instruction.name)) {
+  if (!instruction.schema || et_schema::overload_of(instruction.name) == "self_int") {
     return false;
   }
   const int at = et_schema::argument_index(program.schemas[*instruction.schema], "output_size");
@@ -123,15 +92,22 @@ bool waits_for_device(const Program& program, const Instruction& instruction) {
   if (instruction.kind != InstructionKind::kOp || !touches_device(program, instruction)) {
     return false;
   }
-  const std::string_view name = without_overload(instruction.name);
-  if (instruction.pinned || is_one_of(kReadValues, name) || counts_repeats(program, instruction)) {
+  if (instruction.pinned) {
     return true;
   }
-  if (is_one_of(kIndex, name)) {
-    return has_waiting_index(program, instruction);
+  switch (et_schema::operator_facts(instruction.name).host_wait) {
+    case et_schema::HostWait::kNone:
+      return false;
+    case et_schema::HostWait::kAlways:
+      return true;
+    case et_schema::HostWait::kIndices:
+      return has_waiting_index(program, instruction);
+    case et_schema::HostWait::kCopy:
+      return crosses(program, instruction) && !is_non_blocking(program, instruction);
+    case et_schema::HostWait::kRepeats:
+      return counts_repeats(program, instruction);
   }
-  return is_one_of(kCopies, name) && crosses(program, instruction) &&
-         !is_non_blocking(program, instruction);
+  return false;
 }
 
 }  // namespace understudy::predictor

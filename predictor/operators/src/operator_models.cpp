@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::predictor {
@@ -17,7 +18,7 @@ constexpr double kCacheFactor = 8;  // how much faster a cache is than memory, a
 /// In-place and functional forms, and overloads, share what was measured of one of them.
 std::vector<std::string> names_to_try(const std::string& op) {
   std::vector<std::string> names = {op};
-  const std::string name = op.substr(0, op.find('.'));
+  const std::string name(et_schema::without_overload(op));
   const auto add = [&](std::string candidate) {
     if (std::ranges::find(names, candidate) == names.end()) {
       names.push_back(std::move(candidate));
@@ -179,7 +180,7 @@ std::optional<Prediction> OperatorModels::measured(const Point& point, Family fa
   if (found == device.by_family.end()) {
     // Where a family's only measured operator has a model, the family has none of its own.
     const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
-      return family_of(entry.first.substr(0, entry.first.find('.'))) == family;
+      return family_of(et_schema::without_overload(entry.first)) == family;
     });
     return only == device.by_operator.end()
                ? std::nullopt

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_facts.h"
 
 namespace understudy::predictor {
 namespace {
@@ -229,8 +230,7 @@ double sparse_rows_bytes(const OperatorCall& call) {
 
 void set_bytes(const OperatorCall& call, Work& work) {
   if (work.family == Family::kView || work.family == Family::kAllocation) {
-    const bool fills = has(call, "::zeros") || has(call, "::ones") || has(call, "::full") ||
-                       has(call, "new_zeros") || has(call, "new_ones") || has(call, "new_full");
+    const bool fills = et_schema::operator_facts(call.name).fills;
     for (const TensorLayout& output : call.outputs) {
       work.write_bytes += fills ? stored_bytes(output) : 0;
     }
@@ -290,26 +290,6 @@ void set_rows(const OperatorCall& call, Work& work) {
   work.rows = std::max(in / work.row_length, 1.0);
 }
 
-/// Asks about a tensor, not about what it holds: "aten::is_same_size"; or gives the parts that a
-/// sparse one has. What looks at elements is written as one word, "aten::isnan".
-bool is_query(std::string_view op) {
-  constexpr std::array<std::string_view, 11> kQueries = {"::is_",
-                                                         "::_is_",
-                                                         "::_has_same_storage",
-                                                         "::cudnn_is_acceptable",
-                                                         "::record_stream",
-                                                         "::_indices",
-                                                         "::_values",
-                                                         "::_coalesced_",
-                                                         "::_nnz",
-                                                         "::_dimI",
-                                                         "::_dimV"};
-  return op.find("::is_nonzero") == std::string_view::npos &&
-         std::ranges::any_of(kQueries, [&](std::string_view query) {
-           return op.find(query) != std::string_view::npos;
-         });
-}
-
 }  // namespace
 
 std::string_view to_string(Family family) {
@@ -327,7 +307,7 @@ bool has_sparse_result(const OperatorCall& call) {
 }
 
 Family family_of(std::string_view op) {
-  if (is_query(op)) {
+  if (et_schema::asks_about_tensors(op)) {
     return Family::kView;
   }
   const std::string_view name = et_schema::op_class(op);

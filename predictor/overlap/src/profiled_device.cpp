@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/support/file_name.h"
 #include "launches.h"
 
 namespace understudy::predictor {
@@ -228,7 +229,7 @@ std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
   for (const auto& [id, events] : events_by_device(profile)) {
     ProfiledDevice device;
     device.device = card_name(profile, id);
-    device.file = profile.file.substr(profile.file.rfind('/') + 1);
+    device.file = et_schema::file_name(profile.file);
     device.rank = profile.distributed ? profile.distributed->rank : -1;
     device.clock_ns = clock_of(events);
     std::vector<StreamStretch> work;

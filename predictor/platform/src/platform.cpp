@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/json_fields.h"
@@ -139,9 +140,8 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   for (const JsonField& group : field.items()) {
     MeasuredCall row;
     const std::string& name = group.at("operator").as_text();
-    const std::size_t dot = std::min(name.find('.'), name.size());
-    row.call.name = name.substr(0, dot);
-    row.call.overload = name.substr(std::min(dot + 1, name.size()));
+    row.call.name = et_schema::without_overload(name);
+    row.call.overload = et_schema::overload_of(name);
     row.device = group.at("device").as_text();
     row.threads = group.at("threads").as_int32();
     const std::optional<TimedAs> timed = timed_as_from_string(group.at("timed").as_text());

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/model/sparse_content.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "et_schema/support/error.h"
@@ -145,10 +146,9 @@ DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device
 }
 
 OperatorCall call_of(const Program& program, const Instruction& instruction) {
-  const std::size_t dot = std::min(instruction.name.find('.'), instruction.name.size());
   OperatorCall call;
-  call.name = instruction.name.substr(0, dot);
-  call.overload = instruction.name.substr(std::min(dot + 1, instruction.name.size()));
+  call.name = et_schema::without_overload(instruction.name);
+  call.overload = et_schema::overload_of(instruction.name);
   if (instruction.kind == InstructionKind::kAlias) {
     call.name = "aten::as_strided";
   }

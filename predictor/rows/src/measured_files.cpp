@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
 #include "predictor/rows/csv.h"
 #include "predictor/rows/operator_table.h"
@@ -85,7 +86,7 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
   if (std::string_view(file.data).substr(0, kHeadBytes).find(kTimesMark) !=
       std::string_view::npos) {
     const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
-    calls = calls_of(times, file.name.substr(file.name.rfind('/') + 1));
+    calls = calls_of(times, std::string(et_schema::file_name(file.name)));
     const std::size_t left = times.rows.size() - calls.size();
     if (left > 0) {
       rows.left_out["communication, stubs, warm caches and rows without a time"] += left;

@@ -10,7 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/quote.h"
 #include "kernel_shapes.h"
 
@@ -280,8 +282,10 @@ OperatorCall kernel_call(const Row& row, const KernelShape& shape) {
 
 OperatorCall general_call(const Row& row) {
   const std::string& name = row.text("OPName");
-  const std::size_t dot = std::min(name.find('.'), name.size());
-  OperatorCall call{name.substr(0, dot), name.substr(std::min(dot + 1, name.size())), {}, {}};
+  OperatorCall call{std::string(et_schema::without_overload(name)),
+                    std::string(et_schema::overload_of(name)),
+                    {},
+                    {}};
   call.inputs = tensors(row, "Inputs");
   call.outputs = tensors(row, "Outputs");
   if (call.inputs.empty() && call.outputs.empty()) {
@@ -337,10 +341,6 @@ void read_times(const Row& row, Times times, MeasuredCall& call) {
   }
 }
 
-std::string base_name(const std::string& file) {
-  return file.substr(file.rfind('/') + 1);
-}
-
 MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Times times) {
   const CsvTable& table = columns.table();
   const Row row(columns, record);
@@ -356,7 +356,8 @@ MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Time
   if (row.has("Threads")) {
     call.threads = static_cast<int>(std::min<std::int64_t>(row.size("Threads"), 1 << 20));
   }
-  call.source = row.has("Source") ? row.text("Source") : base_name(table.file);
+  call.source =
+      row.has("Source") ? row.text("Source") : std::string(et_schema::file_name(table.file));
   for (const std::string& column : table.columns) {
     if (column.starts_with(kCounterPrefix) && row.has(column)) {
       call.counters[column.substr(kCounterPrefix.size())] = row.number(column, "a number");

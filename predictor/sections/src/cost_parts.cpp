@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models_json.h"
 #include "predictor/overheads/overheads_json.h"
@@ -30,14 +31,10 @@ std::shared_ptr<const Model> section_of(const Platform& platform, const char* na
   return std::make_shared<const Model>(read(et_schema::JsonField(document, source)));
 }
 
-std::string name_without_overload(const std::string& name) {
-  return name.substr(0, name.find('.'));
-}
-
 Estimate host_time(const HostOverheads& host, const Program& program,
                    const Instruction& instruction) {
   // Profiles name operators without their overload.
-  const std::string name = name_without_overload(instruction.name);
+  const std::string name(et_schema::without_overload(instruction.name));
   const std::string& known_as = host.operators.contains(instruction.name) ? instruction.name : name;
   if (!host.operators.contains(known_as) && instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");

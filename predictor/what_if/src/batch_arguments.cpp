@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "batch_sizes.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/size_arguments.h"
 
@@ -63,7 +64,7 @@ class Call {
       follow_parts(list);
     } else if (et_schema::is_size_argument(name)) {
       follow(list, was.sizes, is.sizes, 0);
-    } else if (name == "stride" && et_schema::takes_strides(op_)) {
+    } else if (name == "stride" && et_schema::operator_facts(instruction_.name).takes_strides) {
       follow(list, was.strides, is.strides, 0);
     }
   }

@@ -1,15 +1,12 @@
 #include "batch_rules.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
 
 #include "batch_views.h"
-#include "et_schema/model/size_arguments.h"
+#include "et_schema/model/operator_facts.h"
 
 namespace understudy::predictor {
 namespace {
@@ -218,7 +215,7 @@ std::vector<Dims> like_first_twice(const BatchCall& call) {
 std::vector<Dims> like_second(const BatchCall& call) {
   return like(call, {1});
 }
-std::vector<Dims> attention_backward(const BatchCall& call) {
+std::vector<Dims> like_next_three(const BatchCall& call) {
   return like(call, {1, 2, 3});
 }
 std::vector<Dims> no_batch(const BatchCall& call) {
@@ -278,103 +275,59 @@ std::vector<Dims> sparse_values(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-struct Group {
+struct RuleRow {
+  et_schema::BatchRule kind;
   Rule rule;
-  std::string_view names;  ///< between spaces, without "aten::" and what marks them in place
 };
 
-constexpr std::array kGroups = std::to_array<Group>({
-    {broadcast,
-     " abs add addcdiv addcmul alias bernoulli broadcast_tensors conj resolve_conj resolve_neg "
-     "bitwise_and bitwise_not bitwise_or ceil clamp "
-     "clamp_max clamp_min clone contiguous copy cos "
-     "detach div dropout elu elu_backward empty_like eq erf exp expm1 fill floor ge gelu "
-     "gelu_backward gt "
-     "hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward "
-     "isfinite isinf isnan le "
-     "leaky_relu leaky_relu_backward lerp lift_fresh log log1p log_softmax logical_and "
-     "logical_not logical_or lt masked_fill maximum minimum mish mish_backward mul native_dropout "
-     "native_dropout_backward ne "
-     "neg ones_like outer polar pow rand_like randn_like reciprocal relu rsqrt rsub sigmoid "
-     "sigmoid_backward "
-     "sign silu silu_backward sin softmax softplus softplus_backward sqrt square sub tanh "
-     "tanh_backward threshold_backward "
-     "to where zero zeros_like _log_softmax _log_softmax_backward_data _softmax "
-     "_softmax_backward_data _to_copy "},
-    {loss,
-     " binary_cross_entropy binary_cross_entropy_with_logits l1_loss mse_loss "
-     "smooth_l1_loss "},
-    {batch::index, " index "},
-    {like_first,
-     " argsort cudnn_batch_norm_backward cumsum flip index_add index_put "
-     "miopen_batch_norm_backward "
-     "roll scatter scatter_add tril triu type_as _index_put_impl "},
-    {like_first_twice, " sort "},
-    {like_second,
-     " binary_cross_entropy_backward convolution_backward gather l1_loss_backward "
-     "max_pool2d_with_indices_"
-     "backward avg_pool2d_backward _adaptive_avg_pool2d_backward mse_loss_backward "
-     "native_batch_norm_backward native_group_norm_backward native_layer_norm_backward "
-     "nll_loss_backward "
-     "smooth_l1_loss_backward "},
-    {selected_rows, " index_select "},
-    {batch::part_backward, " select_backward slice_backward "},
-    {batch::complex_of_pairs, " view_as_complex "},
-    {batch::pairs_of_complex, " view_as_real "},
-    {batch::reshape,
-     " view view_as reshape reshape_as flatten squeeze unflatten unsqueeze _reshape_alias "
-     "_unsafe_view "},
-    {batch::transpose, " t transpose "},
-    {batch::permute, " permute "},
-    {batch::expand, " expand expand_as "},
-    {batch::factory, " new_empty new_full new_ones new_zeros "},
-    {product, " bmm matmul mm "},
-    {product_and_addend, " addmm baddbmm "},
-    {linear, " linear "},
-    {reduce, " amax amin argmax argmin mean sum "},
-    {leading,
-     " adaptive_avg_pool2d avg_pool2d conv1d conv2d conv3d convolution cross_entropy_loss "
-     "cudnn_batch_norm cudnn_convolution group_norm miopen_batch_norm miopen_convolution "
-     "layer_norm rms_norm _fused_rms_norm batch_norm max_pool2d max_pool2d_with_indices "
-     "mkldnn_convolution "
-     "native_batch_norm native_group_norm native_layer_norm nll_loss nll_loss_forward "
-     "scaled_dot_product_attention "
-     "_adaptive_avg_pool2d _batch_norm_impl_index _convolution "
-     "_native_batch_norm_legit _scaled_dot_product_attention_math "
-     "_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention "
-     "_scaled_dot_product_flash_attention "
-     "_scaled_dot_product_flash_attention_for_cpu "},
-    {attention_backward,
-     " _scaled_dot_product_cudnn_attention_backward "
-     "_scaled_dot_product_efficient_attention_backward "
-     "_scaled_dot_product_flash_attention_backward "
-     "_scaled_dot_product_flash_attention_for_cpu_backward "},
-    {no_batch,
-     " embedding_backward embedding_dense_backward _embedding_bag_backward "
-     "_embedding_bag_dense_backward _embedding_bag_sparse_backward embedding_sparse_backward "
-     "sparse_coo_tensor _sparse_coo_tensor_unsafe _sparse_coo_tensor_with_dims_and_tensors "},
-    {embedding, " embedding "},
-    {sparse_indices, " indices _indices "},
-    {sparse_values, " values _values "},
-    {bags, " embedding_bag _embedding_bag _embedding_bag_forward_only "},
-    {batch::concatenate, " cat "},
-    {batch::stack, " stack "},
-    {batch::part_along_first, " narrow select slice unbind "},
-    {batch::part_along_second, " chunk split split_with_sizes unsafe_split "},
-});
+using enum et_schema::BatchRule;
 
-/// "aten::add_.Tensor": "add"; operators of other libraries have no rules.
-std::string_view plain_name(std::string_view name) {
-  const bool is_foreign = name.find("::") != std::string_view::npos && !name.starts_with("aten::");
-  return is_foreign ? name : et_schema::base_name(name);
+constexpr std::array<RuleRow, et_schema::kBatchRuleCount> kRules = {{
+    {kNoRule, nullptr},
+    {kBroadcast, broadcast},
+    {kLoss, loss},
+    {kByIndices, batch::index},
+    {kLikeFirst, like_first},
+    {kLikeFirstTwice, like_first_twice},
+    {kLikeSecond, like_second},
+    {kLikeNextThree, like_next_three},
+    {kSelectedRows, selected_rows},
+    {kPartBackward, batch::part_backward},
+    {kComplexOfPairs, batch::complex_of_pairs},
+    {kPairsOfComplex, batch::pairs_of_complex},
+    {kReshape, batch::reshape},
+    {kTranspose, batch::transpose},
+    {kPermute, batch::permute},
+    {kExpand, batch::expand},
+    {kFactory, batch::factory},
+    {kProduct, product},
+    {kProductAndAddend, product_and_addend},
+    {kLinear, linear},
+    {kReduce, reduce},
+    {kLeading, leading},
+    {kConstant, no_batch},
+    {kLookup, embedding},
+    {kSparseIndices, sparse_indices},
+    {kSparseValues, sparse_values},
+    {kBags, bags},
+    {kConcatenate, batch::concatenate},
+    {kStack, batch::stack},
+    {kPartAlongFirst, batch::part_along_first},
+    {kPartAlongSecond, batch::part_along_second},
+}};
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (static_cast<std::size_t>(kRules[i].kind) != i) {
+      return false;
+    }
+  }
+  return true;
 }
+static_assert(are_in_order());
 
-Rule rule_of(const std::string& name) {
-  const std::string word = fmt::format(" {} ", plain_name(name));
-  const auto* const found = std::ranges::find_if(kGroups, [&](const Group& group) {
-    return group.names.find(word) != std::string_view::npos;
-  });
-  return found == kGroups.end() ? nullptr : found->rule;
+Rule rule_of(std::string_view name) {
+  return kRules[static_cast<std::size_t>(et_schema::operator_facts(name).batch)].rule;
 }
 
 }  // namespace
@@ -384,7 +337,7 @@ bool has_rule(const et_schema::Instruction& instruction) {
 }
 
 bool is_bag(std::string_view name) {
-  return rule_of(std::string(name)) == bags;
+  return rule_of(name) == bags;
 }
 
 bool grows(const Dims& dims) {
@@ -394,7 +347,7 @@ bool grows(const Dims& dims) {
 std::vector<Dims> batch_of_results(const BatchCall& call) {
   const bool meets_batch = std::ranges::any_of(
       call.inputs, [](const BatchTensor& in) { return grows(in.dims) || in.holds_more; });
-  if (meets_batch && plain_name(call.instruction.name) == "coalesce") {
+  if (meets_batch && et_schema::operator_facts(call.instruction.name).name == "aten::coalesce") {
     refuse("sparse tensors that need not be coalesced", call.instruction.name);
   }
   const bool is_alias = call.instruction.kind == InstructionKind::kAlias;

@@ -40,10 +40,9 @@ Decision by_substitute(Substitute substitute) {
 
 /// Whether values decide no result's shape: LibTorch tells it of its own operators.
 bool has_known_shape(const Instruction& instruction) {
-  const std::size_t dot = instruction.name.find('.');
   const auto handle = c10::Dispatcher::singleton().findSchema(
-      {instruction.name.substr(0, dot),
-       dot == std::string::npos ? "" : instruction.name.substr(dot + 1)});
+      {std::string(et_schema::without_overload(instruction.name)),
+       std::string(et_schema::overload_of(instruction.name))});
   return handle && instruction.name.starts_with("aten::") &&
          !handle->hasTag(at::Tag::dynamic_output_shape);
 }
@@ -168,10 +167,6 @@ std::uint64_t total(const std::vector<NamedCount>& rows) {
 
 }  // namespace
 
-std::string_view base_name(std::string_view name) {
-  return name.substr(0, name.find('.'));
-}
-
 Decisions::Decisions(const Program& program, Options options)
     : program_(program), options_(options) {}
 
@@ -289,7 +284,8 @@ const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
     et_schema::refuse_operator(schema, instruction, options_.allowed);
     if (const auto trust = et_schema::trust_of(schema);
         trust.reach == et_schema::OperatorReach::kUnknown) {
-      why = fmt::format("{}; --allow-operator {} calls it", trust.why, base_name(name));
+      why = fmt::format("{}; --allow-operator {} calls it", trust.why,
+                        et_schema::without_overload(name));
     }
   }
   return why_not_called_.emplace(handle.operator_name(), std::move(why)).first->second;
@@ -351,7 +347,8 @@ Decision Decisions::outcome(const Instruction& instruction) {
     Decision decision = outcome(inner);
     if (badness(decision) > badness(worst)) {
       worst = std::move(decision);
-      worst.note = std::string(base_name(inner.name)) + " in its body: " + worst.note;
+      worst.note =
+          std::string(et_schema::without_overload(inner.name)) + " in its body: " + worst.note;
     }
   }
   return worst;

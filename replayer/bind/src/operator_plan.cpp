@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "replayer/substitutes/find_substitute.h"
 
@@ -29,7 +30,7 @@ void note_written(const Argument& argument, const c10::Argument& target, Operato
 }  // namespace
 
 BoxContext OperatorPlanner::context(const Instruction& instruction) const {
-  return {decisions_.options().device, base_name(instruction.name), &losses_};
+  return {decisions_.options().device, et_schema::without_overload(instruction.name), &losses_};
 }
 
 OperatorPlan OperatorPlanner::plan_call(const Instruction& instruction) {

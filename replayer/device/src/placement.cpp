@@ -1,12 +1,12 @@
 #include "replayer/device/placement.h"
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "et_schema/model/accelerator.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
@@ -20,30 +20,21 @@ using et_schema::DeviceType;
 using et_schema::Instruction;
 using et_schema::Program;
 
-struct HostArgument {
-  std::string_view op;
-  std::size_t position;
-};
-/// Arguments that operators refuse on a GPU: lengths that the host loops over.
-constexpr std::array<HostArgument, 7> kHostArguments = {
-    {{"aten::_pack_padded_sequence", 1},
-     {"aten::_pad_packed_sequence", 1},
-     {"aten::lstm.data", 1},
-     {"aten::gru.data", 1},
-     {"aten::rnn_tanh.data", 1},
-     {"aten::rnn_relu.data", 1},
-     {"aten::tensor_split.tensor_indices_or_sections", 1}}};
-
 constexpr Device kAccelerator{DeviceType::kCuda, 0};
 
 /// By storage: it stays on the CPU.
 void find_host_storages(const Program& program, const std::vector<Instruction>& instructions,
                         std::vector<bool>& on_host) {
   for (const Instruction& instruction : instructions) {
-    for (const HostArgument& argument : kHostArguments) {
-      if (instruction.name == argument.op && argument.position < instruction.args.size()) {
+    for (const et_schema::ArgumentFact& fact :
+         et_schema::operator_facts(instruction.name).arguments) {
+      const int at =
+          fact.on_host && instruction.schema
+              ? et_schema::argument_index(program.schemas[*instruction.schema], fact.name)
+              : -1;
+      if (at >= 0 && static_cast<std::size_t>(at) < instruction.args.size()) {
         et_schema::for_each_slot(
-            {instruction.args[argument.position]},
+            {instruction.args[static_cast<std::size_t>(at)]},
             [&](et_schema::SlotId slot) { on_host[program.slots[slot].storage] = true; });
       }
     }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/schema_text.h"
+
 namespace understudy::replayer {
 namespace {
 
@@ -157,10 +159,9 @@ std::optional<c10::OperatorHandle> find_schema(const std::string& name,
   const std::string full = overload.empty() ? name : name + "." + overload;
   for (const auto& [old_name, new_name] : kRenamed) {
     if (full == old_name) {
-      const std::size_t dot = new_name.find('.');
       return c10::Dispatcher::singleton().findSchema(
-          {std::string(new_name.substr(0, dot)),
-           dot == std::string_view::npos ? "" : std::string(new_name.substr(dot + 1))});
+          {std::string(et_schema::without_overload(new_name)),
+           std::string(et_schema::overload_of(new_name))});
     }
   }
   return c10::Dispatcher::singleton().findSchema({name, overload});
@@ -172,11 +173,8 @@ RecordedSchema parse_recorded_schema(const std::string& text) {
   RecordedSchema schema;
   const std::size_t open = text.find('(');
   const std::string_view full = trim(std::string_view(text).substr(0, open));
-  const std::size_t dot = full.find('.');
-  schema.name = std::string(full.substr(0, dot));
-  if (dot != std::string_view::npos) {
-    schema.overload = std::string(full.substr(dot + 1));
-  }
+  schema.name = et_schema::without_overload(full);
+  schema.overload = et_schema::overload_of(full);
   if (open == std::string::npos) {
     return schema;
   }

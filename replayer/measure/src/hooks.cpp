@@ -8,7 +8,8 @@
 #include <string_view>
 #include <variant>
 
-#include "et_schema/model/logarithm.h"
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/schema_text.h"
 #include "median.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/device/device.h"
@@ -25,7 +26,7 @@ using Seconds = std::chrono::duration<double>;
 /// Operators whose results are not theirs to answer for: views show what others wrote, and fresh
 /// memory holds anything. FSDP writes one rank's part of it; a collective writes the others.
 bool writes_results(const Step& step) {
-  const std::string_view name = base_name(step.source->name);
+  const std::string_view name = et_schema::without_overload(step.source->name);
   if (leaves_elements_unwritten(name, 0) || name.ends_with("all_gather_copy_in")) {
     return false;
   }
@@ -235,7 +236,7 @@ std::uint8_t ScanHook::flags_of(SlotId slot, const at::Tensor& tensor) const {
 
 bool ScanHook::is_asked_for_inf(const et_schema::Instruction& instruction) const {
   bool reads = instruction.name == "aten::_ctc_loss";  // logarithms of paths that cannot be
-  const bool is_logarithm = et_schema::is_logarithm(instruction.name);
+  const bool is_logarithm = et_schema::operator_facts(instruction.name).is_logarithm;
   for_each_slot(instruction.args, [&](SlotId slot) {
     const et_schema::StorageId storage = program_.slots[slot].storage;
     reads = reads || holds_recorded_inf_[storage] ||

@@ -6,6 +6,7 @@
 
 #include "comm_times.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/schema_text.h"
 
 namespace understudy::replayer {
 namespace {
@@ -44,14 +45,9 @@ TimedAs timed_as(const Step& step, const BoundProgram& bound) {
                                                               : TimedAs::kSubstitute;
 }
 
-/// "aten::add.Tensor": the name, and behind its point the overload.
 void set_name(const Instruction& source, InstructionTime& row) {
-  const std::string_view name = source.name;
-  const std::size_t colons = name.find("::");
-  const std::size_t point =
-      colons == std::string_view::npos ? std::string_view::npos : name.find('.', colons);
-  row.name = name.substr(0, point);
-  row.overload = point == std::string_view::npos ? "" : name.substr(point + 1);
+  row.name = et_schema::without_overload(source.name);
+  row.overload = et_schema::overload_of(source.name);
 }
 
 }  // namespace

@@ -3,10 +3,14 @@
 #include <ATen/ops/all.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/index_select.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/schema_text.h"
 #include "substitute_lookup.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
@@ -130,20 +134,6 @@ constexpr std::array kChecks = {
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", check_bounds},
 };
 
-/// Operators that read a table by rows, and how their arguments are called.
-struct RowReader {
-  std::string_view op;
-  std::string_view arguments;  ///< table, indices, dimension
-};
-
-constexpr std::array kRowReaders = {
-    RowReader{"aten::embedding", "weight indices"},
-    RowReader{"aten::embedding_bag", "weight indices"},
-    RowReader{"aten::_embedding_bag", "weight indices"},
-    RowReader{"aten::_embedding_bag_forward_only", "weight indices"},
-    RowReader{"aten::index_select", "self index dim"},
-};
-
 TableReach rows_of(const at::Tensor& table, const at::Tensor& indices) {
   TableReach reach;
   reach.table = table;
@@ -176,7 +166,7 @@ bool names_operator(std::string_view row, std::string_view op) {
   if (row.ends_with('*')) {
     return op.starts_with(row.substr(0, row.size() - 1));
   }
-  return row == op || row == op.substr(0, op.find('.'));
+  return row == op || row == et_schema::without_overload(op);
 }
 
 std::optional<std::string> find_unsafe_arguments(std::string_view op,
@@ -213,25 +203,25 @@ std::vector<TableReach> table_reach(std::string_view op, std::span<const std::st
   if (op == "aten::index.Tensor") {
     return index_reach(arguments, stack, first);
   }
-  for (const RowReader& reader : kRowReaders) {
-    if (!names_operator(reader.op, op)) {
-      continue;
-    }
-    const bool has_dim = reader.arguments.ends_with("dim");
-    const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(reader.arguments, arguments);
-    if (!places) {
-      return {};
-    }
-    Inputs in(stack, first, *places);
-    const at::Tensor table = in.tensor();
-    const at::Tensor indices = in.tensor();
-    if (table.dim() == 0 || table.numel() == 0 || table.is_meta() ||
-        (has_dim && in.integer() != 0)) {
-      return {};
-    }
-    return {rows_of(table, indices)};
+  const et_schema::OperatorFacts& facts = et_schema::operator_facts(op);
+  if (!facts.reads_rows) {
+    return {};
   }
-  return {};
+  const auto* const indices = std::ranges::find(facts.arguments, et_schema::Meaning::kIndex,
+                                                &et_schema::ArgumentFact::meaning);
+  const bool has_dim = indices->dim == et_schema::kByDim;
+  const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(
+      fmt::format("{} {}{}", indices->of, indices->name, has_dim ? " dim" : ""), arguments);
+  if (!places) {
+    return {};
+  }
+  Inputs in(stack, first, *places);
+  const at::Tensor table = in.tensor();
+  const at::Tensor rows = in.tensor();
+  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || (has_dim && in.integer() != 0)) {
+    return {};
+  }
+  return {rows_of(table, rows)};
 }
 
 }  // namespace understudy::replayer

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "et_schema/model/operator_facts.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
 
@@ -27,18 +28,6 @@ std::optional<Substitute> bind(const SubstituteRow& row, std::span<const std::st
                     .rung = row.rung,
                     .call = on_stack(arguments.size(), std::move(run))};
 }
-
-struct NotApplicable {
-  std::string_view op;
-  std::string_view reason;
-};
-
-constexpr std::array kNotOnCpu = {
-    NotApplicable{"aten::record_stream", "the CPU has no streams"},
-    NotApplicable{"aten::pin_memory", "memory is pinned for copies to an accelerator"},
-    NotApplicable{"aten::_pin_memory", "memory is pinned for copies to an accelerator"},
-    NotApplicable{"aten::is_pinned", "memory is pinned for copies to an accelerator"},
-};
 
 }  // namespace
 
@@ -72,15 +61,9 @@ std::optional<Substitute> find_substitute(std::string_view op,
 }
 
 std::optional<std::string> not_applicable_reason(std::string_view op, c10::DeviceType device) {
-  if (device != c10::DeviceType::CPU) {
-    return std::nullopt;
-  }
-  for (const NotApplicable& entry : kNotOnCpu) {
-    if (names_operator(entry.op, op)) {
-      return std::string(entry.reason);
-    }
-  }
-  return std::nullopt;
+  const std::string_view reason = et_schema::operator_facts(op).not_on_cpu;
+  return device == c10::DeviceType::CPU && !reason.empty() ? std::optional(std::string(reason))
+                                                           : std::nullopt;
 }
 
 std::optional<Substitute> find_native_substitute(std::string_view label, std::size_t gradients,

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "et_schema/model/allocation.h"
+#include "et_schema/model/operator_facts.h"
 #include "replayer/values/values.h"
 #include "values_device.h"
 
@@ -131,10 +132,8 @@ bool leaves_elements_unwritten(std::string_view op, std::size_t result) {
   if (et_schema::allocates_memory(op) || op.find("resize") != std::string_view::npos) {
     return true;
   }
-  // Paths behind an example's own length; parts of an LSTM's workspace, which oneDNN alone reads.
-  const std::string_view name = op.substr(0, op.find('.'));
-  return (result == 1 && name == "aten::_ctc_loss") ||
-         (result == 3 && name == "aten::mkldnn_rnn_layer");
+  const int part = et_schema::operator_facts(op).part_written;
+  return part >= 0 && static_cast<std::size_t>(part) == result;
 }
 
 ValueHealth scan(const at::Tensor& tensor) {

@@ -23,6 +23,7 @@ understudy_test(readers_test
     model/dtype_test.cpp
     model/losses_test.cpp
     model/op_class_test.cpp
+    model/operator_facts_test.cpp
     model/operator_trust_test.cpp
     model/public_operators_test.cpp
     reader_texts.cpp
@@ -36,5 +37,6 @@ understudy_test(readers_test
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
+  UNDERSTUDY_RECORDED_ARGUMENTS="${PROJECT_SOURCE_DIR}/capture/understudy_capture/recorded_arguments.py"
   UNDERSTUDY_DOCS="${PROJECT_SOURCE_DIR}/docs"
   UNDERSTUDY_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")

@@ -9,6 +9,7 @@
 
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -25,11 +26,6 @@ std::string lower(std::string_view text) {
   std::transform(result.begin(), result.end(), result.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return result;
-}
-
-std::string_view base_name(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
 /// A name taken apart: "dlrm_eg_3.json" → "dlrm_eg_#.json" and 3.
@@ -83,7 +79,7 @@ std::optional<std::uint64_t> tagged_rank(std::string_view name) {
 std::optional<std::vector<int>> ranks_by_tag(const std::vector<std::string>& names) {
   std::vector<int> ranks;
   for (const std::string& name : names) {
-    const std::optional<std::uint64_t> rank = tagged_rank(base_name(name));
+    const std::optional<std::uint64_t> rank = tagged_rank(file_name(name));
     if (!rank) {
       return std::nullopt;
     }
@@ -172,7 +168,7 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
     return {0};
   }
   if (std::optional<std::vector<int>> ranks = ranks_by_pattern(
-          patterns_of(names, [](const std::string& name) { return base_name(name); }))) {
+          patterns_of(names, [](const std::string& name) { return file_name(name); }))) {
     return *ranks;
   }
   // Files of one name in a folder each.

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "et_schema/model/schema_text.h"
+
 namespace understudy::et_schema {
 
 /// Whether an operator, named with or without its overload, gives memory that nobody has written:
@@ -10,8 +12,7 @@ namespace understudy::et_schema {
 /// Emitted projects cannot include this; their bench/observe.h and observe.py say it again, and
 /// tests hold them to it.
 [[nodiscard]] constexpr bool allocates_memory(std::string_view op) {
-  std::string_view name = op.substr(0, op.find('.'));
-  name.remove_prefix(name.find("::") == std::string_view::npos ? 0 : name.find("::") + 2);
+  std::string_view name = without_namespace(op);
   for (const std::string_view beginning : {"_", "new_"}) {
     name.remove_prefix(name.starts_with(beginning) ? beginning.size() : 0);
   }

@@ -9,9 +9,23 @@ namespace understudy::et_schema {
 /// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
 [[nodiscard]] std::string_view operator_name(std::string_view schema);
 
-/// "aten::add.Tensor" → "aten::add".
-[[nodiscard]] inline std::string_view without_overload(std::string_view name) {
-  return name.substr(0, name.find('.'));
+/// "aten::add.Tensor" → "aten::add". What has no namespace is no operator: it stays as it is.
+[[nodiscard]] constexpr std::string_view without_overload(std::string_view name) {
+  const std::size_t space = name.find("::");
+  return space == std::string_view::npos ? name : name.substr(0, name.find('.', space));
+}
+
+/// "aten::add.Tensor" → "Tensor"; empty where there is none.
+[[nodiscard]] constexpr std::string_view overload_of(std::string_view name) {
+  const std::size_t rest = without_overload(name).size();
+  return name.substr(rest < name.size() ? rest + 1 : rest);
+}
+
+/// "aten::add.Tensor" → "add".
+[[nodiscard]] constexpr std::string_view without_namespace(std::string_view name) {
+  const std::size_t space = name.find("::");
+  name = without_overload(name);
+  return space == std::string_view::npos ? name : name.substr(space + 2);
 }
 
 /// One argument of a schema: "int[1]? dim=None" → "int[1]?", "dim", "None".

@@ -10,7 +10,4 @@ namespace understudy::et_schema {
 /// Whether an argument of this name is a size.
 [[nodiscard]] bool is_size_argument(std::string_view name);
 
-/// Whether its argument "stride" gives the strides of its result.
-[[nodiscard]] bool takes_strides(std::string_view op);
-
 }  // namespace understudy::et_schema

@@ -93,7 +93,4 @@ class Decisions {
   std::unordered_map<const et_schema::Instruction*, std::string> pinned_;  ///< by the trial: why
 };
 
-/// The name without its overload: "aten::add" of "aten::add.Tensor".
-[[nodiscard]] std::string_view base_name(std::string_view name);
-
 }  // namespace understudy::replayer
