@@ -163,11 +163,10 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
              arguments.candidates.push_back(*predictor::candidate_from_string(name));
            }
          },
-         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees, mlp (default: "
-         "all but mlp)")
+         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees (default: all)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees", "mlp"})
-                  .description(""))
+      ->check(
+          CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees"}).description(""))
       ->type_name("KIND,…");
   app.add_option("--most-rows", arguments.most_rows,
                  "Fit each operator to at most this many rows, sampled evenly")

@@ -153,36 +153,6 @@ std::unique_ptr<CallModel> read_nearest(const JsonField& field) {
   return std::make_unique<NearestModel>(read_base(field.at("base")), std::move(entries));
 }
 
-std::unique_ptr<CallModel> read_mlp(const JsonField& field) {
-  std::vector<MlpModel::Layer> layers;
-  std::size_t in = MlpModel::kInputs;
-  const std::vector<JsonField> items = field.at("layers").items();
-  for (const JsonField& item : items) {
-    MlpModel::Layer& layer = layers.emplace_back();
-    layer.in = in;
-    layer.weights = read_floats(item.at("weights"));
-    layer.bias = read_floats(item.at("bias"));
-    layer.out = layer.bias.size();
-    const bool is_last = layers.size() == items.size();
-    if (layer.out != (is_last ? 1 : MlpModel::kWidth) || layer.weights.size() != in * layer.out) {
-      item.fail("a layer that fits the one before it");
-    }
-    in = layer.out;
-  }
-  const std::vector<float> numbers = read_floats(field.at("scales"));
-  if (layers.empty() || numbers.size() != 2 * (MlpModel::kInputs + 1)) {
-    field.at("scales").fail(fmt::format("{} numbers", 2 * (MlpModel::kInputs + 1)));
-  }
-  std::vector<MlpModel::Scale> scales;
-  for (std::size_t i = 0; i < numbers.size(); i += 2) {
-    if (numbers[i + 1] <= 0) {
-      field.at("scales").fail("deviations above 0");
-    }
-    scales.push_back({numbers[i], numbers[i + 1]});
-  }
-  return std::make_unique<MlpModel>(std::move(layers), std::move(scales));
-}
-
 }  // namespace
 
 void RooflineModel::append_json(std::string& out) const {
@@ -253,26 +223,6 @@ void NearestModel::append_json(std::string& out) const {
   out += "]}";
 }
 
-void MlpModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"layers\":[";
-  for (const Layer& layer : layers_) {
-    out += out.back() == '[' ? "{\"weights\":" : ",{\"weights\":";
-    append_floats(out, layer.weights);
-    out += ",\"bias\":";
-    append_floats(out, layer.bias);
-    out += "}";
-  }
-  std::vector<float> scales;
-  for (const Scale& scale : scales_) {
-    scales.push_back(scale.mean);
-    scales.push_back(scale.deviation);
-  }
-  out += "],\"scales\":";
-  append_floats(out, scales);
-  out += "}";
-}
-
 void append_json(std::string& out, const SharedModel& shared) {
   out += "{\"wide\":";
   append_base(out, shared.wide);
@@ -332,8 +282,6 @@ std::unique_ptr<CallModel> read_model(const JsonField& field,
                                           read_trees(field.at("trees")));
     case Candidate::kNearest:
       return read_nearest(field);
-    case Candidate::kMlp:
-      return read_mlp(field);
     case Candidate::kMean:
       return read_mean(field, shared);
     case Candidate::kTransferred:

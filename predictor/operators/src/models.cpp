@@ -13,12 +13,11 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Candidate, std::string_view>, 8> kCandidateNames = {{
+constexpr std::array<std::pair<Candidate, std::string_view>, 7> kCandidateNames = {{
     {Candidate::kRoofline, "roofline"},
     {Candidate::kNearest, "nearest"},
     {Candidate::kTwoClock, "two_clock"},
     {Candidate::kTrees, "two_clock+trees"},
-    {Candidate::kMlp, "mlp"},
     {Candidate::kTransferred, "transferred"},
     {Candidate::kTransferredTrees, "transferred+trees"},
     {Candidate::kMean, "mean"},
@@ -307,8 +306,6 @@ std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples
       return std::make_unique<TwoClockModel>(fit_two_clock(base_samples(samples)));
     case Candidate::kTrees:
       return fit_trees(samples, options, false);
-    case Candidate::kMlp:
-      return fit_mlp(samples);
     case Candidate::kTransferred:
     case Candidate::kTransferredTrees:
       UNDERSTUDY_ASSERT(shared != nullptr);

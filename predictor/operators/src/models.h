@@ -138,29 +138,4 @@ class NearestModel final : public CallModel {
 };
 [[nodiscard]] std::unique_ptr<CallModel> fit_nearest(const Samples& samples);
 
-/// Three hidden layers of 64 rectified units on the sizes' logarithms, ln t out: the seed's kind.
-class MlpModel final : public CallModel {
- public:
-  static constexpr std::size_t kWidth = 64;
-  static constexpr std::size_t kInputs = kSizes + 1;
-  struct Layer {
-    std::size_t in = 0, out = 0;
-    std::vector<float> weights;  ///< out rows of in
-    std::vector<float> bias;
-  };
-  struct Scale {
-    float mean = 0, deviation = 1;
-  };
-  MlpModel(std::vector<Layer> layers, std::vector<Scale> scales)
-      : layers_(std::move(layers)), scales_(std::move(scales)) {}
-  [[nodiscard]] Candidate kind() const override { return Candidate::kMlp; }
-  [[nodiscard]] double ln_ns(const Point& point) const override;
-  void append_json(std::string& out) const override;
-
- private:
-  std::vector<Layer> layers_;
-  std::vector<Scale> scales_;  ///< of the inputs, and of the result
-};
-[[nodiscard]] std::unique_ptr<CallModel> fit_mlp(const Samples& samples);
-
 }  // namespace understudy::predictor

@@ -13,7 +13,7 @@ namespace understudy::predictor {
 /// How a model tells which lookups a cache answers.
 enum class CacheModel : std::uint8_t {
   kWholeTable,  ///< all of a table that fits, none of others: no data
-  kUniform,     ///< seed_hit_rate(): the table's size, draws alike
+  kUniform,     ///< published_hit_rate(): the table's size, draws alike
   kReuse        ///< the rows that a batch meets most often stay: by the shares of reuse
 };
 /// "whole_table", "uniform" or "reuse".

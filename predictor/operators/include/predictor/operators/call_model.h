@@ -31,7 +31,6 @@ enum class Candidate : std::uint8_t {
   kNearest,           ///< the five nearest sizes' ratio to the roofline: a look-up
   kTwoClock,          ///< two_clock.h alone
   kTrees,             ///< two_clock.h times boosted trees
-  kMlp,               ///< three hidden layers on the sizes' logarithms
   kTransferred,       ///< trees of other cards on a base that is fitted to this one
   kTransferredTrees,  ///< the same, and trees of its own on top
   kMean               ///< the mean, of ln t, of the latter and of two_clock+trees

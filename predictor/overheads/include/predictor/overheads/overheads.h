@@ -23,8 +23,8 @@ struct Distribution {
 [[nodiscard]] Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n);
 
 /// One operator's. T2: from its start to its first launch; T3: from its last launch to its end; T5:
-/// between two launches, or, as published, of an operator that launches nothing all of it (Lin et
-/// al., arXiv 2404.12674). `whole`: from start to end, of calls whose single launches are not
+/// between two launches, or, of an operator that launches nothing, all of it (Lin et al., arXiv
+/// 2404.12674). `whole`: from start to end, of calls whose single launches are not
 /// known; `unlaunched`: of calls that launched nothing, which the same operator may do
 /// (`aten::to`).
 struct OperatorOverheads {

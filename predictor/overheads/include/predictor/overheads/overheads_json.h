@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "predictor/overheads/overheads.h"
@@ -16,12 +15,5 @@ namespace understudy::predictor {
 [[nodiscard]] std::string to_json(const std::vector<HostOverheads>& hosts);
 /// Reads it back. Throws Error (bad input) with the field.
 [[nodiscard]] std::vector<HostOverheads> overheads_from_json(const et_schema::JsonField& section);
-
-/// Published overheads, microseconds: {"launches", "t1", "t2", "t3", "t4", "t5"} with [mean,
-/// deviation], or a study's means by workload with [mean, deviation, n]: of T1 {workload: …}, of
-/// operators' T2 {operator: {workload: …}}; these are pooled over the workloads. Throws Error (bad
-/// input): neither, numbers below 0.
-[[nodiscard]] HostOverheads parse_published_overheads(std::string_view text,
-                                                      const std::string& file);
 
 }  // namespace understudy::predictor
