@@ -8,7 +8,6 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/json_fields.h"
-#include "et_schema/support/json_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -103,30 +102,18 @@ Card read_card(const et_schema::JsonField& root) {
   return card;
 }
 
-std::string to_json(const Card& card) {
-  std::string out = "{\"Device\":";
-  et_schema::append_json_string(out, card.name);
+nlohmann::ordered_json json_value(const Card& card) {
+  nlohmann::ordered_json json = {{"Device", card.name}};
   for (const Figure& figure : kFigures) {
     if (card.*figure.value > 0) {
-      out += ",";
-      et_schema::append_json_string(out, figure.key);
-      out += ":";
-      et_schema::append_json_double(out, card.*figure.value / figure.unit);
+      json[figure.key] = card.*figure.value / figure.unit;
     }
   }
-  if (!card.flops_by_dtype.empty()) {
-    out += ",\"FLOPsByDtype\":{";
-    for (const auto& [dtype, flops] : card.flops_by_dtype) {
-      out += out.back() == '{' ? "" : ",";
-      et_schema::append_json_string(out, to_string(dtype));
-      out += ":";
-      et_schema::append_json_double(out, flops / kGiga);
-    }
-    out += "}";
+  for (const auto& [dtype, flops] : card.flops_by_dtype) {
+    json["FLOPsByDtype"][to_string(dtype)] = flops / kGiga;
   }
-  out += ",\"Source\":";
-  et_schema::append_json_string(out, card.source);
-  return out + "}";
+  json["Source"] = card.source;
+  return json;
 }
 
 std::vector<Card> read_cards(const std::string& path) {

@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/json_text.h"
+#include "et_schema/support/json_record.h"
 
 namespace understudy::predictor {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Streams come behind the host's threads.
 constexpr std::uint32_t kFirstStream = 1000;
@@ -34,8 +36,11 @@ class TraceWriter {
         add(rank, span);
       }
     }
-    return "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events_ +
-           "\n]}\n";
+    return et_schema::dump_lines({{"schemaVersion", 1},
+                                  {"displayTimeUnit", "ms"},
+                                  {"traceEvents", std::move(events_)}},
+                                 2) +
+           "\n";
   }
 
  private:
@@ -59,12 +64,11 @@ class TraceWriter {
   }
 
   void name(const char* what, const RankClass& rank, std::uint32_t tid, const std::string& text) {
-    separate();
-    events_ += fmt::format(
-        "{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":", what,
-        rank.ranks.front(), tid);
-    et_schema::append_json_string(events_, text);
-    events_ += "}}";
+    events_.push_back({{"ph", "M"},
+                       {"name", what},
+                       {"pid", rank.ranks.front()},
+                       {"tid", tid},
+                       {"args", {{"name", text}}}});
   }
 
   void add(const RankClass& rank, const Span& span) {
@@ -80,36 +84,28 @@ class TraceWriter {
     } else if (span.kind == SpanKind::kArrived) {
       text += " (waits for ranks)";
     }
-    separate();
-    events_ += "{\"ph\":\"X\",\"cat\":\"";
-    events_ += is_on_stream(span)                 ? "kernel"
-               : span.kind == SpanKind::kHostWait ? "cuda_runtime"
-                                                  : "cpu_op";
-    events_ += "\",\"name\":";
-    et_schema::append_json_string(events_, text);
-    events_ +=
-        fmt::format(",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}", rank.ranks.front(),
-                    is_on_stream(span) ? kFirstStream + span.lane : span.lane,
-                    static_cast<double>(span.start_ns - first_ns_) / 1e3,
-                    static_cast<double>(span.end_ns - span.start_ns) / 1e3);
+    Json event = {{"ph", "X"},
+                  {"cat", is_on_stream(span)                 ? "kernel"
+                          : span.kind == SpanKind::kHostWait ? "cuda_runtime"
+                                                             : "cpu_op"},
+                  {"name", text},
+                  {"pid", rank.ranks.front()},
+                  {"tid", is_on_stream(span) ? kFirstStream + span.lane : span.lane},
+                  {"ts", static_cast<double>(span.start_ns - first_ns_) / 1e3},
+                  {"dur", static_cast<double>(span.end_ns - span.start_ns) / 1e3}};
     if (source != nullptr) {
-      events_ += fmt::format(",\"args\":{{\"instruction\":{},\"node\":{},\"class\":\"{}\"}}",
-                             span.instruction, source->node_id,
-                             source->comm ? "communication" : et_schema::op_class(source->name));
+      event["args"] = {
+          {"instruction", span.instruction},
+          {"node", source->node_id},
+          {"class", source->comm ? "communication" : et_schema::op_class(source->name)}};
     }
-    events_ += "}";
-  }
-
-  void separate() {
-    if (!events_.empty()) {
-      events_ += ",\n";
-    }
+    events_.push_back(std::move(event));
   }
 
   const Job& job_;
   const Simulation& simulation_;
   std::int64_t first_ns_ = INT64_MAX;
-  std::string events_;
+  Json events_ = Json::array();
 };
 
 }  // namespace

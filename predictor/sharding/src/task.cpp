@@ -1,11 +1,9 @@
 #include "predictor/sharding/task.h"
 
-#include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_record.h"
 #include "et_schema/support/quote.h"
 #include "et_schema/support/version.h"
 
@@ -19,19 +17,6 @@ constexpr const char* kFormat = "understudy-tables";
 constexpr const char* kLocal = "local";
 constexpr const char* kExchanged = "exchanged";
 
-std::string_view type_name(std::int64_t item_bytes) {
-  switch (item_bytes) {
-    case 1:
-      return "int8";
-    case 2:
-      return "float16";
-    case 8:
-      return "float64";
-    default:
-      return "float32";
-  }
-}
-
 }  // namespace
 
 std::string to_json(const ShardTask& task) {
@@ -41,24 +26,12 @@ std::string to_json(const ShardTask& task) {
                        {"batch", task.batch},
                        {"indices", task.has_local_indices ? kLocal : kExchanged},
                        {"tables", ordered_json::array()}};
-  std::string text = json.dump();
-  text.resize(text.size() - 2);  // a line a table
-  for (std::size_t i = 0; i < task.tables.size(); ++i) {
-    const auto& [name, table] = task.tables[i];
-    ordered_json of_table = {{"name", name},
-                             {"rows", table.rows},
-                             {"dim", table.dim},
-                             {"pooling", table.pooling},
-                             {"dtype", type_name(table.item_bytes)}};
-    if (table.state_bytes > 0) {
-      of_table["state_bytes"] = table.state_bytes;
-    }
-    if (table.reuse) {
-      of_table["reuse"] = *table.reuse;
-    }
-    text += (i == 0 ? "\n" : ",\n") + of_table.dump();
+  for (const auto& [name, table] : task.tables) {
+    ordered_json of_table = {{"name", name}};
+    of_table.update(json_value(table));
+    json["tables"].push_back(std::move(of_table));
   }
-  return text + "\n]}\n";
+  return et_schema::dump_lines(json, 2) + "\n";
 }
 
 ShardTask parse_tables(std::string_view text, const std::string& file) {
@@ -67,9 +40,7 @@ ShardTask parse_tables(std::string_view text, const std::string& file) {
   const nlohmann::json document = et_schema::parse_json(text, source);
   const JsonField root(document, source);
   if (root.find("format")) {
-    const auto writer = root.find("tool_version");
-    et_schema::check_format(root, {"file of tables", kFormat, kTablesVersion}, file,
-                            writer ? writer->as_text() : std::string());
+    et_schema::check_format(root, {"file of tables", kFormat, kTablesVersion});
   }
   ShardTask task;
   if (const auto batch = root.find("batch")) {
@@ -90,7 +61,7 @@ ShardTask parse_tables(std::string_view text, const std::string& file) {
     const auto name = field.find("name");
     NamedTable& table = task.tables.emplace_back();
     table.name = name ? name->as_text() : "table " + std::to_string(task.tables.size() - 1);
-    table.table = read_table(field);
+    read_value(field, table.table);
     if (!names.insert(table.name).second) {
       field.fail("a name of its own", et_schema::quote(table.name) + " again");
     }

@@ -311,8 +311,7 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
                           "make the benchmark again with `generate`"};
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
-  const auto writer = root.find("tool_version");
-  check_format(root, {"benchmark", kFormat, kBenchVersion}, file, writer ? writer->as_text() : "");
+  check_format(root, {"benchmark", kFormat, kBenchVersion});
 
   Manifest manifest;
   manifest.tool_version = root.at("tool_version").as_text();

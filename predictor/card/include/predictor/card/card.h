@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,8 @@ struct Card {
 [[nodiscard]] Card parse_card(std::string_view text, const std::string& file);
 /// The same as a part of another document.
 [[nodiscard]] Card read_card(const et_schema::JsonField& field);
-/// The same keys. One line.
-[[nodiscard]] std::string to_json(const Card& card);
+/// The same keys (json_record.h).
+[[nodiscard]] nlohmann::ordered_json json_value(const Card& card);
 
 /// The cards of a file or of the .json files of a folder. Throws Error (bad input): none, one name
 /// twice with different figures.

@@ -130,8 +130,4 @@ class OperatorModels {
                                                  const std::vector<Card>& cards,
                                                  const ModelsOptions& options = {});
 
-/// {"devices":[…],"shared":[…],"cards":[…]}
-[[nodiscard]] std::string to_json(const OperatorModels& models);
-[[nodiscard]] OperatorModels read_operator_models(const et_schema::JsonField& field);
-
 }  // namespace understudy::predictor

@@ -31,7 +31,7 @@ inline constexpr int kTablesVersion = 1;
 /// A file of tables (docs/formats.md, "Tables").
 [[nodiscard]] std::string to_json(const ShardTask& task);
 /// Reads it. `format` and `version` may be absent: such a file is easily written by hand. Throws
-/// Error (bad input) with the field: no table, a name twice, what read_table() refuses.
+/// Error (bad input) with the field: no table, a name twice, what read_value() of a table refuses.
 [[nodiscard]] ShardTask parse_tables(std::string_view text, const std::string& file);
 
 }  // namespace understudy::predictor
