@@ -37,6 +37,10 @@ void append_lines(std::string& out, const ordered_json& json, int depth) {
 
 }  // namespace
 
+void JsonWriter::hash(const char* key, std::uint64_t value) {
+  object_[key] = fmt::format("{:016x}", value);
+}
+
 double shortest(float value) {
   return std::strtod(fmt::format("{}", value).c_str(), nullptr);
 }

@@ -1,7 +1,6 @@
-#include "predictor/embedding/fitted_json.h"
-
 #include <array>
 
+#include "predictor/embedding/fitted.h"
 #include "predictor/fitting/errors_json.h"
 
 namespace understudy::predictor {
@@ -11,13 +10,8 @@ using et_schema::kNotNegative;
 using et_schema::SameAs;
 
 static std::optional<CacheModel> cache_model_from_string(std::string_view name) {
-  for (const CacheModel model :
-       {CacheModel::kWholeTable, CacheModel::kUniform, CacheModel::kReuse}) {
-    if (name == to_string(model)) {
-      return model;
-    }
-  }
-  return std::nullopt;
+  return et_schema::value_named(
+      name, {CacheModel::kWholeTable, CacheModel::kUniform, CacheModel::kReuse});
 }
 
 void members(auto& json, SameAs<EmbeddingFit> auto& fit) {

@@ -123,7 +123,7 @@ void members(auto& json, SameAs<InstructionTime> auto& row) {
   json("outputs", row.outputs);
   json("host", row.host);
   json("device", row.device);
-  json.unless(std::map<std::string, double>(), "counters", row.counters);
+  json.if_any("counters", row.counters);
   json.unless(std::nullopt, "conditions", row.conditions);
 }
 

@@ -97,7 +97,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("unmodelled", prediction.unmodelled);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
-  json.unless(std::vector<PredictedOverlap>(), "overlap", prediction.overlap);
+  json.if_any("overlap", prediction.overlap);
   json("assumptions", prediction.assumptions, kFreeText);
   json("platform", prediction.platform);
 }
@@ -142,7 +142,7 @@ std::string to_json(const Prediction& prediction) {
   nlohmann::ordered_json json = {{"format", "understudy-prediction"},
                                  {"version", kPredictionVersion}};
   json.update(json_of(prediction));
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace understudy::et_schema

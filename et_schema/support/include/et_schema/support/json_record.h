@@ -4,6 +4,8 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -63,6 +65,18 @@ struct Names {
 template <typename FromString>
 Names(FromString, const char*) -> Names<FromString>;
 
+/// The one of `values` whose to_string() is `name`; null: none of them.
+template <typename Enum>
+[[nodiscard]] std::optional<Enum> value_named(std::string_view name,
+                                              std::initializer_list<Enum> values) {
+  for (const Enum value : values) {
+    if (to_string(value) == name) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
 class JsonWriter;
 template <typename T>
 concept JsonRecord = requires(JsonWriter& json, const T& record) {
@@ -88,6 +102,15 @@ class JsonWriter {
       object_[key] = json_of(value);
     }
   }
+  /// A member that is left out where it is empty.
+  template <typename T, typename... How>
+  void if_any(const char* key, const T& value, const How&... /*how*/) {
+    if (!value.empty()) {
+      object_[key] = json_of(value);
+    }
+  }
+  /// 16 hexadecimal digits.
+  void hash(const char* key, std::uint64_t value);
   /// A bool that is written as one of two names.
   void either(const char* key, bool value, const char* if_not, const char* if_so) {
     object_[key] = value ? if_so : if_not;
@@ -119,6 +142,11 @@ class JsonReader {
       read_json(*field, value, how...);
     }
   }
+  template <typename T, typename... How>
+  void if_any(const char* key, T& value, const How&... how) {
+    unless(T(), key, value, how...);
+  }
+  void hash(const char* key, std::uint64_t& value) { value = object_.at(key).as_hash(); }
   void either(const char* key, bool& value, const char* if_not, const char* if_so) {
     const JsonField field = object_.at(key);
     value = field.as_text() == if_so;
@@ -183,7 +211,11 @@ inline void read_number(const JsonField& field, std::floating_point auto& value,
 inline void read_number(const JsonField& field, std::integral auto& value) {
   using Number = std::remove_reference_t<decltype(value)>;
   if constexpr (std::is_unsigned_v<Number>) {
-    value = static_cast<Number>(field.as_uint());
+    const std::uint64_t wide = field.as_uint();
+    if (wide > std::numeric_limits<Number>::max()) {
+      field.fail("a number of at most " + std::to_string(std::numeric_limits<Number>::max()));
+    }
+    value = static_cast<Number>(wide);
   } else if constexpr (sizeof(Number) == sizeof(std::int64_t)) {
     value = field.as_int();
   } else {
