@@ -20,12 +20,12 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/zip.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/overheads/observe.h"
+#include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
-#include "predictor/platform/recorded_rows.h"
-#include "predictor/recorded/recorded_comms.h"
-#include "predictor/rows/measured_files.h"
-#include "predictor/sections/fit_sections.h"
+#include "predictor/platform/platform_costs.h"
+#include "predictor/what_if/recorded_costs.h"
 
 namespace understudy::cli {
 namespace {

@@ -11,15 +11,13 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models.h"
-#include "predictor/collectives/models_json.h"
 #include "predictor/collectives/read_rows.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/embedding/fitted_json.h"
 #include "predictor/embedding/rows.h"
-#include "predictor/overheads/overheads_json.h"
-#include "predictor/overlap/observe_overlap.h"
-#include "predictor/overlap/overlap_json.h"
-#include "predictor/sharding/task.h"
+#include "predictor/embedding/task.h"
+#include "predictor/overheads/observe_overlap.h"
+#include "predictor/overheads/overheads.h"
+#include "predictor/overheads/overlap.h"
 
 namespace understudy::predictor {
 namespace {
@@ -201,14 +199,12 @@ std::vector<std::string> predictor_seeds() {
                            "b"});
     }
   }
-  const HostOverheads host{.host = "python",
-                           .t1 = distribution_of(1, 2, 1),
-                           .t4 = {{"cudaLaunchKernel", distribution_of(4, 1, 1)}},
-                           .operators = {{"a",
-                                          {.launches = {"cudaLaunchKernel"},
-                                           .t2 = distribution_of(3, 1, 1),
-                                           .t3 = distribution_of(2, 1, 1)}},
-                                         {"b", {.t5 = distribution_of(5, 1, 1)}}}};
+  HostOverheads host{.host = "python", .t1 = distribution_of(1, 2, 1)};
+  host.t4["cudaLaunchKernel"] = distribution_of(4, 1, 1);
+  host.operators["a"].launches = {"cudaLaunchKernel"};
+  host.operators["a"].t2 = distribution_of(3, 1, 1);
+  host.operators["a"].t3 = distribution_of(2, 1, 1);
+  host.operators["b"].t5 = distribution_of(5, 1, 1);
   const std::string sections =
       "{\"collectives\":" + to_json(fit_collectives(rows)) +
       ",\"embeddings\":" + to_json(fit_embedding(embedding, CacheModel::kReuse)) +

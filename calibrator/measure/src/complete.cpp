@@ -1,11 +1,11 @@
-#include "complete.h"
-
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
 
 #include <optional>
 #include <sstream>
 #include <utility>
+
+#include "bound_call.h"
 
 namespace understudy::calibrator {
 namespace {

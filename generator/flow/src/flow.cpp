@@ -10,8 +10,7 @@
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
-#include "filled.h"
-#include "generator/flow/compiled_graphs.h"
+#include "generator/flow/captured_ranges.h"
 #include "numbers.h"
 #include "wrappers.h"
 

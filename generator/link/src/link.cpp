@@ -11,7 +11,7 @@
 #include "device.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
-#include "generator/flow/python_labels.h"
+#include "generator/flow/autograd.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

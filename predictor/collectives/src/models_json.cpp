@@ -1,6 +1,5 @@
-#include "predictor/collectives/models_json.h"
-
 #include "et_schema/model/comm_traits.h"
+#include "predictor/collectives/models.h"
 #include "predictor/fitting/errors_json.h"
 
 namespace understudy::predictor {

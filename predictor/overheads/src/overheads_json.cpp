@@ -1,6 +1,5 @@
-#include "predictor/overheads/overheads_json.h"
-
 #include "et_schema/support/json_record.h"
+#include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
 

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "predictor/calls/measured_files.h"
 #include "predictor/operators/fitted_model.h"
 #include "predictor/operators/operator_models.h"
-#include "predictor/rows/measured_files.h"
 
 namespace {
 

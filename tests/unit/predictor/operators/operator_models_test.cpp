@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "et_schema/support/json_fields.h"
+#include "predictor/operators/features.h"
 #include "predictor/operators/operator_models_json.h"
-#include "predictor/operators/peaks.h"
 #include "synthetic.h"
 #include "testing/error_text.h"
 

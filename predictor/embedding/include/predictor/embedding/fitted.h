@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "predictor/embedding/costs.h"
@@ -64,5 +65,11 @@ class FittedEmbeddingCosts final : public EmbeddingCosts {
  private:
   EmbeddingModel model_;
 };
+
+/// The section `embedding` of a platform file (docs/formats.md): one JSON object.
+[[nodiscard]] std::string to_json(const EmbeddingModel& model);
+
+/// Reads it back. Throws Error (bad input) with the field.
+[[nodiscard]] EmbeddingModel embedding_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor

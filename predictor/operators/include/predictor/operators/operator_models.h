@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "predictor/card/card.h"
+#include "predictor/calls/call.h"
+#include "predictor/calls/card.h"
 #include "predictor/operators/fitted_model.h"
-#include "predictor/rows/call.h"
 
 namespace understudy::predictor {
 

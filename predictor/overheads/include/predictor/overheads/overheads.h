@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
+
+namespace understudy::et_schema {
+class JsonField;
+}
 
 namespace understudy::predictor {
 
@@ -66,5 +70,10 @@ void merge(OverheadSamples& into, const OverheadSamples& from);
 /// the median operator takes with as many launches (not modelled).
 [[nodiscard]] Estimate host_time_of(const HostOverheads& host, const std::string& name,
                                     std::size_t launches);
+
+/// The section `overheads` of a platform file (docs/formats.md): one JSON object, hosts by name.
+[[nodiscard]] std::string to_json(const std::vector<HostOverheads>& hosts);
+/// Reads it back. Throws Error (bad input) with the field.
+[[nodiscard]] std::vector<HostOverheads> overheads_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor
