@@ -219,7 +219,7 @@ class Rewriter {
   Bounds bounds_;
 };
 
-double elements(const Program& program, const Argument& argument) {
+double elements_at(const Program& program, const Argument& argument) {
   const auto* slot = std::get_if<Argument::SlotRef>(&argument.value);
   return slot == nullptr ? 0 : static_cast<double>(elements_of(program.slots[slot->id]));
 }
@@ -272,13 +272,13 @@ double flops_of(const Program& program, const Instruction& instruction) {
     return 0;
   }
   if (!is_conv) {
-    return 2 * elements(program, instruction.results.front()) *
+    return 2 * elements_at(program, instruction.results.front()) *
            static_cast<double>(tensors[first]->sizes.back());
   }
   const bool is_backward = instruction.name.find("backward") != std::string::npos;
   const Slot& weight = *tensors[is_backward ? std::min<std::size_t>(2, tensors.size() - 1) : 1];
   const double outputs = is_backward ? static_cast<double>(elements_of(*tensors.front()))
-                                     : elements(program, instruction.results.front());
+                                     : elements_at(program, instruction.results.front());
   const double filter = weight.sizes.empty() || weight.sizes.front() == 0
                             ? 0
                             : static_cast<double>(elements_of(weight) / weight.sizes.front());
