@@ -51,20 +51,49 @@ if(UNDERSTUDY_CCACHE)
 endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# understudy_library(NAME HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
-# A static library `understudy_NAME` (alias understudy::NAME). Its headers live in include/, and only
-# those are visible to others: an include against the arrows does not compile. Each header also
+# understudy_library(NAME [FOLDER folder] HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
+# A static library `understudy_NAME` (alias understudy::NAME) of a folder, by default this one. Its headers live in
+# include/, and only those are visible to others: an include against the arrows does not compile. Each header also
 # compiles alone (scripts/check_headers).
 function(understudy_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "HEADERS;SOURCES;PUBLIC;PRIVATE")
+  if(NOT arg_FOLDER)
+    set(arg_FOLDER "${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
   set(target understudy_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(understudy::${name} ALIAS ${target})
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
-  target_include_directories(${target} PRIVATE src)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${arg_FOLDER}/include" FILES ${arg_HEADERS})
+  target_include_directories(${target} PRIVATE "${arg_FOLDER}/src")
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:understudy_options> ${arg_PRIVATE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON EXPORT_NAME ${name})
+endfunction()
+
+# understudy_room(LIBRARY ROOM [PUBLIC target…] [PRIVATE target…])
+# A room of a library: the target understudy_LIBRARY_ROOM of all headers and sources in the folder ROOM. Rooms stand from
+# the bottom to the top; what they use of each other they link. understudy::LIBRARY is all of them. The global properties
+# UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES list the targets and the folders of their sources.
+function(understudy_room library room)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PUBLIC;PRIVATE")
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${room}")
+  file(GLOB headers CONFIGURE_DEPENDS "${folder}/include/${library}/${room}/*.h")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/src/*.cpp")
+  understudy_library(${library}_${room} FOLDER "${folder}" HEADERS ${headers} SOURCES ${sources}
+    PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  understudy_add_room(${library} ${room} "${folder}")
+endfunction()
+
+function(understudy_add_room library room folder)
+  if(NOT TARGET understudy_${library})
+    add_library(understudy_${library} INTERFACE)
+    add_library(understudy::${library} ALIAS understudy_${library})
+    set_target_properties(understudy_${library} PROPERTIES EXPORT_NAME ${library})
+    set_property(GLOBAL PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library})
+  endif()
+  target_link_libraries(understudy_${library} INTERFACE understudy::${library}_${room})
+  set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library}_${room})
+  set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_SOURCES "${folder}/src")
 endfunction()
 
 # understudy_module(NAME SOURCES c… [PRIVATE target…])
@@ -87,19 +116,11 @@ function(understudy_module name)
 endfunction()
 
 # understudy_rooms(LIBRARY folder…)
-# A library of rooms: each folder makes a target understudy_LIBRARY_ROOM of its own. understudy::LIBRARY
-# is all of them. The global properties UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES list the
-# targets and the folders of their sources.
+# A library of rooms whose folders have a CMakeLists.txt each.
 function(understudy_rooms library)
-  add_library(understudy_${library} INTERFACE)
-  add_library(understudy::${library} ALIAS understudy_${library})
-  set_target_properties(understudy_${library} PROPERTIES EXPORT_NAME ${library})
-  set_property(GLOBAL PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library})
   foreach(folder IN LISTS ARGN)
     add_subdirectory(${folder})
     get_filename_component(room "${folder}" NAME)
-    target_link_libraries(understudy_${library} INTERFACE understudy::${library}_${room})
-    set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_TARGETS understudy_${library}_${room})
-    set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/src")
+    understudy_add_room(${library} ${room} "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
   endforeach()
 endfunction()

@@ -20,12 +20,12 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/zip.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/overheads/observe.h"
+#include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
-#include "predictor/platform/recorded_rows.h"
-#include "predictor/recorded/recorded_comms.h"
-#include "predictor/rows/measured_files.h"
-#include "predictor/sections/fit_sections.h"
+#include "predictor/platform/platform_costs.h"
+#include "predictor/what_if/recorded_costs.h"
 
 namespace understudy::cli {
 namespace {
@@ -163,11 +163,10 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
              arguments.candidates.push_back(*predictor::candidate_from_string(name));
            }
          },
-         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees, mlp (default: "
-         "all but mlp)")
+         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees (default: all)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees", "mlp"})
-                  .description(""))
+      ->check(
+          CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees"}).description(""))
       ->type_name("KIND,…");
   app.add_option("--most-rows", arguments.most_rows,
                  "Fit each operator to at most this many rows, sampled evenly")

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
-#include "predictor/sections/fit_sections.h"
 
 namespace understudy::cli {
 

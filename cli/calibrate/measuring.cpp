@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 
@@ -13,7 +14,6 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "common/stop_signals.h"
-#include "et_schema/support/json_text.h"
 
 namespace understudy::cli {
 namespace {
@@ -30,15 +30,11 @@ void print(const CalibrateArguments& arguments, const CalibrationSummary& summar
 
 /// The platform's section of what a host takes beside its operators.
 std::string host_json(const calibrator::HostCosts& host) {
-  std::string text = "{\"probe_kind\":";
-  et_schema::append_json_string(text, host.probe_kind);
-  text += ",\"probe_us\":";
-  et_schema::append_json_double(text, host.probe_us);
-  text += ",\"loop_ns\":";
-  et_schema::append_json_double(text, host.loop_ns);
-  text += ",\"page_fault_ns\":";
-  et_schema::append_json_double(text, host.page_fault_ns);
-  return text + "}";
+  return nlohmann::ordered_json{{"probe_kind", host.probe_kind},
+                                {"probe_us", host.probe_us},
+                                {"loop_ns", host.loop_ns},
+                                {"page_fault_ns", host.page_fault_ns}}
+      .dump();
 }
 
 /// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.

@@ -27,7 +27,7 @@ struct GenerateArguments {
   SignChoice sign;
   std::optional<double> reduce;
   std::optional<double> shapes_within;
-  std::optional<predictor::BatchSize> batch;
+  std::optional<generator::BatchSize> batch;
   std::string names_path;  ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };

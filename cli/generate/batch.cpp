@@ -24,18 +24,18 @@ void add_batch_options(CLI::App& app, BatchTexts& texts) {
       ->excludes(batch);
 }
 
-std::optional<predictor::BatchSize> BatchTexts::parsed() const {
+std::optional<generator::BatchSize> BatchTexts::parsed() const {
   if (batch.empty() && size.empty()) {
     return std::nullopt;
   }
-  return predictor::parse_batch_size(batch + size, !size.empty());
+  return generator::parse_batch_size(batch + size, !size.empty());
 }
 
-std::string batched_text(const predictor::BatchSize& batch,
-                         const predictor::BatchedBench& batched) {
-  std::map<std::string, predictor::BatchChange> operators;
+std::string batched_text(const generator::BatchSize& batch,
+                         const generator::BatchedBench& batched) {
+  std::map<std::string, generator::BatchChange> operators;
   for (const auto& changes : batched.changes) {
-    for (const predictor::BatchChange& change : changes) {
+    for (const generator::BatchChange& change : changes) {
       const auto [found, added] = operators.try_emplace(change.name, change);
       found->second.count += added ? 0 : change.count;
     }
@@ -55,12 +55,12 @@ std::string batched_text(const predictor::BatchSize& batch,
   return text;
 }
 
-nlohmann::ordered_json batched_json(const predictor::BatchSize& batch,
-                                    const predictor::BatchedBench& batched) {
+nlohmann::ordered_json batched_json(const generator::BatchSize& batch,
+                                    const generator::BatchedBench& batched) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const auto& changes : batched.changes) {
     nlohmann::ordered_json& rank = ranks.emplace_back(nlohmann::ordered_json::array());
-    for (const predictor::BatchChange& change : changes) {
+    for (const generator::BatchChange& change : changes) {
       rank.push_back({{"name", change.name},
                       {"count", change.count},
                       {"before", change.before},

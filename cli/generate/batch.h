@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "predictor/what_if/batch_bench.h"
+#include "generator/resize/batch.h"
 
 namespace understudy::cli {
 
@@ -14,17 +14,17 @@ struct BatchTexts {
   std::string batch;
   std::string size;
   /// Nothing where none was given. Throws Error (usage).
-  [[nodiscard]] std::optional<predictor::BatchSize> parsed() const;
+  [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
 };
 
 /// Adds --batch and --size.
 void add_batch_options(CLI::App& app, BatchTexts& texts);
 
 /// Which operators have other shapes, for a person: a row for each, of all ranks together.
-[[nodiscard]] std::string batched_text(const predictor::BatchSize& batch,
-                                       const predictor::BatchedBench& batched);
+[[nodiscard]] std::string batched_text(const generator::BatchSize& batch,
+                                       const generator::BatchedBench& batched);
 /// {"from":…,"to":…,"dropped_bodies":…,"ranks":[[{"name","count","before","after"}]]}
-[[nodiscard]] nlohmann::ordered_json batched_json(const predictor::BatchSize& batch,
-                                                  const predictor::BatchedBench& batched);
+[[nodiscard]] nlohmann::ordered_json batched_json(const generator::BatchSize& batch,
+                                                  const generator::BatchedBench& batched);
 
 }  // namespace understudy::cli

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "generator/seal/blur_shapes.h"
+#include "generator/resize/blur_shapes.h"
 
 namespace understudy::cli {
 

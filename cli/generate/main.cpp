@@ -173,8 +173,8 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
   }
   if (arguments.batch) {
     progress.show("changing the batch size");
-    predictor::BatchedBench batched =
-        predictor::bench_with_batch_size(std::move(bench), *arguments.batch);
+    generator::BatchedBench batched =
+        generator::bench_with_batch_size(std::move(bench), *arguments.batch);
     bench = std::move(batched.bench);
     made.batched = {*arguments.batch, std::move(batched)};
     taken.bytes.clear();

@@ -8,8 +8,8 @@
 #include "et_schema/bench/bench.h"
 #include "generate/chakra.h"
 #include "generate/obfuscate.h"
-#include "generator/seal/blur_shapes.h"
-#include "predictor/what_if/batch_bench.h"
+#include "generator/resize/batch.h"
+#include "generator/resize/blur_shapes.h"
 
 namespace understudy::cli {
 
@@ -23,8 +23,8 @@ struct Generated {
   std::optional<Hidden> hidden = {};
   /// With another batch size.
   struct Batched {
-    predictor::BatchSize size;
-    predictor::BatchedBench bench;
+    generator::BatchSize size;
+    generator::BatchedBench bench;
   };
   std::optional<Batched> batched = {};             ///< its benchmark moved out of it
   std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it

@@ -189,7 +189,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   check_step(arguments);
   arguments.overlap = parse_overlap(overlap);
   if (!batch.empty() || !size.empty()) {
-    arguments.batch = predictor::parse_batch_size(batch + size, !size.empty());
+    arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
   }
   if (!gathers.empty()) {
     arguments.gathers =

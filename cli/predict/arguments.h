@@ -8,10 +8,10 @@
 #include "common/command_line.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
+#include "generator/resize/batch.h"
 #include "predict/operators.h"
 #include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
-#include "predictor/what_if/batch.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
@@ -26,7 +26,7 @@ struct PredictArguments {
   std::string device;
   int threads = 0;
   std::vector<predictor::WhatIf> what_if;
-  std::optional<predictor::BatchSize> batch;
+  std::optional<generator::BatchSize> batch;
   std::optional<int> world_size;
   std::optional<predictor::GatherSize> gathers;
   int ranks_per_node = et_schema::kUsualRanksPerNode;

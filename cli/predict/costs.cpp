@@ -9,8 +9,8 @@
 
 #include "common/table.h"
 #include "et_schema/support/error.h"
-#include "predictor/sections/cost_parts.h"
-#include "predictor/what_if/placement.h"
+#include "predictor/platform/cost_parts.h"
+#include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
 namespace {

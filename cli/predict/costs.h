@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "predict/arguments.h"
+#include "predictor/platform/cost_parts.h"
 #include "predictor/platform/platform_costs.h"
-#include "predictor/recorded/page_faults.h"
-#include "predictor/recorded/recorded_costs.h"
-#include "predictor/sections/overlap_section.h"
+#include "predictor/what_if/page_faults.h"
+#include "predictor/what_if/recorded_costs.h"
 #include "predictor/what_if/world_size.h"
 
 namespace understudy::cli {

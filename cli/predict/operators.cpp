@@ -17,9 +17,8 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/output_file.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
-#include "predictor/rows/measured_files.h"
-#include "predictor/rows/operator_table.h"
 
 namespace understudy::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "et_schema/prediction/prediction.h"
-#include "predictor/sections/overlap_section.h"
+#include "predictor/platform/cost_parts.h"
 #include "predictor/simulate/simulate.h"
 
 namespace understudy::cli {

@@ -16,8 +16,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/version.h"
 #include "predict/costs.h"
-#include "predictor/prediction/predict.h"
-#include "predictor/prediction/timeline.h"
+#include "predictor/simulate/predict.h"
 
 namespace understudy::cli {
 namespace {
@@ -148,14 +147,14 @@ struct BatchedJob {
   std::vector<std::string> changes;
 };
 
-BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
+BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
   BatchedJob batched;
   for (std::size_t i = 0; i < job.programs.size(); ++i) {
     const auto rank = std::find(job.program_of.begin(), job.program_of.end(), i);
     const auto number = static_cast<int>(rank - job.program_of.begin());
-    predictor::ScaledBatch scaled = predictor::with_batch_size(*job.programs[i], batch, number);
+    generator::ScaledBatch scaled = generator::with_batch_size(*job.programs[i], batch, number);
     std::uint64_t calls = 0;
-    for (const predictor::BatchChange& change : scaled.changes) {
+    for (const generator::BatchChange& change : scaled.changes) {
       calls += change.count;
     }
     batched.summary.push_back(
@@ -163,7 +162,7 @@ BatchedJob take_batch(const predictor::BatchSize& batch, predictor::Job& job) {
                     "what is recorded of the host, gaps and times of issue, stays",
                     number, calls, scaled.changes.size(), batch.anywhere ? "size" : "batch",
                     batch.to, batch.from));
-    for (const predictor::BatchChange& change : scaled.changes) {
+    for (const generator::BatchChange& change : scaled.changes) {
       batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
                                             change.name, change.before, change.after));
     }

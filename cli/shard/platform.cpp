@@ -11,13 +11,13 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
-#include "predictor/collectives/models_json.h"
+#include "predictor/collectives/models.h"
 #include "predictor/collectives/sigmoid.h"
-#include "predictor/embedding/fitted_json.h"
-#include "predictor/embedding/seed.h"
+#include "predictor/embedding/fitted.h"
+#include "predictor/embedding/operator_costs.h"
+#include "predictor/embedding/published.h"
 #include "predictor/platform/platform.h"
 #include "predictor/platform/platform_costs.h"
-#include "predictor/sharding/operator_costs.h"
 
 namespace understudy::cli {
 namespace {
@@ -84,7 +84,7 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
       memory_bytes_(kPublishedMemoryBytes),
       nodes_(arguments.nodes) {
   if (arguments.platform.empty()) {
-    embedding_ = std::make_unique<predictor::SeedEmbeddingCosts>(*predictor::seed_card("v100"));
+    embedding_ = std::make_unique<predictor::PublishedEmbeddingCosts>(predictor::published_v100());
   } else {
     read(arguments);
   }

@@ -5,8 +5,8 @@
 
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/costs.h"
+#include "predictor/embedding/plan.h"
 #include "predictor/platform/platform.h"
-#include "predictor/sharding/plan.h"
 #include "shard/arguments.h"
 
 namespace understudy::cli {

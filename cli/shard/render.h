@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "predictor/sharding/plan.h"
-#include "predictor/sharding/task.h"
+#include "predictor/embedding/plan.h"
+#include "predictor/embedding/task.h"
 
 namespace understudy::cli {
 

@@ -12,7 +12,7 @@
 
 #include "et_schema/bench/bench.h"
 #include "peak_memory.h"
-#include "predictor/recorded/recorded_costs.h"
+#include "predictor/what_if/recorded_costs.h"
 
 namespace understudy::predictor {
 namespace {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "et_schema/support/error.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform.h"
-#include "predictor/rows/operator_table.h"
 
 namespace understudy::fuzz {
 namespace {

@@ -11,15 +11,13 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models.h"
-#include "predictor/collectives/models_json.h"
 #include "predictor/collectives/read_rows.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/embedding/fitted_json.h"
 #include "predictor/embedding/rows.h"
-#include "predictor/overheads/overheads_json.h"
-#include "predictor/overlap/observe_overlap.h"
-#include "predictor/overlap/overlap_json.h"
-#include "predictor/sharding/task.h"
+#include "predictor/embedding/task.h"
+#include "predictor/overheads/observe_overlap.h"
+#include "predictor/overheads/overheads.h"
+#include "predictor/overheads/overlap.h"
 
 namespace understudy::predictor {
 namespace {
@@ -86,15 +84,6 @@ void check_tables(std::string_view text) {
   UNDERSTUDY_ASSERT(parse_tables(to_json(task), "tables").tables.size() == task.tables.size());
 }
 
-void check_overheads(std::string_view text) {
-  const HostOverheads host = parse_published_overheads(text, "overheads");
-  check_estimate(gap_of(host));
-  check_estimate(host_time_of(host, "aten::none", 1));
-  for (const auto& [name, overheads] : host.operators) {
-    check_estimate(host_time_of(host, name, overheads.launches.size()));
-  }
-}
-
 void check_overlap(const std::vector<DeviceOverlap>& devices) {
   for (const DeviceOverlap& device : devices) {
     for (const auto& factor : {device.compute, device.communication, device.streams}) {
@@ -122,7 +111,15 @@ void check_sections(std::string_view text) {
     (void)to_json(embedding_from_json(*section));
   }
   if (const auto section = root.find("overheads")) {
-    (void)to_json(overheads_from_json(*section));
+    const std::vector<HostOverheads> hosts = overheads_from_json(*section);
+    for (const HostOverheads& host : hosts) {
+      check_estimate(gap_of(host));
+      check_estimate(host_time_of(host, "aten::none", 1));
+      for (const auto& [name, overheads] : host.operators) {
+        check_estimate(host_time_of(host, name, overheads.launches.size()));
+      }
+    }
+    (void)to_json(hosts);
   }
   if (const auto section = root.find("overlap")) {
     check_overlap(overlap_from_json(*section));
@@ -172,12 +169,11 @@ void check_predictor_property(std::string_view input) {
   if (input.empty()) {
     return;
   }
-  constexpr unsigned kReaders = 6;
+  constexpr unsigned kReaders = 5;
   const unsigned reader = static_cast<unsigned char>(input.front()) % kReaders;
   const std::string_view text = input.substr(1);
   void (*const kChecks[kReaders])(std::string_view) = {check_collectives, check_embedding,
-                                                       check_tables,      check_overheads,
-                                                       check_sections,    check_profile};
+                                                       check_tables, check_sections, check_profile};
   try {
     kChecks[reader](text);
   } catch (const et_schema::Error& error) {
@@ -203,13 +199,16 @@ std::vector<std::string> predictor_seeds() {
                            "b"});
     }
   }
-  const std::string overheads =
-      R"({"launches":{"a":["cudaLaunchKernel"]},"t1":[1,2],"t2":{"a":[3,1]},"t3":{"a":[2,1]},
-"t4":{"cudaLaunchKernel":[4,1]},"t5":{"a":[0,0],"b":[5,1]}})";
+  HostOverheads host{.host = "python", .t1 = distribution_of(1, 2, 1)};
+  host.t4["cudaLaunchKernel"] = distribution_of(4, 1, 1);
+  host.operators["a"].launches = {"cudaLaunchKernel"};
+  host.operators["a"].t2 = distribution_of(3, 1, 1);
+  host.operators["a"].t3 = distribution_of(2, 1, 1);
+  host.operators["b"].t5 = distribution_of(5, 1, 1);
   const std::string sections =
       "{\"collectives\":" + to_json(fit_collectives(rows)) +
       ",\"embeddings\":" + to_json(fit_embedding(embedding, CacheModel::kReuse)) +
-      ",\"overheads\":" + to_json({parse_published_overheads(overheads, "o")}) + ",\"overlap\":" +
+      ",\"overheads\":" + to_json(std::vector{host}) + ",\"overlap\":" +
       to_json(std::vector{DeviceOverlap{"A",
                                         OverlapFactor{1.5, 1.25, 2, 0.5, 7, 9},
                                         OverlapFactor{},
@@ -242,9 +241,8 @@ std::vector<std::string> predictor_seeds() {
           first + table,
           '\1' + to_json_lines(embedding),
           '\2' + tables,
-          '\3' + overheads,
-          '\4' + sections,
-          '\5' + profile_seed()};
+          '\3' + sections,
+          '\4' + profile_seed()};
 }
 
 }  // namespace understudy::predictor

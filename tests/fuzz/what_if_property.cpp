@@ -8,8 +8,7 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
-#include "predictor/what_if/batch.h"
-#include "predictor/what_if/batch_bench.h"
+#include "generator/resize/batch.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::fuzz {
@@ -53,7 +52,7 @@ constexpr std::array kNames = std::to_array<const char*>({"aten::add.Tensor",
                                                           "aten::_embedding_bag",
                                                           "aten::nll_loss_backward"});
 constexpr std::array<std::int64_t, 8> kSizes = {64, 8, 64, 3, 1, 128, 0, 512};
-constexpr predictor::BatchSize kBatch{64, 96};
+constexpr generator::BatchSize kBatch{64, 96};
 
 /// The input's bytes one after the other; 0 behind them.
 class Bytes {
@@ -158,11 +157,11 @@ void check_bench(const Program& program) {
   } catch (const et_schema::Error&) {
     return;
   }
-  const predictor::BatchedBench batched = predictor::bench_with_batch_size(bench, kBatch);
+  const generator::BatchedBench batched = generator::bench_with_batch_size(bench, kBatch);
   static_cast<void>(et_schema::read_bench_bytes(et_schema::bench_bytes(batched.bench), "b.et"));
 }
 
-void check_scaled(const Program& program, const predictor::ScaledBatch& scaled) {
+void check_scaled(const Program& program, const generator::ScaledBatch& scaled) {
   for (std::size_t i = 0; i < program.slots.size(); ++i) {
     const Slot& before = program.slots[i];
     const Slot& after = scaled.program.slots[i];
@@ -193,11 +192,11 @@ void check_what_if(std::string_view input) {
       UNDERSTUDY_ASSERT(input.find(question.text) != std::string_view::npos);
       UNDERSTUDY_ASSERT(std::isfinite(question.factor) && question.factor >= 0);
     } else if (kind == 'b') {
-      const predictor::BatchSize batch = predictor::parse_batch_size(input);
+      const generator::BatchSize batch = generator::parse_batch_size(input);
       UNDERSTUDY_ASSERT(batch.from >= 2 && batch.to >= 1);
     } else {
       const Program program = program_of(input);
-      check_scaled(program, predictor::with_batch_size(program, kBatch, 0));
+      check_scaled(program, generator::with_batch_size(program, kBatch, 0));
       check_bench(program);
     }
   } catch (const et_schema::Error& error) {

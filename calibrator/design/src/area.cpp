@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "calibrator/design/recipes.h"
+#include "calibrator/design/recipe.h"
 #include "et_schema/model/op_class.h"
 
 namespace understudy::calibrator {

@@ -1,5 +1,4 @@
-#include "calibrator/design/recipes.h"
-
+#include "calibrator/design/recipe.h"
 #include "recipe_tables.h"
 
 namespace understudy::calibrator {

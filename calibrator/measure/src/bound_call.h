@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/backend.h"
+#include "calibrator/design/call.h"
 #include "call_timer.h"
 #include "et_schema/model/program.h"
 #include "replayer/bind/bind.h"
@@ -43,5 +44,9 @@ class BoundCall {
   replayer::Externals externals_;
   replayer::BoundProgram bound_;
 };
+
+/// Gives a call whose schema is an operator's name that operator's whole schema, and the arguments
+/// that it leaves out their defaults. Empty, or why there is no such call.
+[[nodiscard]] std::string complete(Call& call);
 
 }  // namespace understudy::calibrator

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "evict.h"
+#include "rinse.h"
 
 namespace understudy::calibrator {
 namespace {

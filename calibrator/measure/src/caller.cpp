@@ -16,7 +16,6 @@
 #include "backends/backend.h"
 #include "bound_call.h"
 #include "call_timer.h"
-#include "complete.h"
 #include "device_sampler.h"
 #include "energy_meter.h"
 #include "et_schema/model/op_class.h"

@@ -1,5 +1,3 @@
-#include "complete.h"
-
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
 
@@ -7,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "bound_call.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::calibrator {

@@ -1,7 +1,7 @@
-#include "evict.h"
-
 #include <cstdint>
 #include <vector>
+
+#include "rinse.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

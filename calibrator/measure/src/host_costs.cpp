@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "bound_call.h"
 #include "calibrator/design/call.h"
 #include "calibrator/design/recipe.h"
-#include "complete.h"
 #include "et_schema/support/assert.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"

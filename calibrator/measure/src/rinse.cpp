@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "bound_call.h"
 #include "calibrator/design/call.h"
 #include "calibrator/design/recipe.h"
-#include "complete.h"
 #include "et_schema/support/assert.h"
-#include "evict.h"
 
 namespace understudy::calibrator {
 namespace {

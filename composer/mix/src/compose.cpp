@@ -16,9 +16,7 @@
 #include "groups.h"
 #include "matching/matching.h"
 #include "occurrence.h"
-#include "profile.h"
 #include "timeline.h"
-#include "values.h"
 #include "wires.h"
 
 namespace understudy::composer {

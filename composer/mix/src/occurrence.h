@@ -62,4 +62,8 @@ struct Span {
 [[nodiscard]] bool holds_views(const et_schema::Slot& input,
                                const std::map<et_schema::StorageId, Span>& views);
 
+/// Finds rules for tensors that are made before the step here though an instruction made them in
+/// their origin. What had a rule keeps it.
+void make_values(et_schema::Program& program);
+
 }  // namespace understudy::composer

@@ -1,6 +1,6 @@
-#include "profile.h"
-
 #include <algorithm>
+
+#include "timeline.h"
 
 namespace understudy::composer {
 

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "et_schema/model/program.h"
 #include "occurrence.h"
 
 namespace understudy::composer {
@@ -30,5 +32,11 @@ void rename_threads(std::vector<et_schema::Instruction>& instructions,
                     const std::function<std::uint64_t(std::uint64_t)>& renamed);
 /// An occurrence alone, its recorded times from 0.
 [[nodiscard]] Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all);
+
+/// What is known of the times of a composed step of `length_ns`: nothing where an instruction has
+/// none. `origins`: the profiles of its sources.
+[[nodiscard]] std::optional<et_schema::RecordedProfile> compose_profile(
+    const et_schema::Program& program, const std::vector<const et_schema::Program*>& origins,
+    std::int64_t length_ns);
 
 }  // namespace understudy::composer

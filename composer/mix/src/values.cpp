@@ -1,6 +1,5 @@
-#include "values.h"
-
 #include "generator/values/value_flow.h"
+#include "occurrence.h"
 
 namespace understudy::composer {
 

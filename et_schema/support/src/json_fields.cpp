@@ -212,8 +212,7 @@ std::vector<std::string> JsonField::as_free_texts() const {
   return texts;
 }
 
-void check_format(const JsonField& root, const DocumentFormat& format, const std::string& file,
-                  const std::string& writer) {
+void check_format(const JsonField& root, const DocumentFormat& format, std::string writer) {
   const JsonField name = root.at("format");
   if (name.as_text() != format.name) {
     name.fail(fmt::format("\"{}\"", format.name));
@@ -226,8 +225,11 @@ void check_format(const JsonField& root, const DocumentFormat& format, const std
   if (number <= format.version) {
     return;
   }
+  if (const auto tool_version = root.find("tool_version")) {
+    writer = tool_version->as_text();
+  }
   ErrorContext context;
-  context.file = file;
+  context.file = root.source().file;
   context.field = "version";
   context.expected = fmt::format("version {} or older, which Understudy {} reads", format.version,
                                  UNDERSTUDY_VERSION);

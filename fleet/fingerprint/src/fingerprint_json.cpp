@@ -44,7 +44,7 @@ Fingerprint parse_fingerprint(const std::string& json, const std::string& file) 
                                      "fleet nightly --regenerate makes it anew"};
   const nlohmann::json document = et_schema::parse_json(json, source);
   const et_schema::JsonField root(document, source);
-  et_schema::check_format(root, {"fingerprint", kFormat, kVersion}, file, "");
+  et_schema::check_format(root, {"fingerprint", kFormat, kVersion});
   Fingerprint print;
   print.world_size = root.at("world_size").as_int32();
   print.is_timed = root.at("is_timed").as_bool();

@@ -1,5 +1,3 @@
-#include "filled.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -7,6 +5,7 @@
 
 #include "et_schema/model/kernel_roles.h"
 #include "et_schema/model/schema_text.h"
+#include "numbers.h"
 
 namespace understudy::generator {
 namespace {

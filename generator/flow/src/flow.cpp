@@ -11,8 +11,7 @@
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
-#include "filled.h"
-#include "generator/flow/compiled_graphs.h"
+#include "generator/flow/captured_ranges.h"
 #include "numbers.h"
 #include "wrappers.h"
 

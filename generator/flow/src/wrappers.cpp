@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "generator/flow/python_labels.h"
+#include "generator/flow/autograd.h"
 
 namespace understudy::generator {
 namespace {

@@ -13,7 +13,6 @@
 #include "et_schema/support/version.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
-#include "generator/flow/compiled_graphs.h"
 #include "generator/flow/flow.h"
 #include "generator/flow/steps.h"
 #include "generator/lowering/groups.h"

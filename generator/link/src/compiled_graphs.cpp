@@ -1,5 +1,3 @@
-#include "generator/flow/compiled_graphs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/support/error.h"
+#include "generator/flow/captured_ranges.h"
 #include "generator/flow/steps.h"
 #include "generator/link/link.h"
 #include "generator/link/names.h"

@@ -12,7 +12,7 @@
 #include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
-#include "generator/flow/python_labels.h"
+#include "generator/flow/autograd.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

@@ -12,7 +12,7 @@
 
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
-#include "generator/flow/compiled_graphs.h"
+#include "generator/flow/captured_ranges.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {

@@ -1,5 +1,3 @@
-#include "hidden_schema.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
+#include "public_words.h"
 
 namespace understudy::generator {
 namespace {

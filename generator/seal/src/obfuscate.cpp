@@ -15,9 +15,7 @@
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
-#include "hidden_schema.h"
 #include "public_words.h"
-#include "rounded_numbers.h"
 
 namespace understudy::generator {
 namespace {

@@ -1,5 +1,3 @@
-#include "rounded_numbers.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "et_schema/model/size_arguments.h"
+#include "public_words.h"
 
 namespace understudy::generator {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "generator/flow/below.h"
-#include "generator/flow/compiled_graphs.h"
+#include "generator/flow/captured_ranges.h"
 
 namespace understudy::generator {
 namespace {

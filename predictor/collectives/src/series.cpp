@@ -97,7 +97,8 @@ std::optional<BandwidthSigmoid> sigmoid_of(et_schema::CommKind kind, int ranks,
   if (points.empty()) {
     return std::nullopt;
   }
-  const Regions regions = points.front().bytes <= kSmallestBytes ? Regions::kSeed : Regions::kNone;
+  const Regions regions =
+      points.front().bytes <= kSmallestBytes ? Regions::kPublished : Regions::kNone;
   std::optional<BandwidthSigmoid> sigmoid =
       fit_sigmoid(points, et_schema::value_of(et_schema::traits(kind).bus, ranks), regions);
   if (sigmoid) {

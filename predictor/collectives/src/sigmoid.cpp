@@ -16,7 +16,7 @@ double busbw_gb_per_s(const SizeTime& point, double factor) {
   return point.bytes * factor / point.us / kBytesPerUsPerGbPerS;
 }
 
-/// The seed's rule: the last index of the flat region.
+/// The published rule: the last index of the flat region.
 std::size_t flat_end(const std::vector<SizeTime>& sweep) {
   constexpr std::size_t kFirst = 5;
   constexpr double kRise = 0.1;
@@ -30,7 +30,7 @@ std::size_t flat_end(const std::vector<SizeTime>& sweep) {
   return kDefault;
 }
 
-/// The seed's rule: two beyond the last size below 95 % of the highest bandwidth.
+/// The published rule: two beyond the last size below 95 % of the highest bandwidth.
 std::size_t saturated_begin(const std::vector<double>& busbw, double max) {
   constexpr double kSaturated = 0.95;
   std::size_t begin = 0;
@@ -72,7 +72,7 @@ std::optional<BandwidthSigmoid> fit_sigmoid(const std::vector<SizeTime>& sweep, 
   }
   BandwidthSigmoid fitted;
   fitted.max_gb_per_s = *std::ranges::max_element(busbw);
-  const bool has_flat = regions == Regions::kSeed;
+  const bool has_flat = regions == Regions::kPublished;
   const std::size_t first = has_flat ? flat_end(sweep) : 0;
   const std::size_t last = saturated_begin(busbw, fitted.max_gb_per_s);
   constexpr double kNone = -1;  // below any size

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "et_schema/support/error.h"
-#include "predictor/embedding/seed.h"
+#include "predictor/embedding/published.h"
 #include "predictor/fitting/least_squares.h"
 
 namespace understudy::predictor {
@@ -41,7 +41,7 @@ double hits_of(const EmbeddingTable& table, double batch, CacheModel cache, doub
     case CacheModel::kWholeTable:
       return 0;
     case CacheModel::kUniform:
-      return lookups * std::clamp(seed_hit_rate(table, batch, cached_rows), 0.0, 1.0);
+      return lookups * std::clamp(published_hit_rate(table, batch, cached_rows), 0.0, 1.0);
     case CacheModel::kReuse:
       break;
   }

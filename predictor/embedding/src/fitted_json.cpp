@@ -1,88 +1,52 @@
-#include "predictor/embedding/fitted_json.h"
-
 #include <array>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "et_schema/support/json_fields.h"
+#include "predictor/embedding/fitted.h"
+#include "predictor/fitting/errors_json.h"
 
 namespace understudy::predictor {
-namespace {
 
 using et_schema::JsonField;
-using nlohmann::ordered_json;
+using et_schema::kNotNegative;
+using et_schema::SameAs;
 
-constexpr std::array<const char*, kEmbeddingTerms> kTermNames = {
-    "call", "table", "bag", "lookup", "looked_up_byte", "miss", "missed_byte"};
-
-ordered_json fit_json(const EmbeddingFit& fit) {
-  ordered_json json = {{"ns", ordered_json::object()},
-                       {"cache_bytes", fit.cache_bytes},
-                       {"width", fit.width},
-                       {"left_out",
-                        {{"n", fit.left_out.n},
-                         {"geometric", fit.left_out.geometric},
-                         {"mean", fit.left_out.mean},
-                         {"max", fit.left_out.worst},
-                         {"bias", fit.left_out.bias}}}};
-  for (std::size_t i = 0; i < kEmbeddingTerms; ++i) {
-    json["ns"][kTermNames[i]] = fit.ns[i];
-  }
-  return json;
+static std::optional<CacheModel> cache_model_from_string(std::string_view name) {
+  return et_schema::value_named(
+      name, {CacheModel::kWholeTable, CacheModel::kUniform, CacheModel::kReuse});
 }
 
-double non_negative(const JsonField& field) {
-  const double value = field.as_double();
-  if (!(value >= 0) || !std::isfinite(value)) {
-    field.fail("a number of 0 or more");
-  }
-  return value;
-}
-
-EmbeddingFit read_fit(const JsonField& field) {
-  EmbeddingFit fit;
-  const JsonField ns = field.at("ns");
-  double sum = 0;
-  for (std::size_t i = 0; i < kEmbeddingTerms; ++i) {
-    fit.ns[i] = non_negative(ns.at(kTermNames[i]));
-    sum += fit.ns[i];
-  }
-  if (!(sum > 0)) {
-    ns.fail("a coefficient above 0", "none");
-  }
-  fit.cache_bytes = non_negative(field.at("cache_bytes"));
-  fit.width = non_negative(field.at("width"));
-  const JsonField errors = field.at("left_out");
-  const JsonField bias = errors.at("bias");
-  fit.left_out = {static_cast<std::size_t>(errors.at("n").as_uint()),
-                  non_negative(errors.at("mean")), non_negative(errors.at("geometric")),
-                  non_negative(errors.at("max")), bias.as_double()};
-  return fit;
-}
-
-CacheModel read_cache(const JsonField& field) {
-  for (const CacheModel model :
-       {CacheModel::kWholeTable, CacheModel::kUniform, CacheModel::kReuse}) {
-    if (field.as_text() == to_string(model)) {
-      return model;
+void members(auto& json, SameAs<EmbeddingFit> auto& fit) {
+  constexpr std::array<const char*, kEmbeddingTerms> kTerms = {
+      "call", "table", "bag", "lookup", "looked_up_byte", "miss", "missed_byte"};
+  json.object("ns", [&fit, &kTerms](auto& ns) {
+    for (std::size_t i = 0; i < kTerms.size(); ++i) {
+      ns(kTerms[i], fit.ns[i], kNotNegative);
     }
-  }
-  field.fail("whole_table, uniform or reuse");
+  });
+  json("cache_bytes", fit.cache_bytes, kNotNegative);
+  json("width", fit.width, kNotNegative);
+  json("left_out", fit.left_out);
 }
 
-}  // namespace
+static void check_record(const JsonField& field, EmbeddingFit& fit) {
+  if (fit.ns == EmbeddingTerms{}) {
+    field.at("ns").fail("a coefficient above 0", "none");
+  }
+}
+
+void members(auto& json, SameAs<EmbeddingModel> auto& model) {
+  json("cache", model.cache,
+       et_schema::Names{cache_model_from_string, "whole_table, uniform or reuse"});
+  json("forward", model.forward);
+  json("backward", model.backward);
+  json("most_load_ns", model.most_load_ns, kNotNegative);
+}
 
 std::string to_json(const EmbeddingModel& model) {
-  return ordered_json{{"cache", to_string(model.cache)},
-                      {"forward", fit_json(model.forward)},
-                      {"backward", fit_json(model.backward)},
-                      {"most_load_ns", model.most_load_ns}}
-      .dump();
+  return et_schema::json_of(model).dump();
 }
 
 EmbeddingModel embedding_from_json(const JsonField& section) {
-  return {read_cache(section.at("cache")), read_fit(section.at("forward")),
-          read_fit(section.at("backward")), non_negative(section.at("most_load_ns"))};
+  return et_schema::read_json<EmbeddingModel>(section);
 }
 
 }  // namespace understudy::predictor

@@ -1,8 +1,10 @@
 #include "predictor/embedding/tables.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "et_schema/model/dtype.h"
 #include "et_schema/support/json_fields.h"
@@ -11,6 +13,20 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::JsonField;
+
+/// Only the size matters to a table: one type of each, by which a size is written.
+constexpr std::array<std::pair<std::int64_t, et_schema::DType>, 5> kTypes = {
+    {{1, et_schema::DType::kInt8},
+     {2, et_schema::DType::kFloat16},
+     {4, et_schema::DType::kFloat32},
+     {8, et_schema::DType::kFloat64},
+     {16, et_schema::DType::kComplexFloat64}}};
+
+std::string_view type_name(std::int64_t item_bytes) {
+  return et_schema::to_string(
+      std::ranges::find(kTypes, item_bytes, &std::pair<std::int64_t, et_schema::DType>::first)
+          ->second);
+}
 
 ReuseShares normalized(ReuseShares shares) {
   double sum = 0;
@@ -126,9 +142,22 @@ ReuseShares shares_of(const EmbeddingTable& table, double batch) {
                      : uniform_shares(batch * table.pooling, static_cast<double>(table.rows));
 }
 
-EmbeddingTable read_table(const JsonField& field) {
+nlohmann::ordered_json json_value(const EmbeddingTable& table) {
+  nlohmann::ordered_json json = {{"rows", table.rows},
+                                 {"dim", table.dim},
+                                 {"pooling", table.pooling},
+                                 {"dtype", type_name(table.item_bytes)}};
+  if (table.state_bytes > 0) {
+    json["state_bytes"] = table.state_bytes;
+  }
+  if (table.reuse) {
+    json["reuse"] = *table.reuse;
+  }
+  return json;
+}
+
+void read_value(const JsonField& field, EmbeddingTable& table) {
   constexpr double kMostBytes = 4.6e18;
-  EmbeddingTable table;
   table.rows = positive(field.at("rows"));
   table.dim = positive(field.at("dim"));
   const JsonField pooling = field.at("pooling");
@@ -155,7 +184,6 @@ EmbeddingTable read_table(const JsonField& field) {
   if (held_bytes(table) >= kMostBytes) {
     field.fail("a table below 2^62 bytes");
   }
-  return table;
 }
 
 }  // namespace understudy::predictor

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "models.h"
+#include "predictor/operators/features.h"
 #include "predictor/operators/operator_models.h"
-#include "predictor/operators/peaks.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "predictor/card/card.h"
+#include "predictor/calls/card.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/work.h"
 

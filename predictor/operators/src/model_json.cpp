@@ -1,110 +1,49 @@
+#include "model_json.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 #include <stdexcept>
 
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/json_text.h"
 #include "models.h"
 
 namespace understudy::predictor {
-namespace {
 
+using et_schema::json_of;
 using et_schema::JsonField;
+using et_schema::kFinite;
+using et_schema::read_json;
+using nlohmann::ordered_json;
 
-void append_number(std::string& out, double value) {
-  out += fmt::format("{}", value);
-}
-/// The shortest text that reads back as the same float; of -0, which reads back as a whole number,
-/// 0.
-void append_number(std::string& out, float value) {
-  out += fmt::format("{}", value + 0.0F);
-}
+static constexpr et_schema::NumberRange kFloat = {
+    "a number that a float can hold", [](double value) { return std::isfinite(value); }};
 
-void append_base(std::string& out, const TwoClock& base) {
-  out += "[";
-  append_number(out, base.floor_ns);
-  for (const double value : {base.fixed_ns, base.compute_share, base.memory_share}) {
-    out += ",";
-    append_number(out, value);
-  }
-  out += "]";
+ordered_json json_value(const TwoClock& base) {
+  return {base.floor_ns, base.fixed_ns, base.compute_share, base.memory_share};
 }
 
-template <typename Values>
-void append_floats(std::string& out, const Values& values) {
-  out += "[";
-  for (const auto value : values) {
-    out += out.back() == '[' ? "" : ",";
-    append_number(out, value);
-  }
-  out += "]";
-}
-
-void append_trees(std::string& out, const Trees& trees) {
-  out += "{\"features\":[";
-  for (const Trees::Node& node : trees.nodes()) {
-    out += out.back() == '[' ? "" : ",";
-    et_schema::append_json_int(out, node.feature);
-  }
-  std::vector<float> values;
-  for (const Trees::Node& node : trees.nodes()) {
-    values.push_back(node.value);
-  }
-  out += "],\"values\":";
-  append_floats(out, values);
-  out += "}";
-}
-
-void append_codes(std::string& out, const OperatorCodes& codes) {
-  out += "{";
-  for (const auto& [op, code] : codes.all()) {
-    out += out.back() == '{' ? "" : ",";
-    et_schema::append_json_string(out, op);
-    out += ":";
-    append_number(out, code);
-  }
-  out += "}";
-}
-
-void begin(std::string& out, Candidate kind) {
-  out += "{\"model\":";
-  et_schema::append_json_string(out, to_string(kind));
-}
-
-double finite(const JsonField& field) {
-  const double value = field.as_double();
-  if (!std::isfinite(value)) {
-    field.fail("a finite number");
-  }
-  return value;
-}
-
-std::vector<float> read_floats(const JsonField& field) {
-  std::vector<float> values;
-  for (const JsonField& item : field.items()) {
-    const auto value = static_cast<float>(finite(item));
-    if (!std::isfinite(value)) {
-      item.fail("a number that a float can hold");
-    }
-    values.push_back(value);
-  }
-  return values;
-}
-
-TwoClock read_base(const JsonField& field) {
-  const std::vector<JsonField> items = field.items();
-  if (items.size() != 4) {
+void read_value(const JsonField& field, TwoClock& base) {
+  const auto values = read_json<std::vector<double>>(field, kFinite);
+  if (values.size() != 4) {
     field.fail("floor, fixed, compute share, memory share");
   }
-  TwoClock base{finite(items[0]), finite(items[1]), finite(items[2]), finite(items[3])};
+  base = {values[0], values[1], values[2], values[3]};
   if (base.floor_ns < 0 || base.fixed_ns < 0 || base.compute_share <= 0 || base.memory_share <= 0) {
     field.fail("times of 0 or more and shares above 0");
   }
-  return base;
 }
 
-Trees read_trees(const JsonField& field) {
+ordered_json json_value(const Trees& trees) {
+  std::vector<std::int16_t> features;
+  std::vector<float> values;
+  for (const Trees::Node& node : trees.nodes()) {
+    features.push_back(node.feature);
+    values.push_back(node.value);
+  }
+  return {{"features", features}, {"values", json_of(values)}};
+}
+
+void read_value(const JsonField& field, Trees& trees) {
   std::vector<std::int16_t> features;
   for (const std::int64_t feature : field.at("features").as_ints()) {
     if (feature < Trees::kLeaf || feature >= static_cast<std::int64_t>(kFeatures)) {
@@ -113,191 +52,95 @@ Trees read_trees(const JsonField& field) {
     features.push_back(static_cast<std::int16_t>(feature));
   }
   try {
-    return Trees(features, read_floats(field.at("values")), kFeatures);
+    trees = Trees(features, read_json<std::vector<float>>(field.at("values"), kFloat), kFeatures);
   } catch (const std::invalid_argument& error) {
     field.fail("trees, each node before its two subtrees", error.what());
   }
 }
 
-Trend read_trend(const JsonField& model) {
-  const auto field = model.find("trend");
-  if (!field) {
-    return {};
+ordered_json json_value(const OperatorCodes& codes) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [op, code] : codes.all()) {
+    json[op] = json_of(code);
   }
-  const std::vector<JsonField> items = field->items();
-  if (items.size() != 2) {
-    field->fail("slope and knee");
-  }
-  return {finite(items[0]), finite(items[1])};
+  return json;
 }
 
-OperatorCodes read_codes(const JsonField& field) {
-  OperatorCodes codes;
+void read_value(const JsonField& field, OperatorCodes& codes) {
   for (const auto& [op, code] : field.members()) {
-    codes.add(op, static_cast<float>(finite(code)));
+    codes.add(op, read_json<float>(code, kFloat));
   }
-  return codes;
 }
 
-std::unique_ptr<CallModel> read_nearest(const JsonField& field) {
-  std::vector<NearestModel::Entry> entries;
-  for (const JsonField& item : field.at("entries").items()) {
-    const std::vector<float> values = read_floats(item);
-    if (values.size() != kSizes + 2) {
-      item.fail(fmt::format("{} numbers", kSizes + 2));
-    }
-    NearestModel::Entry& entry = entries.emplace_back();
-    std::copy_n(values.begin(), entry.at.size(), entry.at.begin());
-    entry.residual = values.back();
-  }
-  return std::make_unique<NearestModel>(read_base(field.at("base")), std::move(entries));
+static ordered_json json_value(const Trend& trend) {
+  return {trend.slope, trend.knee};
 }
 
-std::unique_ptr<CallModel> read_mlp(const JsonField& field) {
-  std::vector<MlpModel::Layer> layers;
-  std::size_t in = MlpModel::kInputs;
-  const std::vector<JsonField> items = field.at("layers").items();
-  for (const JsonField& item : items) {
-    MlpModel::Layer& layer = layers.emplace_back();
-    layer.in = in;
-    layer.weights = read_floats(item.at("weights"));
-    layer.bias = read_floats(item.at("bias"));
-    layer.out = layer.bias.size();
-    const bool is_last = layers.size() == items.size();
-    if (layer.out != (is_last ? 1 : MlpModel::kWidth) || layer.weights.size() != in * layer.out) {
-      item.fail("a layer that fits the one before it");
-    }
-    in = layer.out;
+static void read_value(const JsonField& field, Trend& trend) {
+  const auto values = read_json<std::vector<double>>(field, kFinite);
+  if (values.size() != 2) {
+    field.fail("slope and knee");
   }
-  const std::vector<float> numbers = read_floats(field.at("scales"));
-  if (layers.empty() || numbers.size() != 2 * (MlpModel::kInputs + 1)) {
-    field.at("scales").fail(fmt::format("{} numbers", 2 * (MlpModel::kInputs + 1)));
-  }
-  std::vector<MlpModel::Scale> scales;
-  for (std::size_t i = 0; i < numbers.size(); i += 2) {
-    if (numbers[i + 1] <= 0) {
-      field.at("scales").fail("deviations above 0");
-    }
-    scales.push_back({numbers[i], numbers[i + 1]});
-  }
-  return std::make_unique<MlpModel>(std::move(layers), std::move(scales));
+  trend = {values[0], values[1]};
 }
 
-}  // namespace
-
-void RooflineModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"base\":";
-  append_base(out, base_);
-  out += "}";
+static ordered_json json_value(const NearestModel::Entry& entry) {
+  ordered_json json = json_of(entry.at);
+  json.push_back(json_of(entry.residual));
+  return json;
 }
 
-void TwoClockModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"base\":";
-  append_base(out, base_);
-  out += "}";
+static void read_value(const JsonField& field, NearestModel::Entry& entry) {
+  const auto values = read_json<std::vector<float>>(field, kFloat);
+  if (values.size() != kSizes + 2) {
+    field.fail(fmt::format("{} numbers", kSizes + 2));
+  }
+  std::copy_n(values.begin(), entry.at.size(), entry.at.begin());
+  entry.residual = values.back();
 }
 
-void TreesModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"base\":";
-  append_base(out, base_);
+ordered_json json_value(const CallModel& model) {
+  return model.json();
+}
+
+ordered_json RooflineModel::json() const {
+  return {{"model", to_string(kind())}, {"base", json_of(base_)}};
+}
+
+ordered_json TwoClockModel::json() const {
+  return {{"model", to_string(kind())}, {"base", json_of(base_)}};
+}
+
+ordered_json TreesModel::json() const {
+  ordered_json json = {{"model", to_string(kind())}, {"base", json_of(base_)}};
   if (trend_.slope != 0) {
-    out += ",\"trend\":[";
-    append_number(out, trend_.slope);
-    out += ",";
-    append_number(out, trend_.knee);
-    out += "]";
+    json["trend"] = json_of(trend_);
   }
-  out += ",\"operators\":";
-  append_codes(out, codes_);
-  out += ",\"trees\":";
-  append_trees(out, trees_);
-  out += "}";
+  json["operators"] = json_of(codes_);
+  json["trees"] = json_of(trees_);
+  return json;
 }
 
-void MeanModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"of\":[";
-  first_->append_json(out);
-  out += ",";
-  second_->append_json(out);
-  out += "]}";
+ordered_json MeanModel::json() const {
+  return {{"model", to_string(kind())},
+          {"of", ordered_json::array({first_->json(), second_->json()})}};
 }
 
-void TransferredModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"base\":";
-  append_base(out, base_);
-  out += ",\"trust\":";
-  append_number(out, trust_);
-  out += ",\"operators\":";
-  append_codes(out, codes_);
-  out += ",\"trees\":";
-  append_trees(out, own_);
-  out += "}";
+ordered_json TransferredModel::json() const {
+  return {{"model", to_string(kind())},
+          {"base", json_of(base_)},
+          {"trust", trust_},
+          {"operators", json_of(codes_)},
+          {"trees", json_of(own_)}};
 }
 
-void NearestModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"base\":";
-  append_base(out, roofline_);
-  out += ",\"entries\":[";
-  for (const Entry& entry : entries_) {
-    out += out.back() == '[' ? "" : ",";
-    std::vector<float> values(entry.at.begin(), entry.at.end());
-    values.push_back(entry.residual);
-    append_floats(out, values);
-  }
-  out += "]}";
+ordered_json NearestModel::json() const {
+  return {
+      {"model", to_string(kind())}, {"base", json_of(roofline_)}, {"entries", json_of(entries_)}};
 }
 
-void MlpModel::append_json(std::string& out) const {
-  begin(out, kind());
-  out += ",\"layers\":[";
-  for (const Layer& layer : layers_) {
-    out += out.back() == '[' ? "{\"weights\":" : ",{\"weights\":";
-    append_floats(out, layer.weights);
-    out += ",\"bias\":";
-    append_floats(out, layer.bias);
-    out += "}";
-  }
-  std::vector<float> scales;
-  for (const Scale& scale : scales_) {
-    scales.push_back(scale.mean);
-    scales.push_back(scale.deviation);
-  }
-  out += "],\"scales\":";
-  append_floats(out, scales);
-  out += "}";
-}
-
-void append_json(std::string& out, const SharedModel& shared) {
-  out += "{\"wide\":";
-  append_base(out, shared.wide);
-  out += ",\"narrow\":";
-  append_base(out, shared.narrow);
-  out += ",\"operators\":";
-  append_codes(out, shared.codes);
-  out += ",\"trees\":";
-  append_trees(out, shared.trees);
-  out += "}";
-}
-
-std::shared_ptr<const SharedModel> read_shared_model(const JsonField& field) {
-  auto shared = std::make_shared<SharedModel>();
-  shared->wide = read_base(field.at("wide"));
-  shared->narrow = read_base(field.at("narrow"));
-  shared->codes = read_codes(field.at("operators"));
-  shared->trees = read_trees(field.at("trees"));
-  return shared;
-}
-
-namespace {
-
-std::unique_ptr<CallModel> read_mean(const JsonField& field,
-                                     const std::shared_ptr<const SharedModel>& shared) {
+static std::unique_ptr<CallModel> read_mean(const JsonField& field,
+                                            const std::shared_ptr<const SharedModel>& shared) {
   const JsonField of = field.at("of");
   std::vector<std::unique_ptr<CallModel>> models;
   for (const JsonField& model : of.items()) {
@@ -312,40 +155,37 @@ std::unique_ptr<CallModel> read_mean(const JsonField& field,
   return std::make_unique<MeanModel>(std::move(models[0]), std::move(models[1]));
 }
 
-}  // namespace
-
 std::unique_ptr<CallModel> read_model(const JsonField& field,
                                       const std::shared_ptr<const SharedModel>& shared) {
   const JsonField name = field.at("model");
-  const std::optional<Candidate> kind = candidate_from_string(name.as_text());
-  if (!kind) {
-    name.fail("a kind of model that this version knows", name.as_text());
+  const auto kind = read_json<Candidate>(name, kCandidateNames);
+  if (kind == Candidate::kMean) {
+    return read_mean(field, shared);
   }
-  switch (*kind) {
-    case Candidate::kRoofline:
-      return std::make_unique<RooflineModel>(read_base(field.at("base")));
-    case Candidate::kTwoClock:
-      return std::make_unique<TwoClockModel>(read_base(field.at("base")));
-    case Candidate::kTrees:
-      return std::make_unique<TreesModel>(read_base(field.at("base")), read_trend(field),
-                                          read_codes(field.at("operators")),
-                                          read_trees(field.at("trees")));
-    case Candidate::kNearest:
-      return read_nearest(field);
-    case Candidate::kMlp:
-      return read_mlp(field);
-    case Candidate::kMean:
-      return read_mean(field, shared);
-    case Candidate::kTransferred:
-    case Candidate::kTransferredTrees:
-      break;
+  const auto base = read_json<TwoClock>(field.at("base"));
+  if (kind == Candidate::kRoofline) {
+    return std::make_unique<RooflineModel>(base);
+  }
+  if (kind == Candidate::kTwoClock) {
+    return std::make_unique<TwoClockModel>(base);
+  }
+  if (kind == Candidate::kNearest) {
+    return std::make_unique<NearestModel>(
+        base, read_json<std::vector<NearestModel::Entry>>(field.at("entries")));
+  }
+  auto codes = read_json<OperatorCodes>(field.at("operators"));
+  auto trees = read_json<Trees>(field.at("trees"));
+  if (kind == Candidate::kTrees) {
+    const auto trend = field.find("trend");
+    return std::make_unique<TreesModel>(base, trend ? read_json<Trend>(*trend) : Trend(),
+                                        std::move(codes), std::move(trees));
   }
   if (!shared) {
     name.fail("a model shared by several cards that it builds on", "none");
   }
-  return std::make_unique<TransferredModel>(
-      shared, read_base(field.at("base")), finite(field.at("trust")), read_trees(field.at("trees")),
-      read_codes(field.at("operators")));
+  return std::make_unique<TransferredModel>(shared, base,
+                                            read_json<double>(field.at("trust"), kFinite),
+                                            std::move(trees), std::move(codes));
 }
 
 }  // namespace understudy::predictor

@@ -13,12 +13,11 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Candidate, std::string_view>, 8> kCandidateNames = {{
+constexpr std::array<std::pair<Candidate, std::string_view>, 7> kNamedCandidates = {{
     {Candidate::kRoofline, "roofline"},
     {Candidate::kNearest, "nearest"},
     {Candidate::kTwoClock, "two_clock"},
     {Candidate::kTrees, "two_clock+trees"},
-    {Candidate::kMlp, "mlp"},
     {Candidate::kTransferred, "transferred"},
     {Candidate::kTransferredTrees, "transferred+trees"},
     {Candidate::kMean, "mean"},
@@ -161,15 +160,15 @@ std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
 }  // namespace
 
 std::string_view to_string(Candidate candidate) {
-  return std::ranges::find(kCandidateNames, candidate,
+  return std::ranges::find(kNamedCandidates, candidate,
                            &std::pair<Candidate, std::string_view>::first)
       ->second;
 }
 
 std::optional<Candidate> candidate_from_string(std::string_view name) {
   const auto* const found =
-      std::ranges::find(kCandidateNames, name, &std::pair<Candidate, std::string_view>::second);
-  return found == kCandidateNames.end() ? std::nullopt : std::optional(found->first);
+      std::ranges::find(kNamedCandidates, name, &std::pair<Candidate, std::string_view>::second);
+  return found == kNamedCandidates.end() ? std::nullopt : std::optional(found->first);
 }
 
 OperatorCodes OperatorCodes::of(const Samples& samples, const std::vector<double>& residuals) {
@@ -307,8 +306,6 @@ std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples
       return std::make_unique<TwoClockModel>(fit_two_clock(base_samples(samples)));
     case Candidate::kTrees:
       return fit_trees(samples, options, false);
-    case Candidate::kMlp:
-      return fit_mlp(samples);
     case Candidate::kTransferred:
     case Candidate::kTransferredTrees:
       UNDERSTUDY_ASSERT(shared != nullptr);

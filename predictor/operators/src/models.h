@@ -26,7 +26,7 @@ class RooflineModel final : public CallModel {
   explicit RooflineModel(const TwoClock& base) : base_(base) {}
   [[nodiscard]] Candidate kind() const override { return Candidate::kRoofline; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
 
  private:
   TwoClock base_;
@@ -38,7 +38,7 @@ class TwoClockModel final : public CallModel {
   [[nodiscard]] Candidate kind() const override { return Candidate::kTwoClock; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
   [[nodiscard]] const TwoClock* base() const override { return &base_; }
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
 
  private:
   TwoClock base_;
@@ -66,7 +66,7 @@ class TreesModel final : public CallModel {
   [[nodiscard]] Candidate kind() const override { return Candidate::kTrees; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
   [[nodiscard]] const TwoClock* base() const override { return &base_; }
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
 
  private:
   TwoClock base_;
@@ -90,7 +90,7 @@ class TransferredModel final : public CallModel {
   }
   [[nodiscard]] double ln_ns(const Point& point) const override;
   [[nodiscard]] const TwoClock* base() const override { return &base_; }
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
   [[nodiscard]] std::unique_ptr<CallModel> with_own_trees(Trees own, OperatorCodes codes) const {
     return std::make_unique<TransferredModel>(shared_, base_, trust_, std::move(own),
                                               std::move(codes));
@@ -112,7 +112,7 @@ class MeanModel final : public CallModel {
   [[nodiscard]] Candidate kind() const override { return Candidate::kMean; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
   [[nodiscard]] const TwoClock* base() const override { return first_->base(); }
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
 
  private:
   std::unique_ptr<CallModel> first_, second_;
@@ -129,7 +129,7 @@ class NearestModel final : public CallModel {
       : roofline_(roofline), entries_(std::move(entries)) {}
   [[nodiscard]] Candidate kind() const override { return Candidate::kNearest; }
   [[nodiscard]] double ln_ns(const Point& point) const override;
-  void append_json(std::string& out) const override;
+  [[nodiscard]] nlohmann::ordered_json json() const override;
   [[nodiscard]] static std::array<float, kSizes + 1> place_of(const Point& point);
 
  private:
@@ -137,30 +137,5 @@ class NearestModel final : public CallModel {
   std::vector<Entry> entries_;
 };
 [[nodiscard]] std::unique_ptr<CallModel> fit_nearest(const Samples& samples);
-
-/// Three hidden layers of 64 rectified units on the sizes' logarithms, ln t out: the seed's kind.
-class MlpModel final : public CallModel {
- public:
-  static constexpr std::size_t kWidth = 64;
-  static constexpr std::size_t kInputs = kSizes + 1;
-  struct Layer {
-    std::size_t in = 0, out = 0;
-    std::vector<float> weights;  ///< out rows of in
-    std::vector<float> bias;
-  };
-  struct Scale {
-    float mean = 0, deviation = 1;
-  };
-  MlpModel(std::vector<Layer> layers, std::vector<Scale> scales)
-      : layers_(std::move(layers)), scales_(std::move(scales)) {}
-  [[nodiscard]] Candidate kind() const override { return Candidate::kMlp; }
-  [[nodiscard]] double ln_ns(const Point& point) const override;
-  void append_json(std::string& out) const override;
-
- private:
-  std::vector<Layer> layers_;
-  std::vector<Scale> scales_;  ///< of the inputs, and of the result
-};
-[[nodiscard]] std::unique_ptr<CallModel> fit_mlp(const Samples& samples);
 
 }  // namespace understudy::predictor

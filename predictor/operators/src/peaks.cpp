@@ -1,9 +1,8 @@
-#include "predictor/operators/peaks.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "kernel_load.h"
+#include "predictor/operators/features.h"
 #include "predictor/operators/work.h"
 
 namespace understudy::predictor {

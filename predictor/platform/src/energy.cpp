@@ -1,16 +1,12 @@
 #include "predictor/platform/energy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/json_text.h"
+#include "predictor/operators/operator_models_json.h"
 
 namespace understudy::predictor {
 namespace {
-
-using et_schema::JsonField;
 
 constexpr double kNsPerS = 1e9;
 
@@ -71,39 +67,33 @@ std::optional<EnergyModels> fit_energy(const std::vector<MeasuredCall>& calls,
   return energy;
 }
 
-std::string to_json(const EnergyModels& energy) {
-  std::string out = "{\"watts\":[";
-  for (const auto& [key, watts] : energy.watts) {
-    out += out.back() == '[' ? "{\"device\":" : ",{\"device\":";
-    et_schema::append_json_string(out, key.device);
-    out += ",\"threads\":";
-    et_schema::append_json_uint(out, static_cast<std::uint64_t>(key.threads));
-    out += ",\"timed\":";
-    et_schema::append_json_string(out, std::string(to_string(key.timed)));
-    out += ",\"watts\":";
-    et_schema::append_json_double(out, watts);
-    out += "}";
-  }
-  return out + "],\"operators\":" + to_json(energy.operators) + "}";
+namespace {
+
+struct DeviceWatts {
+  DeviceKey key;
+  double watts = 0;
+};
+
+void members(auto& json, et_schema::SameAs<DeviceWatts> auto& row) {
+  members(json, row.key);
+  json("watts", row.watts, et_schema::kPositive);
 }
 
-EnergyModels read_energy(const JsonField& field) {
-  EnergyModels energy;
-  for (const JsonField& row : field.at("watts").items()) {
-    const JsonField timed = row.at("timed");
-    const auto as = timed_as_from_string(timed.as_text());
-    if (!as) {
-      timed.fail("timed_call, device or host", timed.as_text());
-    }
-    const JsonField watts = row.at("watts");
-    const double value = watts.as_double();
-    if (!std::isfinite(value) || value <= 0) {
-      watts.fail("watts, more than 0");
-    }
-    energy.watts[{row.at("device").as_text(), row.at("threads").as_int32(), *as}] = value;
+}  // namespace
+
+nlohmann::ordered_json json_value(const EnergyModels& energy) {
+  std::vector<DeviceWatts> rows;
+  for (const auto& [key, watts] : energy.watts) {
+    rows.push_back({key, watts});
   }
-  energy.operators = read_operator_models(field.at("operators"));
-  return energy;
+  return {{"watts", et_schema::json_of(rows)}, {"operators", et_schema::json_of(energy.operators)}};
+}
+
+void read_value(const et_schema::JsonField& field, EnergyModels& energy) {
+  for (const auto& row : et_schema::read_json<std::vector<DeviceWatts>>(field.at("watts"))) {
+    energy.watts[row.key] = row.watts;
+  }
+  et_schema::read_json(field.at("operators"), energy.operators);
 }
 
 }  // namespace understudy::predictor

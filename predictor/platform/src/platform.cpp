@@ -8,35 +8,30 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/json_text.h"
 #include "et_schema/support/version.h"
+#include "predictor/operators/operator_models_json.h"
 
 namespace understudy::predictor {
 namespace {
 
-using et_schema::append_json_string;
 using et_schema::JsonField;
+using et_schema::read_json;
+using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "understudy-platform";
 constexpr const char* kHint = "make the file again with `calibrate`";
-/// Version 4 adds the section `overlap`: models mean the same.
-constexpr int kOldestVersion = 3;
 constexpr std::array<std::string_view, 5> kSections = {"collectives", "embeddings", "host",
                                                        "overheads", "overlap"};
 
-/// What rows have in common: written once for all of them.
-using RowsKey = std::tuple<std::string, std::string, int, TimedAs, std::string, std::string>;
-
-RowsKey key_of_rows(const MeasuredCall& row) {
-  return {row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload};
+/// What rows have in common is written once for all of them.
+auto key_of_rows(const MeasuredCall& row) {
+  return std::tie(row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload);
 }
 
 std::string tensors_text(const std::vector<TensorLayout>& tensors) {
@@ -47,54 +42,30 @@ std::string tensors_text(const std::vector<TensorLayout>& tensors) {
   return text;
 }
 
-void append_row(std::string& out, const MeasuredCall& row) {
-  out += "[";
-  append_json_string(out, tensors_text(row.call.inputs));
-  out += ",";
-  append_json_string(out, tensors_text(row.call.outputs));
-  out += ",";
-  et_schema::append_json_double(out, row.median_ns);
-  out += ",";
-  et_schema::append_json_double(out, row.spread_ns);
-  out += ",";
-  et_schema::append_json_uint(out, row.n);
-  if (!row.counters.empty()) {
-    out += ",{";
-    for (const auto& [name, value] : row.counters) {
-      out += out.back() == '{' ? "" : ",";
-      append_json_string(out, name);
-      out += ":";
-      et_schema::append_json_double(out, value);
-    }
-    out += "}";
-  }
-  out += "]";
-}
-
-void append_rows(std::string& out, const std::vector<MeasuredCall>& rows) {
-  std::map<RowsKey, std::vector<const MeasuredCall*>> groups;
+ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
+  std::map<decltype(key_of_rows(rows.front())), ordered_json> groups;
   for (const MeasuredCall& row : rows) {
-    groups[key_of_rows(row)].push_back(&row);
-  }
-  out += "[";
-  for (const auto& [key, group] : groups) {
-    const MeasuredCall& first = *group.front();
-    out += out.back() == '[' ? "\n" : ",\n";
-    out += "{\"operator\":";
-    append_json_string(out, full_name(first.call));
-    out += ",\"device\":";
-    append_json_string(out, first.device);
-    out += fmt::format(",\"threads\":{},\"timed\":\"{}\",\"source\":", first.threads,
-                       to_string(first.timed));
-    append_json_string(out, first.source);
-    out += ",\"calls\":[";
-    for (const MeasuredCall* row : group) {
-      out += row == group.front() ? "" : ",";
-      append_row(out, *row);
+    ordered_json& calls = groups[key_of_rows(row)];
+    if (calls.is_null()) {
+      calls = {{"operator", full_name(row.call)},
+               {"device", row.device},
+               {"threads", row.threads},
+               {"timed", to_string(row.timed)},
+               {"source", row.source},
+               {"calls", ordered_json::array()}};
     }
-    out += "]}";
+    ordered_json call = {tensors_text(row.call.inputs), tensors_text(row.call.outputs),
+                         row.median_ns, row.spread_ns, row.n};
+    if (!row.counters.empty()) {
+      call.push_back(row.counters);
+    }
+    calls["calls"].push_back(std::move(call));
   }
-  out += "]";
+  ordered_json json = ordered_json::array();
+  for (auto& [key, group] : groups) {
+    json.push_back(std::move(group));
+  }
+  return json;
 }
 
 std::vector<TensorLayout> read_tensors(const JsonField& field) {
@@ -113,6 +84,9 @@ std::vector<TensorLayout> read_tensors(const JsonField& field) {
   return tensors;
 }
 
+constexpr et_schema::NumberRange kTime = {"nanoseconds, more than 0",
+                                          [](double ns) { return ns > 0 && std::isfinite(ns); }};
+
 void read_call(const JsonField& field, MeasuredCall& row) {
   const std::vector<JsonField> items = field.items();
   constexpr std::size_t kWithoutCounters = 5;
@@ -121,17 +95,12 @@ void read_call(const JsonField& field, MeasuredCall& row) {
   }
   row.call.inputs = read_tensors(items[0]);
   row.call.outputs = read_tensors(items[1]);
-  row.median_ns = items[2].as_double();
+  row.median_ns = read_json<double>(items[2], kTime);
   row.spread_ns = items[3].as_double();
   row.n = items[4].as_uint();
-  if (!(row.median_ns > 0) || std::isinf(row.median_ns)) {
-    items[2].fail("nanoseconds, more than 0", fmt::format("{}", row.median_ns));
-  }
   row.counters.clear();
   if (items.size() > kWithoutCounters) {
-    for (const auto& [name, value] : items[kWithoutCounters].members()) {
-      row.counters[name] = value.as_double();
-    }
+    read_json(items[kWithoutCounters], row.counters);
   }
 }
 
@@ -144,11 +113,7 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
     row.call.overload = et_schema::overload_of(name);
     row.device = group.at("device").as_text();
     row.threads = group.at("threads").as_int32();
-    const std::optional<TimedAs> timed = timed_as_from_string(group.at("timed").as_text());
-    if (!timed) {
-      group.at("timed").fail("timed_call, device or host", group.at("timed").as_text());
-    }
-    row.timed = *timed;
+    read_json(group.at("timed"), row.timed, kTimedAsNames);
     row.source = group.at("source").as_text();
     for (const JsonField& call : group.at("calls").items()) {
       read_call(call, row);
@@ -164,19 +129,17 @@ auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
   const nlohmann::json document = et_schema::parse_json(text, source);
   const JsonField root(document, source);
-  const auto writer = root.find("tool_version");
-  et_schema::check_format(root, {"platform", kFormat, kPlatformVersion}, file,
-                          writer ? writer->as_text() : std::string());
+  et_schema::check_format(root, {"platform", kFormat, kPlatformVersion});
   return read(root, document);
 }
 
 void refuse_older(const JsonField& root, const std::string& file) {
-  if (const JsonField version = root.at("version"); version.as_int() < kOldestVersion) {
+  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
     throw et_schema::bad_input(
         "the platform is of an older format, whose models mean something else",
         {.file = file,
          .field = "version",
-         .expected = fmt::format("version {} or {}", kOldestVersion, kPlatformVersion),
+         .expected = fmt::format("version {}", kPlatformVersion),
          .got = fmt::format("version {}", version.as_int()),
          .hint = "fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json"});
   }
@@ -271,22 +234,19 @@ std::optional<PlatformContent> content_of(const std::string& path) {
 }  // namespace
 
 std::string to_json(const Platform& platform) {
-  std::string out = fmt::format("{{\"format\":\"{}\",\"version\":{},\"tool_version\":", kFormat,
-                                kPlatformVersion);
-  append_json_string(out, et_schema::kToolVersion);
-  out += ",\n\"operators\":" + to_json(platform.operators);
+  ordered_json json = {{"format", kFormat},
+                       {"version", kPlatformVersion},
+                       {"tool_version", et_schema::kToolVersion},
+                       {"operators", json_value(platform.operators)}};
   if (platform.energy) {
-    out += ",\n\"energy\":" + to_json(*platform.energy);
+    json["energy"] = json_value(*platform.energy);
   }
-  out += ",\n\"sections\":{";
+  json["sections"] = ordered_json::object();
   for (const auto& [name, text] : platform.sections) {
-    out += out.back() == '{' ? "\n" : ",\n";
-    append_json_string(out, name);
-    out += ":" + text;
+    json["sections"][name] = ordered_json::parse(text);
   }
-  out += "},\n\"rows\":";
-  append_rows(out, platform.rows);
-  return out + "}\n";
+  json["rows"] = rows_json(platform.rows);
+  return et_schema::dump_lines(json, 3) + "\n";
 }
 
 Platform parse_platform(std::string_view text, const std::string& file) {
@@ -294,9 +254,9 @@ Platform parse_platform(std::string_view text, const std::string& file) {
     refuse_older(root, file);
     PlatformContent content = read_content(root, document, file);
     Platform platform;
-    platform.operators = read_operator_models(root.at("operators"));
+    read_json(root.at("operators"), platform.operators);
     if (const auto energy = root.find("energy")) {
-      platform.energy = read_energy(*energy);
+      platform.energy = read_json<EnergyModels>(*energy);
     }
     platform.rows = std::move(content.rows);
     for (auto& [name, known] : content.sections) {

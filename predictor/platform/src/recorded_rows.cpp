@@ -1,4 +1,3 @@
-#include "predictor/platform/recorded_rows.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

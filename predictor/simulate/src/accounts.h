@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "predictor/simulate/simulate.h"
 
@@ -43,5 +44,9 @@ class Accounts {
   Breakdown begin_;
   std::int64_t last_ns_ = 0;
 };
+
+/// From the span that ended last, by `end_ns`, over what each began behind, back to `begin_ns`.
+[[nodiscard]] std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes,
+                                                   std::int64_t begin_ns, std::int64_t end_ns);
 
 }  // namespace understudy::predictor

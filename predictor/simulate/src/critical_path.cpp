@@ -1,6 +1,6 @@
-#include "critical_path.h"
-
 #include <algorithm>
+
+#include "accounts.h"
 
 namespace understudy::predictor {
 namespace {

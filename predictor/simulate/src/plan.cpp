@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "predictor/flow/host_gaps.h"
-#include "predictor/flow/host_waits.h"
+#include "predictor/simulate/flow.h"
+#include "predictor/simulate/host_gaps.h"
 #include "predictor/simulate/recorded_timeline.h"
 #include "time_limit.h"
 
@@ -19,11 +19,6 @@ using et_schema::InstructionKind;
 
 std::int64_t rounded(double ns) {
   return std::max<std::int64_t>(std::llround(ns), 0);
-}
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 class Planner {

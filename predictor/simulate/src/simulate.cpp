@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "accounts.h"
 #include "channels.h"
-#include "critical_path.h"
 #include "engine.h"
 #include "plan.h"
 

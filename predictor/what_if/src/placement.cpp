@@ -1,6 +1,5 @@
-#include "predictor/what_if/placement.h"
-
 #include "et_schema/model/accelerator.h"
+#include "predictor/what_if/what_if.h"
 
 namespace understudy::predictor {
 

@@ -13,8 +13,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/regular_expression.h"
-#include "predictor/flow/flow.h"
-#include "predictor/flow/host_waits.h"
+#include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {
 namespace {

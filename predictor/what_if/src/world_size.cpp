@@ -9,7 +9,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 #include "predictor/collectives/traffic.h"
-#include "predictor/flow/flow.h"
+#include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {
 namespace {

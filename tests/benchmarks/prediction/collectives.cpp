@@ -183,8 +183,8 @@ bool study_sizes(const Rows& rows) {
   const Rows train = chosen(rows, [](const auto& row) { return is_power_of_two(row.bytes); });
   const Rows test = chosen(rows, [&](const auto& row) { return sizes.contains(row.bytes); });
   print_title("Sizes between powers of two");
-  print("A: seed's sigmoid, its own regions", judge_sigmoid(train, test, Regions::kSeed, true),
-        false);
+  print("A: published sigmoid, its own regions",
+        judge_sigmoid(train, test, Regions::kPublished, true), false);
   print("B: sigmoid without a flat region", judge_sigmoid(train, test, Regions::kNone, true),
         false);
   print("C: B, no overhead where saturated", judge_sigmoid(train, test, Regions::kNone, false),

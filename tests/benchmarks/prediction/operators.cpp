@@ -1,12 +1,12 @@
 // How well models of operators predict what they were not fitted to, on tables of kernels measured
 // on several cards (docs/formats.md, "Operator tables", "Cards"):
-//   study_operators KERNELS CARDS random|largest|card|speed [ROWS] [mlp] [OPERATOR…]
+//   study_operators KERNELS CARDS random|largest|card|speed [ROWS] [OPERATOR…]
 // random: a fifth of the shapes held out; largest: the tenth with the largest bound; card: each
 // card predicted from the others, with 0, 1, 20, 50 and 100 calls of its own, drawn ten times as
 // `calibrate` draws them, uniformly in ln of each size; speed: 10,000 predictions. ROWS of each
-// card and operator are drawn (default: all); mlp adds three layers on the sizes; OPERATOR, such as
-// linear, leaves out others (default: all). Beside the share that intervals hold stands how far
-// they reach: the median over the calls of e^width - 1, in %.
+// card and operator are drawn (default: all); OPERATOR, such as linear, leaves
+// out others (default: all). Beside the share that intervals hold stands how far they reach: the
+// median over the calls of e^width - 1, in %.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "predictor/calls/measured_files.h"
 #include "predictor/operators/fitted_model.h"
 #include "predictor/operators/operator_models.h"
-#include "predictor/rows/measured_files.h"
 
 namespace {
 
@@ -72,7 +72,6 @@ struct Score {
 /// What is asked behind the folders and the kind of study.
 struct Asked {
   std::size_t most = 1'000'000;
-  bool with_mlp = false;
   std::vector<std::string> operators;
   [[nodiscard]] bool holds(const std::string& op) const {
     return operators.empty() || std::ranges::any_of(operators, [&](const std::string& part) {
@@ -85,9 +84,7 @@ Asked asked_of(const std::vector<std::string>& arguments) {
   Asked asked;
   for (std::size_t i = 3; i < arguments.size(); ++i) {
     const std::string& text = arguments[i];
-    if (text == "mlp") {
-      asked.with_mlp = true;
-    } else if (text.find_first_not_of("0123456789") == std::string::npos) {
+    if (text.find_first_not_of("0123456789") == std::string::npos) {
       asked.most = std::stoul(text);
     } else {
       asked.operators.push_back(text);
@@ -191,13 +188,9 @@ std::string held_text(Score score) {
       score.beyond.asked);
 }
 
-void study_split(const Operators& operators, Split (*split_of)(const std::vector<Sample>&),
-                 bool with_mlp) {
+void study_split(const Operators& operators, Split (*split_of)(const std::vector<Sample>&)) {
   std::vector<Candidate> candidates = {Candidate::kRoofline, Candidate::kNearest,
                                        Candidate::kTwoClock, Candidate::kTrees};
-  if (with_mlp) {
-    candidates.push_back(Candidate::kMlp);
-  }
   fmt::print("mean / geometric / worst / sign, in %, means over the cards\n");
   for (const auto& [op, cards] : operators) {
     std::map<Candidate, Score> scores;
@@ -357,7 +350,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 3) {
     fmt::print(stderr,
-               "usage: study_operators KERNELS CARDS random|largest|card|speed [ROWS] [mlp] "
+               "usage: study_operators KERNELS CARDS random|largest|card|speed [ROWS] "
                "[OPERATOR...]\n");
     return 2;
   }
@@ -371,7 +364,7 @@ int main(int argc, char** argv) {
   if (what == "card") {
     study_cards(operators);
   } else {
-    study_split(operators, what == "largest" ? split_largest : split_random, asked.with_mlp);
+    study_split(operators, what == "largest" ? split_largest : split_random);
   }
   return 0;
 }

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "calibrator/design/recipes.h"
+#include "calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "calibrator/design/area.h"
-#include "calibrator/design/recipes.h"
+#include "calibrator/design/recipe.h"
 #include "call_timer.h"
 
 namespace understudy::calibrator {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/backend.h"
+#include "bound_call.h"
 #include "calibrator/design/call.h"
 #include "calibrator/design/recipe.h"
-#include "complete.h"
 
 namespace understudy::calibrator {
 namespace {

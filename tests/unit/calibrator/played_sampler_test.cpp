@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "bound_call.h"
 #include "calibrator/design/call.h"
 #include "calibrator/design/recipe.h"
-#include "complete.h"
 #include "device_sampler.h"
 #include "played_cuda.h"
 #include "replayer/device/device.h"

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <string>
-
 #include "et_schema/model/program.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_record.h"
 
 namespace understudy::et_schema {
 
-/// A rank's `profile` in manifest.json.
-void append_profile(std::string& out, const RecordedProfile& profile);
-
-/// Throws Error (bad input): a field that is missing or out of range.
-[[nodiscard]] RecordedProfile read_profile(const JsonField& field);
+/// A rank's `profile` in manifest.json. Reading throws Error (bad input): a field that is missing
+/// or out of range.
+[[nodiscard]] nlohmann::ordered_json json_value(const RecordedProfile& profile);
+void read_value(const JsonField& field, RecordedProfile& profile);
 
 }  // namespace understudy::et_schema

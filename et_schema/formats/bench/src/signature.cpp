@@ -80,7 +80,7 @@ Signature parse(const std::string& text, const std::string& file) {
   const JsonSource source{file, "the signature cannot be read", "ask for the file again"};
   const nlohmann::json document = parse_json(text, source);
   const JsonField root(document, source);
-  check_format(root, {"signature", kFormatName, kVersion}, file, "");
+  check_format(root, {"signature", kFormatName, kVersion});
   if (root.at("algorithm").as_text() != kAlgorithm) {
     root.at("algorithm").fail(kAlgorithm);
   }

@@ -125,7 +125,7 @@ Capture parse_capture(std::string_view json, const std::string& file) {
                           "capture again with scripts/capture, or give --no-profile"};
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
-  check_format(root, {"capture", kFormat, kVersion}, file, "");
+  check_format(root, {"capture", kFormat, kVersion});
   Capture capture;
   if (const auto id = root.find("id")) {
     capture.id = id->as_text();

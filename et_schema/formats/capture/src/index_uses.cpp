@@ -92,7 +92,7 @@ IndexUses parse_index_uses(std::string_view json, const std::string& file) {
                           "are then drawn by rule"};
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
-  check_format(root, {"record of index values", "understudy-indices", kIndexUsesVersion}, file, "");
+  check_format(root, {"record of index values", "understudy-indices", kIndexUsesVersion});
   IndexUses read;
   for (const auto& [op, calls] : root.at("calls").members()) {
     read.calls.emplace(op, calls.as_uint());

@@ -241,7 +241,7 @@ Report parse_report(const std::string& json, const std::string& file) {
   const JsonSource source = source_of(file);
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
-  check_format(root, {"report", kReportFormat, kReportVersion}, file, writer_of(root));
+  check_format(root, {"report", kReportFormat, kReportVersion}, writer_of(root));
   Report report;
   report.world_size = root.at("world_size").as_int32();
   read_figures(root, report.total);

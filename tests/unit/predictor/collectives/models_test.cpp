@@ -8,7 +8,6 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
-#include "predictor/collectives/models_json.h"
 #include "synthetic_rows.h"
 #include "testing/error_text.h"
 
@@ -234,7 +233,7 @@ TEST(CollectiveModels, DamagedSectionsAreRefusedByField) {
             "  file:     p.json\n"
             "  field:    series[0].kind\n"
             "  expected: a kind of communication\n"
-            "  got:      \"all_reducer\"\n"
+            "  got:      all_reducer\n"
             "  hint:     make it again\n");
   EXPECT_EQ(message("\"ranks\":4", "\"ranks\":2"),
             "the platform cannot be read\n"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "et_schema/support/json_fields.h"
-#include "predictor/embedding/fitted_json.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {

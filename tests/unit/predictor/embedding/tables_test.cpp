@@ -56,7 +56,8 @@ std::string table_message(const std::string& json) {
   const et_schema::JsonSource source{"t.json", "the tables cannot be read", "see docs/formats.md"};
   const nlohmann::json document = et_schema::parse_json(json, source);
   try {
-    (void)read_table(et_schema::JsonField(document, source));
+    EmbeddingTable table;
+    read_value(et_schema::JsonField(document, source), table);
   } catch (const et_schema::Error& error) {
     return error.context().field + ": " + error.context().expected + ", got " + error.context().got;
   }

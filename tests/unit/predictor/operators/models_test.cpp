@@ -210,16 +210,5 @@ TEST(Shared, ACardLikeTheOthersIsPredictedFromThem) {
   EXPECT_LT(errors_of(residuals).mean, 0.08);
 }
 
-TEST(Mlp, LearnsASmoothLaw) {
-  const Card on = synthetic::card("A");
-  const auto samples = samples_of(synthetic::elementwise(on, 300), on);
-  const auto model = fit_model(Candidate::kMlp, pointers(samples));
-  std::vector<double> residuals;
-  for (const Sample& sample : samples) {
-    residuals.push_back(sample.ln_ns - model->ln_ns(sample.point));
-  }
-  EXPECT_LT(errors_of(residuals).mean, 0.1);
-}
-
 }  // namespace
 }  // namespace understudy::predictor

@@ -1,11 +1,10 @@
-#include "predictor/operators/operator_models.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "et_schema/support/json_fields.h"
-#include "predictor/operators/peaks.h"
+#include "predictor/operators/features.h"
+#include "predictor/operators/operator_models_json.h"
 #include "synthetic.h"
 #include "testing/error_text.h"
 
@@ -101,8 +100,8 @@ TEST(Specification, DoesNotOverruleWhatWasMeasured) {
   const auto calls = convolutions(on, 1, 0.1);  // ten times the peak, without Winograd's way
   const OperatorModels models = fit_operator_models(calls, {on}, synthetic::quick_models());
   const et_schema::JsonSource source{"p.json", "the platform cannot be read", "make it again"};
-  const nlohmann::json document = et_schema::parse_json(to_json(models), source);
-  const OperatorModels again = read_operator_models(et_schema::JsonField(document, source));
+  const nlohmann::json document = et_schema::parse_json(json_value(models).dump(), source);
+  const auto again = et_schema::read_json<OperatorModels>(et_schema::JsonField(document, source));
   std::size_t held = 0;
   for (const MeasuredCall& call : calls) {
     const Prediction prediction = models.predict(call.call, key);

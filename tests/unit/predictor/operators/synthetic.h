@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "predictor/card/card.h"
+#include "predictor/calls/call.h"
+#include "predictor/calls/card.h"
 #include "predictor/operators/operator_models.h"
-#include "predictor/rows/call.h"
 
 namespace understudy::predictor::synthetic {
 

@@ -8,7 +8,6 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
-#include "predictor/overheads/overheads_json.h"
 
 namespace understudy::predictor {
 namespace {

@@ -114,16 +114,9 @@ TEST(PlatformFile, OfAnOlderVersionIsRefused) {
             "the platform is of an older format, whose models mean something else\n"
             "  file:     p.platform.json\n"
             "  field:    version\n"
-            "  expected: version 3 or 4\n"
+            "  expected: version 4\n"
             "  got:      version 2\n"
             "  hint:     fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json");
-}
-
-TEST(PlatformFile, OfTheVersionBeforeOverlapIsRead) {
-  std::string text = to_json(made());
-  const std::string version = "\"version\":4";
-  text.replace(text.find(version), version.size(), "\"version\":3");
-  EXPECT_EQ(to_json(parse_platform(text, "p.platform.json")), to_json(made()));
 }
 
 TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {

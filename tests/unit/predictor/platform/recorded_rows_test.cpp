@@ -1,10 +1,9 @@
-#include "predictor/platform/recorded_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "predictor/platform/platform_costs.h"
 #include "synthetic.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
@@ -60,14 +59,14 @@ TEST(RecordedRows, OfADeviceAreTheDevicesTimes) {
 }
 
 template <typename Act>
-std::string refusal(Act&& act) {
+std::string refusal_of_rows(Act&& act) {
   return testing_errors::error_of([&] { return act(); });
 }
 
 TEST(RecordedRows, WithoutTimesThereAreNone) {
   et_schema::Bench bench = recorded_bench({et_schema::DeviceType::kCpu, -1}, 0);
   bench.programs[0].profile.reset();
-  EXPECT_EQ(refusal([&] { static_cast<void>(recorded_calls(bench, "b.et")); }),
+  EXPECT_EQ(refusal_of_rows([&] { static_cast<void>(recorded_calls(bench, "b.et")); }),
             "a benchmark without recorded times\n"
             "  file:     b.et\n"
             "  expected: times of a linked profile\n"
@@ -90,7 +89,7 @@ TEST(NamePlaces, AGpuIsTheCardThatIsDescribed) {
 
 TEST(NamePlaces, SeveralCardsAreRefused) {
   std::vector<MeasuredCall> calls = synthetic::elementwise(synthetic::card("cuda:0"), 3);
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal_of_rows([&] {
               name_places(calls, {synthetic::card("A"), synthetic::card("B")});
             }),
             "several cards are described, and rows do not name theirs\n"

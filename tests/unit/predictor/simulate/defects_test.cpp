@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "hand_made.h"
-#include "predictor/prediction/predict.h"
-#include "predictor/recorded/recorded_costs.h"
+#include "predictor/simulate/predict.h"
+#include "predictor/what_if/recorded_costs.h"
 
 namespace understudy::predictor {
 namespace {

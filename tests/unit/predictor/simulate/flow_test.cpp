@@ -1,10 +1,9 @@
-#include "predictor/flow/flow.h"
+#include "predictor/simulate/flow.h"
 
 #include <gtest/gtest.h>
 
 #include "hand_made.h"
-#include "predictor/flow/host_gaps.h"
-#include "predictor/flow/host_waits.h"
+#include "predictor/simulate/host_gaps.h"
 
 namespace understudy::predictor {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
 #include "predictor/simulate/job.h"
 #include "predictor/simulate/simulate.h"
 #include "testing/made_program.h"

@@ -6,9 +6,8 @@
 
 #include "et_schema/support/error.h"
 #include "hand_made.h"
-#include "predictor/prediction/interval.h"
-#include "predictor/prediction/predict.h"
-#include "predictor/prediction/timeline.h"
+#include "predictor/simulate/interval.h"
+#include "predictor/simulate/predict.h"
 
 namespace understudy::predictor {
 namespace {
@@ -200,7 +199,7 @@ TEST(Timelines, AreChromeTraces) {
   const Job job = made.job({0, 1, 1});
   const std::string text = chrome_trace(job, simulate(job, made, round_times()));
   EXPECT_TRUE(
-      text.starts_with("{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceEvents\":["));
+      text.starts_with("{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\n\"traceEvents\":["));
   EXPECT_TRUE(text.ends_with("]}\n"));
   for (const char* part :
        {"\"name\":\"rank 0\"", "\"name\":\"rank 1 and 1 like it\"",

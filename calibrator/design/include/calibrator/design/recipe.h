@@ -66,4 +66,8 @@ using DimensionValues = std::map<std::string, std::int64_t, std::less<>>;
 /// Recipe::made.
 [[nodiscard]] double made_elements(const Recipe& recipe, const DimensionValues& values);
 
+/// The general sweep: operators of training steps, forward and backward. To add one is a line in
+/// src/recipes*.cpp; a test builds a call of each.
+[[nodiscard]] const std::vector<Recipe>& recipes();
+
 }  // namespace understudy::calibrator

@@ -54,6 +54,7 @@ class JsonField {
   /// Throws the error that this field is not what was expected.
   [[noreturn]] void fail(std::string expected) const;
   [[noreturn]] void fail(std::string expected, std::string got) const;
+  [[nodiscard]] const JsonSource& source() const { return *source_; }
 
  private:
   JsonField(const nlohmann::json& value, const JsonSource& source, std::string path)
@@ -73,8 +74,8 @@ struct DocumentFormat {
 };
 
 /// Checks `format` and `version`. `writer` is the version of the tool that wrote the document,
-/// empty if it does not say. Throws Error (bad input): another format, a version that is newer.
-void check_format(const JsonField& root, const DocumentFormat& format, const std::string& file,
-                  const std::string& writer);
+/// where its `tool_version` does not say. Throws Error (bad input): another format, a version that
+/// is newer.
+void check_format(const JsonField& root, const DocumentFormat& format, std::string writer = {});
 
 }  // namespace understudy::et_schema

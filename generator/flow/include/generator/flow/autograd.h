@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/trace.h"
@@ -24,5 +25,12 @@ namespace understudy::generator {
 /// others.
 [[nodiscard]] std::vector<et_schema::NodeIndex> find_gradient_producers(
     const et_schema::Trace& trace);
+
+/// What PyTorch's fallback writes where a class of Python's (a wrapper such as DTensor or a nested
+/// tensor) takes a call on. Its own time is Python's, between the operators below it.
+inline constexpr std::string_view kSubclassLabel = "PythonSubclass";
+
+/// The same of a mode (TorchDispatchMode) that takes all calls on while it is entered.
+inline constexpr std::string_view kModeLabel = "PythonDispatchMode";
 
 }  // namespace understudy::generator

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "predictor/calls/costs.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/collectives/series.h"
-#include "predictor/costs/costs.h"
+
+namespace understudy::et_schema {
+class JsonField;
+}
 
 namespace understudy::predictor {
 
@@ -53,5 +58,12 @@ struct CollectiveModels {
 ///   all ranks were on one node (not modelled).
 /// Throws Error (usage) where the platform has no rows at all.
 [[nodiscard]] Estimate estimate(const CollectiveModels& models, const CommCall& call);
+
+/// The section `collectives` of a platform file (docs/formats.md): one JSON object.
+[[nodiscard]] std::string to_json(const CollectiveModels& models);
+
+/// Reads it back. Throws Error (bad input) with the field: a kind that is not known, lists of
+/// different lengths, numbers outside of their range.
+[[nodiscard]] CollectiveModels collectives_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor

@@ -5,9 +5,9 @@
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
+#include "predictor/calls/costs.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/collectives/sigmoid.h"
-#include "predictor/costs/costs.h"
 #include "predictor/fitting/errors.h"
 
 namespace understudy::predictor {

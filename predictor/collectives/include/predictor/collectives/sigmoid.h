@@ -15,7 +15,7 @@ struct BandwidthSigmoid {
   double max_gb_per_s = 0;
   double overhead_us = 0;
   double l = 0, x0 = 0, k = 0, b = 0;
-  /// The seed adds the overhead to saturated calls, too, though their bandwidth holds it.
+  /// The published code adds the overhead to saturated calls, too, though their bandwidth holds it.
   bool adds_overhead = true;
   bool operator==(const BandwidthSigmoid&) const = default;
 };
@@ -31,8 +31,8 @@ struct SizeTime {
 
 /// How the regions are found.
 enum class Regions : std::uint8_t {
-  kSeed,  ///< by the seed's rule, which needs a sweep from some bytes on
-  kNone   ///< no flat region: for sweeps that start where bandwidth counts already
+  kPublished,  ///< by the published rule, which needs a sweep from some bytes on
+  kNone        ///< no flat region: for sweeps that start where bandwidth counts already
 };
 
 /// Fits it to a sweep in ascending order of size, of five sizes or more: nothing from fewer.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "et_schema/model/comms.h"
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
 
 namespace understudy::predictor {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
 #include "predictor/embedding/tables.h"
 
 namespace understudy::predictor {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "predictor/embedding/costs.h"
@@ -13,7 +14,7 @@ namespace understudy::predictor {
 /// How a model tells which lookups a cache answers.
 enum class CacheModel : std::uint8_t {
   kWholeTable,  ///< all of a table that fits, none of others: no data
-  kUniform,     ///< seed_hit_rate(): the table's size, draws alike
+  kUniform,     ///< published_hit_rate(): the table's size, draws alike
   kReuse        ///< the rows that a batch meets most often stay: by the shares of reuse
 };
 /// "whole_table", "uniform" or "reuse".
@@ -64,5 +65,11 @@ class FittedEmbeddingCosts final : public EmbeddingCosts {
  private:
   EmbeddingModel model_;
 };
+
+/// The section `embedding` of a platform file (docs/formats.md): one JSON object.
+[[nodiscard]] std::string to_json(const EmbeddingModel& model);
+
+/// Reads it back. Throws Error (bad input) with the field.
+[[nodiscard]] EmbeddingModel embedding_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct EmbeddingCall {
 
 /// Reads rows, dim, pooling, and dtype and reuse where they are given. Throws Error (bad input)
 /// with the field: sizes below 1, a table of 2^62 bytes or more, shares that do not add up to 1.
-[[nodiscard]] EmbeddingTable read_table(const et_schema::JsonField& field);
+void read_value(const et_schema::JsonField& field, EmbeddingTable& table);
+/// Writes them (json_record.h).
+[[nodiscard]] nlohmann::ordered_json json_value(const EmbeddingTable& table);
 
 }  // namespace understudy::predictor

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,10 +11,6 @@
 #include "predictor/operators/features.h"
 #include "predictor/operators/trees.h"
 #include "predictor/operators/two_clock.h"
-
-namespace understudy::et_schema {
-class JsonField;
-}
 
 namespace understudy::predictor {
 
@@ -31,7 +28,6 @@ enum class Candidate : std::uint8_t {
   kNearest,           ///< the five nearest sizes' ratio to the roofline: a look-up
   kTwoClock,          ///< two_clock.h alone
   kTrees,             ///< two_clock.h times boosted trees
-  kMlp,               ///< three hidden layers on the sizes' logarithms
   kTransferred,       ///< trees of other cards on a base that is fitted to this one
   kTransferredTrees,  ///< the same, and trees of its own on top
   kMean               ///< the mean, of ln t, of the latter and of two_clock+trees
@@ -54,7 +50,7 @@ class CallModel {
   /// What separates the host's part from the device's; null where the kind has none.
   [[nodiscard]] virtual const TwoClock* base() const { return nullptr; }
   /// {"model":NAME,…}
-  virtual void append_json(std::string& out) const = 0;
+  [[nodiscard]] virtual nlohmann::ordered_json json() const = 0;
 };
 
 /// How much slower than the rest operators are, ln: a feature where several share a model.
@@ -95,12 +91,5 @@ struct SharedModel {
 [[nodiscard]] std::unique_ptr<CallModel> fit_model(
     Candidate candidate, const Samples& samples,
     const std::shared_ptr<const SharedModel>& shared = nullptr, const TreeOptions& options = {});
-
-void append_json(std::string& out, const SharedModel& shared);
-[[nodiscard]] std::shared_ptr<const SharedModel> read_shared_model(
-    const et_schema::JsonField& field);
-/// What append_json wrote. Throws Error (bad input).
-[[nodiscard]] std::unique_ptr<CallModel> read_model(
-    const et_schema::JsonField& field, const std::shared_ptr<const SharedModel>& shared);
 
 }  // namespace understudy::predictor

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "predictor/card/card.h"
+#include "predictor/calls/call.h"
+#include "predictor/calls/card.h"
 #include "predictor/operators/work.h"
 
 namespace understudy::predictor {
@@ -62,5 +64,10 @@ struct Point {
 
 /// "aten::add.Tensor".
 [[nodiscard]] std::string full_name(const OperatorCall& call);
+
+/// The card with the peaks that are 0 taken from calls measured on it: FLOPs and bytes a second of
+/// the fastest hundredth of calls. A cache that is not told is taken as 32 MiB, processors as 1.
+/// What was found so is named in `source`.
+[[nodiscard]] Card with_measured_peaks(Card card, const std::vector<const MeasuredCall*>& calls);
 
 }  // namespace understudy::predictor

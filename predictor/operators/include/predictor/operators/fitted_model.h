@@ -68,13 +68,4 @@ struct FitOptions {
 /// from the largest tenth predicted by a fit to the rest, times 1.5. At least one sample.
 [[nodiscard]] FittedModel fit_best(const Samples& samples, const FitOptions& options);
 
-void append_json(std::string& out, const FittedModel& fitted);
-/// Throws Error (bad input).
-[[nodiscard]] FittedModel read_fitted_model(const et_schema::JsonField& field,
-                                            const std::shared_ptr<const SharedModel>& shared);
-void append_json(std::string& out, const Errors& errors);
-[[nodiscard]] Errors read_errors(const et_schema::JsonField& field);
-void append_json(std::string& out, const Range& range);
-[[nodiscard]] Range read_range(const et_schema::JsonField& field);
-
 }  // namespace understudy::predictor

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "predictor/card/card.h"
+#include "predictor/calls/call.h"
+#include "predictor/calls/card.h"
 #include "predictor/operators/fitted_model.h"
-#include "predictor/rows/call.h"
 
 namespace understudy::predictor {
 
@@ -129,9 +129,5 @@ class OperatorModels {
 [[nodiscard]] OperatorModels fit_operator_models(const std::vector<MeasuredCall>& calls,
                                                  const std::vector<Card>& cards,
                                                  const ModelsOptions& options = {});
-
-/// {"devices":[…],"shared":[…],"cards":[…]}
-[[nodiscard]] std::string to_json(const OperatorModels& models);
-[[nodiscard]] OperatorModels read_operator_models(const et_schema::JsonField& field);
 
 }  // namespace understudy::predictor

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "predictor/rows/call.h"
+#include "predictor/calls/call.h"
 
 namespace understudy::predictor {
 

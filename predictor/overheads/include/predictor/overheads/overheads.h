@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
+
+namespace understudy::et_schema {
+class JsonField;
+}
 
 namespace understudy::predictor {
 
@@ -23,8 +27,8 @@ struct Distribution {
 [[nodiscard]] Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n);
 
 /// One operator's. T2: from its start to its first launch; T3: from its last launch to its end; T5:
-/// between two launches, or, as published, of an operator that launches nothing all of it (Lin et
-/// al., arXiv 2404.12674). `whole`: from start to end, of calls whose single launches are not
+/// between two launches, or, of an operator that launches nothing, all of it (Lin et al., arXiv
+/// 2404.12674). `whole`: from start to end, of calls whose single launches are not
 /// known; `unlaunched`: of calls that launched nothing, which the same operator may do
 /// (`aten::to`).
 struct OperatorOverheads {
@@ -66,5 +70,10 @@ void merge(OverheadSamples& into, const OverheadSamples& from);
 /// the median operator takes with as many launches (not modelled).
 [[nodiscard]] Estimate host_time_of(const HostOverheads& host, const std::string& name,
                                     std::size_t launches);
+
+/// The section `overheads` of a platform file (docs/formats.md): one JSON object, hosts by name.
+[[nodiscard]] std::string to_json(const std::vector<HostOverheads>& hosts);
+/// Reads it back. Throws Error (bad input) with the field.
+[[nodiscard]] std::vector<HostOverheads> overheads_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor

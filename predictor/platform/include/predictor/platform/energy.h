@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,9 +39,8 @@ struct EnergyModels {
                                                      const std::vector<Card>& cards,
                                                      const ModelsOptions& options);
 
-/// {"watts":[…],"operators":{…}}
-[[nodiscard]] std::string to_json(const EnergyModels& energy);
-/// Throws Error (bad input).
-[[nodiscard]] EnergyModels read_energy(const et_schema::JsonField& field);
+/// {"watts":[…],"operators":{…}} (json_record.h). Reading throws Error (bad input).
+[[nodiscard]] nlohmann::ordered_json json_value(const EnergyModels& energy);
+void read_value(const et_schema::JsonField& field, EnergyModels& energy);
 
 }  // namespace understudy::predictor

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "predictor/calls/call.h"
 #include "predictor/operators/operator_models.h"
 #include "predictor/platform/energy.h"
-#include "predictor/rows/call.h"
 
 namespace understudy::predictor {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
-#include "predictor/flow/flow.h"
+#include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "predictor/costs/costs.h"
-#include "predictor/flow/flow.h"
+#include "predictor/calls/costs.h"
+#include "predictor/simulate/flow.h"
 #include "predictor/simulate/job.h"
 
 namespace understudy::predictor {

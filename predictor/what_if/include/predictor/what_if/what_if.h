@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "predictor/costs/costs.h"
+#include "et_schema/model/program.h"
+#include "predictor/calls/costs.h"
 #include "predictor/simulate/job.h"
 #include "predictor/simulate/simulate.h"
 
@@ -69,5 +70,12 @@ class WhatIfCosts final : public Costs {
 [[nodiscard]] std::vector<WhatIfChanges> changes_of(
     const Job& job, const std::vector<std::vector<PlayedCost>>& costs,
     const std::vector<WhatIf>& questions);
+
+/// Whether a program has all of its tensors on the host.
+[[nodiscard]] bool is_on_host(const et_schema::Program& program);
+
+/// The program with all tensors of the host on one accelerator, as `replay --place device` takes
+/// them.
+[[nodiscard]] et_schema::Program placed_on_device(et_schema::Program program);
 
 }  // namespace understudy::predictor

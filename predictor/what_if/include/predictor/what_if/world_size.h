@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "predictor/costs/costs.h"
+#include "predictor/calls/costs.h"
 #include "predictor/simulate/job.h"
 
 namespace understudy::predictor {

@@ -81,14 +81,14 @@ TEST(BenchProfile, TimingsThatDoNotFit) {
 }
 
 TEST(BenchProfile, AProfileThatCannotBeRead) {
-  EXPECT_EQ(refused(kManifest, "\"join\":\"record function id\"", "\"join\":\"luck\""),
-            unreadable("ranks[0].profile.join", "\"record function id\", \"order\" or \"own\"",
-                       "\"luck\""));
+  EXPECT_EQ(
+      refused(kManifest, "\"join\":\"record function id\"", "\"join\":\"luck\""),
+      unreadable("ranks[0].profile.join", "\"record function id\", \"order\" or \"own\"", "luck"));
   EXPECT_EQ(refused(kManifest, "\"step_ns\":2000", "\"step_ns\":-1"),
             unsound("profile", "times that are not negative", "-1"));
   EXPECT_EQ(refused(kManifest, "\"for\":\"stream\"", "\"for\":\"luck\""),
             unreadable("ranks[0].profile.device_waits[0].for",
-                       "\"device\", \"stream\" or \"event\"", "\"luck\""));
+                       "\"device\", \"stream\" or \"event\"", "luck"));
   const std::string starts = "starts in order, from 0 to 2^60 ns";
   EXPECT_EQ(refused(kManifest, "\"start_ns\":1900", "\"start_ns\":100"),
             unsound("profile.device_waits", starts, "100"));

@@ -182,7 +182,7 @@ TEST(BenchRefusal, ANewerVersion) {
                                   return replaced(text, "0.1.0", "2.0.0");
                                 })),
             R"(the benchmark is of a newer format than this program reads
-  file:     bench.et
+  file:     bench.et/manifest.json
   field:    version
   expected: version 3 or older, which Understudy 0.1.0 reads
   got:      version 4, written by Understudy 2.0.0
@@ -227,7 +227,7 @@ TEST(BenchRefusal, AGroupWithARankTwice) {
       refused_manifest("\"ranks\":[]", "\"ranks\":[-1]"),
       unreadable("process_groups[0].ranks", "ranks that are not negative, each once", "[-1]"));
   EXPECT_EQ(refused_manifest("\"size\":1", "\"size\":-1"),
-            unreadable("process_groups[0].size", "a size that is not negative", "-1"));
+            unreadable("process_groups[0].size", "0 or more", "-1"));
 }
 
 TEST(BenchRefusal, DifferencesThatDoNotFit) {

@@ -98,7 +98,7 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   std::string other = text;
   other.replace(other.find("\"cold\""), 6, "\"tepid\"");
   EXPECT_EQ(times_refusal(other),
-            unreadable_times(", line 2", "conditions.cache", "cold or warm", "tepid"));
+            unreadable_times(", line 2", "conditions.cache", "warm or cold", "\"tepid\""));
 }
 
 TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {

@@ -1,0 +1,148 @@
+#include "et_schema/prediction/prediction.h"
+#include "et_schema/support/json_record.h"
+
+namespace understudy::et_schema {
+
+void members(auto& json, SameAs<PredictedTime> auto& time) {
+  json("predicted", time.ms);
+  json("low", time.low);
+  json("high", time.high);
+}
+
+void members(auto& json, SameAs<PredictedBreakdown> auto& breakdown) {
+  json("compute", breakdown.compute);
+  json("exposed_communication", breakdown.exposed_communication);
+  json("host_bound", breakdown.host_bound);
+  json("idle", breakdown.idle);
+}
+
+void members(auto& json, SameAs<PredictedRecordedStep> auto& step) {
+  json("predicted_ms", step.predicted_ms);
+  json("recorded_ms", step.recorded_ms);
+  json("unprofiled_ms", step.unprofiled_ms);
+}
+
+void members(auto& json, SameAs<PredictedRank> auto& rank) {
+  json("rank", rank.rank);
+  json("iteration_ms", rank.iteration_ms);
+  json("breakdown_ms", rank.breakdown_ms);
+  json.unless(std::nullopt, "recorded_step", rank.recorded_step);
+}
+
+void members(auto& json, SameAs<PredictedClass> auto& row) {
+  json("name", row.name);
+  json("count", row.count);
+  json("ms", row.ms);
+}
+
+void members(auto& json, SameAs<PredictedOperator> auto& row) {
+  json("instruction", row.instruction);
+  json("name", row.name);
+  json("class", row.op_class);
+  json("ms", row.time.ms);
+  json("low", row.time.low);
+  json("high", row.time.high);
+  json("host_ms", row.host_ms);
+  json("gap_ms", row.gap_ms);
+  json("model", row.model);
+  json("extrapolated", row.extrapolated);
+}
+
+void members(auto& json, SameAs<PredictedPathRow> auto& row) {
+  json("name", row.name);
+  json("where", row.where);
+  json("count", row.count);
+  json("ms", row.ms);
+}
+
+void members(auto& json, SameAs<PredictedUnmodelled> auto& row) {
+  json("name", row.name);
+  json("count", row.count);
+  json("share", row.share);
+}
+
+void members(auto& json, SameAs<PredictedChange::Row> auto& row) {
+  json("name", row.name);
+  json("count", row.count);
+  json("before_ms", row.before_ms);
+  json("after_ms", row.after_ms);
+}
+
+void members(auto& json, SameAs<PredictedChange> auto& change) {
+  json("what_if", change.what_if, kFreeText);
+  json("changes", change.rows);
+}
+
+void members(auto& json, SameAs<PredictedOverlap> auto& row) {
+  json("work", row.work);
+  json("factor", row.factor);
+  json("low", row.low);
+  json("high", row.high);
+  json("source", row.source);
+}
+
+void members(auto& json, SameAs<Prediction> auto& prediction) {
+  json("tool_version", prediction.tool_version);
+  json("benchmark", prediction.benchmark);
+  json("benchmark_hash", prediction.benchmark_hash);
+  json("world_size", prediction.world_size);
+  json("iteration_ms", prediction.iteration_ms);
+  json("breakdown_ms", prediction.breakdown_ms);
+  json("bound_by", prediction.bound_by);
+  json("ranks", prediction.ranks);
+  json("slowest_rank", prediction.slowest_rank);
+  json("classes", prediction.classes);
+  json("operators", prediction.operators);
+  json("critical_path", prediction.critical_path);
+  json("unmodelled", prediction.unmodelled);
+  json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
+  json("what_if", prediction.what_if);
+  json.if_any("overlap", prediction.overlap);
+  json("assumptions", prediction.assumptions, kFreeText);
+  json("platform", prediction.platform);
+}
+
+/// What `read` makes of a prediction's fields.
+template <typename Read>
+static auto with_root(std::string_view text, const std::string& file, Read&& read) {
+  const JsonSource source{file, "the prediction cannot be read",
+                          "make it again with `predict --report`"};
+  const nlohmann::json document = parse_json(text, source);
+  const JsonField root(document, source);
+  check_format(root, {"prediction", "understudy-prediction", kPredictionVersion});
+  return read(root);
+}
+
+PredictedIteration parse_predicted_iteration(std::string_view text, const std::string& file) {
+  return with_root(text, file, [](const JsonField& root) {
+    const JsonField time = root.at("iteration_ms");
+    PredictedIteration iteration;
+    read_json(time, iteration.time);
+    const auto& [ms, low, high] = iteration.time;
+    if (!(ms > 0) || !(low > 0) || low > ms || high < ms) {
+      time.fail("a time above 0 between its low and its high");
+    }
+    if (const auto operators = root.find("operators")) {
+      for (const JsonField& row : operators->items()) {
+        iteration.operators.emplace_back(row.at("name").as_text(), row.at("ms").as_double());
+      }
+    }
+    if (const auto hash = root.find("benchmark_hash")) {
+      iteration.benchmark_hash = hash->as_text();
+    }
+    return iteration;
+  });
+}
+
+Prediction parse_prediction(std::string_view text, const std::string& file) {
+  return with_root(text, file, [](const JsonField& root) { return read_json<Prediction>(root); });
+}
+
+std::string to_json(const Prediction& prediction) {
+  nlohmann::ordered_json json = {{"format", "understudy-prediction"},
+                                 {"version", kPredictionVersion}};
+  json.update(json_of(prediction));
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace understudy::et_schema

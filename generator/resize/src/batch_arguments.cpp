@@ -1,0 +1,195 @@
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "batch_sizes.h"
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/model/size_arguments.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+using et_schema::SlotId;
+using Numbers = std::vector<std::int64_t>;
+
+std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
+  std::vector<SlotId> slots;
+  et_schema::for_each_slot(arguments, [&slots](SlotId slot) { slots.push_back(slot); });
+  return slots;
+}
+
+/// An instruction whose arguments follow its tensors.
+class Call {
+ public:
+  Call(const Program& recorded, const Program& scaled, Instruction& instruction)
+      : recorded_(recorded.slots),
+        scaled_(scaled.slots),
+        instruction_(instruction),
+        names_(et_schema::argument_names(recorded.schemas[*instruction.schema])),
+        op_(et_schema::base_name(instruction.name)),
+        inputs_(slots_of(instruction.args)),
+        results_(slots_of(instruction.results)) {}
+
+  void scale() {
+    for (std::size_t i = 0; i < std::min(names_.size(), instruction_.args.size()); ++i) {
+      if (auto* list = std::get_if<Argument::List>(&instruction_.args[i].value)) {
+        scale_list(names_[i], *list);
+      } else if (auto* number = std::get_if<std::int64_t>(&instruction_.args[i].value)) {
+        scale_number(names_[i], *number);
+      }
+    }
+  }
+
+ private:
+  void scale_list(std::string_view name, Argument::List& list) {
+    if (results_.empty()) {
+      return;
+    }
+    const Slot& was = recorded_[results_.front()];
+    const Slot& is = scaled_[results_.front()];
+    if (op_ == "unflatten" && name == "sizes") {
+      const std::size_t from = dimension(was);
+      follow(list, was.sizes, is.sizes, from);
+    } else if (name == "split_sizes") {
+      follow_parts(list);
+    } else if (et_schema::is_size_argument(name)) {
+      follow(list, was.sizes, is.sizes, 0);
+    } else if (name == "stride" && et_schema::operator_facts(instruction_.name).takes_strides) {
+      follow(list, was.strides, is.strides, 0);
+    }
+  }
+
+  /// A list that says the recorded numbers from one dimension on; -1 is any of them.
+  static void follow(Argument::List& list, const Numbers& was, const Numbers& is,
+                     std::size_t from) {
+    const auto said = [&list](std::size_t i) { return std::get_if<std::int64_t>(&list[i].value); };
+    if (from + list.size() > was.size()) {
+      return;
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (said(i) == nullptr || (*said(i) != -1 && *said(i) != was[from + i])) {
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      *said(i) = *said(i) == -1 ? -1 : is[from + i];
+    }
+  }
+
+  void follow_parts(Argument::List& list) {
+    for (std::size_t i = 0; i < std::min(list.size(), results_.size()); ++i) {
+      const std::size_t dim = dimension(recorded_[results_[i]]);
+      if (auto* number = std::get_if<std::int64_t>(&list[i].value);
+          number != nullptr && dim < scaled_[results_[i]].sizes.size()) {
+        *number = scaled_[results_[i]].sizes[dim];
+      }
+    }
+  }
+
+  void scale_number(std::string_view name, std::int64_t& number) {
+    if (op_ == "arange" && name == "end") {
+      scale_end_of_range(number);
+    } else if (op_ == "randperm" && name == "n") {
+      follow_size(results_, 0, number);
+    } else if (op_.starts_with("native_group_norm") && name == "N") {
+      follow_size(inputs_, 0, number);
+    } else if ((op_ == "split" || op_ == "unsafe_split") && name == "split_size") {
+      follow_size(results_, dimension_of(results_), number);
+    } else if (op_ == "narrow" && name == "length") {
+      follow_size(inputs_, dimension_of(inputs_), number);
+    } else if (op_ == "slice" && name == "end") {
+      const std::size_t dim = dimension_of(inputs_);
+      const bool is_known = !inputs_.empty() && dim < recorded_[inputs_.front()].sizes.size();
+      if (is_known && number >= recorded_[inputs_.front()].sizes[dim]) {
+        number = std::max(number, scaled_[inputs_.front()].sizes[dim]);  // up to the end
+      }
+    }
+  }
+
+  void follow_size(const std::vector<SlotId>& slots, std::size_t dim, std::int64_t& number) {
+    if (!slots.empty() && dim < recorded_[slots.front()].sizes.size() &&
+        recorded_[slots.front()].sizes[dim] == number) {
+      number = scaled_[slots.front()].sizes[dim];
+    }
+  }
+
+  /// start + step times the number of elements.
+  void scale_end_of_range(std::int64_t& end) {
+    if (results_.empty() || recorded_[results_.front()].sizes.size() != 1) {
+      return;
+    }
+    const std::int64_t was = recorded_[results_.front()].sizes[0];
+    const std::int64_t is = scaled_[results_.front()].sizes[0];
+    std::int64_t more = 0;
+    std::int64_t moved = 0;
+    if (!__builtin_mul_overflow(is - was, number_named("step", 1), &more) &&
+        !__builtin_add_overflow(end, more, &moved)) {
+      end = moved;
+    }
+  }
+
+  [[nodiscard]] std::int64_t number_named(std::string_view name, std::int64_t standard) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+    const auto* number = at < instruction_.args.size()
+                             ? std::get_if<std::int64_t>(&instruction_.args[at].value)
+                             : nullptr;
+    return number == nullptr ? standard : *number;
+  }
+
+  /// The dimension that the call is about, of a tensor.
+  [[nodiscard]] std::size_t dimension(const Slot& tensor) const {
+    const auto rank = static_cast<std::int64_t>(tensor.sizes.size());
+    const std::int64_t dim = number_named("dim", 0);
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(dim < 0 ? dim + rank : dim, 0,
+                                                             std::max<std::int64_t>(rank - 1, 0)));
+  }
+  [[nodiscard]] std::size_t dimension_of(const std::vector<SlotId>& slots) const {
+    return slots.empty() ? 0 : dimension(recorded_[slots.front()]);
+  }
+
+  const std::vector<Slot>& recorded_;
+  const std::vector<Slot>& scaled_;
+  Instruction& instruction_;
+  std::vector<std::string_view> names_;
+  std::string_view op_;
+  std::vector<SlotId> inputs_;
+  std::vector<SlotId> results_;
+};
+
+}  // namespace
+
+void scale_arguments(const Program& recorded, const Program& scaled, Instruction& instruction) {
+  if (instruction.schema) {
+    Call(recorded, scaled, instruction).scale();
+  }
+}
+
+void scale_rule(const Slot& recorded, Slot& scaled, const BatchSize& batch, int rank) {
+  if (!scaled.value || recorded.sizes == scaled.sizes) {
+    return;
+  }
+  const auto follow_batch = [&](std::int64_t& count) {
+    count = scaled_number(count, batch, rank, "elements that a rule of values counts");
+  };
+  if (auto* offsets = scaled.value->as<et_schema::ValueRule::Offsets>()) {
+    follow_batch(offsets->end);
+  } else if (auto* mask = scaled.value->as<et_schema::ValueRule::Mask>()) {
+    follow_batch(mask->count);
+  } else if (auto* lengths = scaled.value->as<et_schema::ValueRule::Lengths>()) {
+    for (et_schema::ValueRule::Segment& segment : lengths->segments) {
+      follow_batch(segment.count);
+      follow_batch(segment.sum);
+    }
+  }
+}
+
+}  // namespace understudy::generator

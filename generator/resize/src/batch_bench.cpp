@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "batch_rules.h"
+#include "batch_sizes.h"
+#include "generator/resize/batch.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::Slot;
+
+/// Whether a tensor of the call has another size.
+bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {
+  bool changed = false;
+  for (const auto* side : {&instruction.args, &instruction.results}) {
+    et_schema::for_each_slot(*side, [&](et_schema::SlotId slot) {
+      changed = changed || recorded.slots[slot].sizes != scaled.slots[slot].sizes;
+    });
+  }
+  return changed;
+}
+
+void mark_used(const std::vector<Instruction>& instructions, std::vector<bool>& used) {
+  for (const Instruction& instruction : instructions) {
+    for (const auto* side : {&instruction.args, &instruction.results}) {
+      et_schema::for_each_slot(*side, [&used](et_schema::SlotId slot) { used[slot] = true; });
+    }
+    mark_used(instruction.body, used);
+  }
+}
+
+/// Slots that no instruction names, in memory whose other slots have another size. A part that has
+/// values (as lookups ask for them) is the same part of the larger memory: the batch is in front,
+/// so places in it are proportional to it, but for what the last sample lacks. Others have no use.
+class UnusedSlots {
+ public:
+  UnusedSlots(const Program& recorded, Program& scaled, const BatchSize& batch, int rank)
+      : recorded_(recorded), scaled_(scaled), batch_(batch), rank_(rank) {}
+
+  void fit() {
+    std::vector<bool> used(scaled_.slots.size());
+    mark_used(scaled_.instructions, used);
+    std::vector<bool> has_changed(scaled_.storages.size());
+    for (std::size_t slot = 0; slot < scaled_.slots.size(); ++slot) {
+      const Slot& is = scaled_.slots[slot];
+      has_changed[is.storage] = has_changed[is.storage] || is.sizes != recorded_.slots[slot].sizes;
+    }
+    for (std::size_t slot = 0; slot < scaled_.slots.size(); ++slot) {
+      Slot& is = scaled_.slots[slot];
+      if (!used[slot] && has_changed[is.storage] && is.sizes == recorded_.slots[slot].sizes) {
+        fit(is);
+      }
+    }
+  }
+
+ private:
+  void fit(Slot& slot) const {
+    const std::int64_t item = et_schema::item_size(slot.dtype);
+    const std::int64_t all = item > 0 ? recorded_.storages[slot.storage].bytes / item : 0;
+    const bool is_row = slot.sizes.size() == 1 && slot.strides == std::vector<std::int64_t>{1};
+    if (!slot.external || !slot.value || !is_row || all % batch_.from != 0) {
+      slot.sizes = {0};
+      slot.strides = {1};
+      slot.offset = 0;
+      slot.value.reset();
+      return;
+    }
+    const std::int64_t end = slot.offset + slot.sizes[0];
+    slot.offset = place(slot.offset, all);
+    slot.sizes[0] = std::max<std::int64_t>(place(end, all) - slot.offset, 0);
+  }
+
+  /// Of an element of `all`, in the memory of the new size.
+  [[nodiscard]] std::int64_t place(std::int64_t element, std::int64_t all) const {
+    const std::int64_t sample = std::max<std::int64_t>(all / batch_.from, 1);
+    const std::int64_t now = scaled_number(all, batch_, rank_, "elements of memory");
+    const std::int64_t left = all - element;
+    return left < sample ? now - left
+                         : element / sample * batch_.to / batch_.from * sample + element % sample;
+  }
+
+  const Program& recorded_;
+  Program& scaled_;
+  BatchSize batch_;
+  int rank_;
+};
+
+void forget_times(Program& program) {
+  program.profile.reset();
+  program.heap_blocks.clear();
+  for (Instruction& instruction : program.instructions) {
+    instruction.timing.reset();
+  }
+}
+
+std::uint64_t change_instructions(const Program& recorded, const Program& program,
+                                  std::vector<Instruction>& instructions) {
+  std::uint64_t dropped_bodies = 0;
+  for (Instruction& instruction : instructions) {
+    if (!is_changed(recorded, program, instruction)) {
+      continue;
+    }
+    scale_arguments(recorded, program, instruction);
+    if (has_rule(instruction)) {
+      dropped_bodies += instruction.body.empty() ? 0U : 1U;
+      instruction.body.clear();
+    } else {
+      dropped_bodies += change_instructions(recorded, program, instruction.body);
+    }
+  }
+  return dropped_bodies;
+}
+
+}  // namespace
+
+BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch) {
+  BatchedBench batched;
+  for (std::size_t at = 0; at < bench.programs.size(); ++at) {
+    const Program& recorded = bench.programs[at];
+    const auto rank = static_cast<int>(at);
+    ScaledBatch scaled = with_batch_size(recorded, batch, rank);
+    Program& program = scaled.program;
+    batched.dropped_bodies += change_instructions(recorded, program, program.instructions);
+    UnusedSlots(recorded, program, batch, rank).fit();
+    for (std::size_t slot = 0; slot < program.slots.size(); ++slot) {
+      scale_rule(recorded.slots[slot], program.slots[slot], batch, rank);
+    }
+    fit_storages(recorded, program, rank);
+    forget_times(program);
+    program.selection.filters.push_back(
+        fmt::format("{} {}:{}", flag_of(batch), batch.from, batch.to));
+    batched.changes.push_back(std::move(scaled.changes));
+    bench.programs[at] = std::move(program);
+  }
+  batched.bench = std::move(bench);
+  return batched;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "generator/resize/batch.h"
+
+namespace understudy::generator {
+
+/// Which dimensions of a tensor grow with the batch.
+using Dims = std::vector<bool>;
+[[nodiscard]] bool grows(const Dims& dims);
+
+/// A tensor of a call as rules see it.
+struct BatchTensor {
+  et_schema::SlotId slot = 0;
+  bool is_there = true;               ///< false: a result that is none
+  std::vector<std::int64_t> sizes;    ///< as recorded
+  std::vector<std::int64_t> strides;  ///< likewise
+  Dims dims;                          ///< of a result: false throughout
+  bool holds_more = false;            ///< a sparse one that has more elements in a larger batch
+};
+
+/// A call with what is known of its arguments.
+struct BatchCall {
+  const et_schema::Instruction& instruction;
+  std::vector<BatchTensor> inputs;   ///< tensors among the arguments, lists included, in order
+  std::vector<BatchTensor> outputs;  ///< likewise of the results, and those that are none
+  BatchSize batch;
+};
+
+/// No rule says what the call does with the batch.
+struct NoRule : std::runtime_error {
+  NoRule(const std::string& wanted, std::string found)
+      : std::runtime_error(wanted), got(std::move(found)) {}
+  std::string got;
+};
+
+/// Whether a rule says what another size changes of it.
+[[nodiscard]] bool has_rule(const et_schema::Instruction& instruction);
+/// Whether it sums looked-up rows by bags: table, indices, offsets.
+[[nodiscard]] bool is_bag(std::string_view name);
+
+/// The dimensions of its results. Throws NoRule.
+[[nodiscard]] std::vector<Dims> batch_of_results(const BatchCall& call);
+
+}  // namespace understudy::generator

@@ -1,0 +1,109 @@
+#include "batch_sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "et_schema/support/error.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Program;
+using et_schema::Slot;
+
+/// What a slot needs of its storage. Sizes come from files and from --batch: together they may be
+/// no number.
+std::int64_t needed_bytes(const Slot& slot, int rank) {
+  std::int64_t last = slot.offset;
+  std::int64_t elements = 1;
+  bool overflows = false;
+  for (std::size_t d = 0; d < slot.sizes.size(); ++d) {
+    if (slot.sizes[d] == 0) {
+      return 0;
+    }
+    std::int64_t step = 0;
+    const std::int64_t stride = d < slot.strides.size() ? slot.strides[d] : 0;
+    overflows = overflows || __builtin_mul_overflow(elements, slot.sizes[d], &elements) ||
+                __builtin_mul_overflow(slot.sizes[d] - 1, stride, &step) ||
+                __builtin_add_overflow(last, step, &last);
+  }
+  std::int64_t bytes = 0;
+  const auto item = static_cast<std::int64_t>(et_schema::item_size(slot.dtype));
+  overflows = overflows || __builtin_add_overflow(last, 1, &last) ||
+              __builtin_mul_overflow(elements, item, &elements) ||
+              __builtin_mul_overflow(last, item, &bytes);
+  if (overflows) {
+    throw et_schema::bad_input(kNoOtherBatch,
+                               {.rank = rank,
+                                .field = "--batch",
+                                .expected = "tensors of at most 2^63 bytes",
+                                .got = fmt::format("[{}]", fmt::join(slot.sizes, ","))});
+  }
+  return bytes;
+}
+
+/// By storage; sparse tensors have none.
+std::vector<std::int64_t> needed_of_storages(const Program& program, int rank) {
+  std::vector<std::int64_t> needed(program.storages.size());
+  for (const Slot& slot : program.slots) {
+    if (!slot.sparse) {
+      needed[slot.storage] = std::max(needed[slot.storage], needed_bytes(slot, rank));
+    }
+  }
+  return needed;
+}
+
+}  // namespace
+
+std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank,
+                           const std::string& of) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(number, batch.to, &product) || product % batch.from != 0) {
+    throw et_schema::bad_input(
+        kNoOtherBatch, {.rank = rank,
+                        .field = std::string(flag_of(batch)),
+                        .expected = fmt::format("sizes that are multiples of {}", batch.from),
+                        .got = fmt::format("{} of {}", number, of)});
+  }
+  return product / batch.from;
+}
+
+void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
+  const Slot recorded = slot;
+  const std::string of = fmt::format("a tensor [{}]", fmt::join(recorded.sizes, ","));
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!dims[d]) {
+      continue;
+    }
+    slot.sizes[d] = scaled_number(recorded.sizes[d], batch, rank, of);
+    for (std::size_t outer = 0; outer < slot.strides.size(); ++outer) {
+      if (recorded.strides[outer] > recorded.strides[d] && recorded.strides[d] > 0) {
+        slot.strides[outer] = scaled_number(slot.strides[outer], batch, rank, of);
+      }
+    }
+  }
+}
+
+void fit_storages(const Program& recorded, Program& scaled, int rank) {
+  const std::vector<std::int64_t> was = needed_of_storages(recorded, rank);
+  const std::vector<std::int64_t> is = needed_of_storages(scaled, rank);
+  for (std::size_t storage = 0; storage < scaled.storages.size(); ++storage) {
+    if (is[storage] != was[storage]) {
+      const std::int64_t beyond =
+          std::max<std::int64_t>(recorded.storages[storage].bytes - was[storage], 0);
+      if (__builtin_add_overflow(is[storage], beyond, &scaled.storages[storage].bytes)) {
+        throw et_schema::bad_input(kNoOtherBatch,
+                                   {.rank = rank,
+                                    .field = "--batch",
+                                    .expected = "memory of at most 2^63 bytes",
+                                    .got = fmt::format("{} + {}", is[storage], beyond)});
+      }
+    }
+  }
+}
+
+}  // namespace understudy::generator

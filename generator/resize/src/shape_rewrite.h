@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "generator/resize/blur_shapes.h"
+
+namespace understudy::generator {
+
+/// Size → what it becomes. Others stay.
+using SizeMap = std::map<std::int64_t, std::int64_t>;
+
+[[nodiscard]] std::int64_t elements_of(const std::vector<std::int64_t>& shape,
+                                       const SizeMap& sizes = {});
+[[nodiscard]] inline std::int64_t elements_of(const et_schema::Slot& slot,
+                                              const SizeMap& sizes = {}) {
+  return elements_of(slot.sizes, sizes);
+}
+
+/// The dimensions from the innermost outwards if the slot's elements lie without holes and none
+/// twice, but for dimensions that are repeated (stride 0); else nothing.
+[[nodiscard]] std::optional<std::vector<std::size_t>> dense_order(const et_schema::Slot& slot);
+
+/// Sizes in slots, strides, storages, arguments and value rules, and indices and their bounds in
+/// proportion, since a bound of 7981 tells of 8000 rows; heap blocks and page faults of the
+/// original go. `present`: the sizes of all tensors that instructions have.
+void rewrite_sizes(et_schema::Program& program, const SizeMap& sizes,
+                   const std::set<std::int64_t>& present);
+
+[[nodiscard]] Work work_of(const et_schema::Bench& bench);
+
+}  // namespace understudy::generator

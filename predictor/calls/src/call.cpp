@@ -1,0 +1,172 @@
+#include "predictor/calls/call.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::array<std::pair<TimedAs, std::string_view>, 3> kTimedNames = {
+    {{TimedAs::kTimedCall, "timed_call"}, {TimedAs::kDevice, "device"}, {TimedAs::kHost, "host"}}};
+
+std::optional<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end || value < 0) {
+      return std::nullopt;
+    }
+    sizes.push_back(value);
+    if (end + 1 == text.size()) {
+      return std::nullopt;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return sizes;
+}
+
+std::string joined(const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (const std::int64_t value : values) {
+    text += (text.empty() ? "" : ",") + std::to_string(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::int64_t element_count(const TensorLayout& tensor) {
+  if (tensor.stored) {
+    return *tensor.stored;
+  }
+  double count = 1;
+  for (const std::int64_t size : tensor.sizes) {
+    count *= static_cast<double>(size);
+  }
+  // Sizes come from files: their product may be no number that a tensor can have.
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::min(count, kMost));
+}
+
+double stored_bytes(const TensorLayout& tensor) {
+  const auto item = static_cast<double>(et_schema::item_size(tensor.dtype));
+  if (tensor.stored) {
+    return static_cast<double>(*tensor.stored) * item;
+  }
+  double count = 1;
+  for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
+    const bool is_expanded = tensor.strides.size() == tensor.sizes.size() &&
+                             tensor.strides[i] == 0 && tensor.sizes[i] > 0;
+    count *= is_expanded ? 1 : static_cast<double>(tensor.sizes[i]);
+  }
+  return count * item;
+}
+
+bool is_contiguous(const TensorLayout& tensor) {
+  if (tensor.strides.size() != tensor.sizes.size()) {
+    return true;
+  }
+  double expected = 1;
+  for (std::size_t i = tensor.sizes.size(); i-- > 0;) {
+    if (tensor.sizes[i] != 1 && static_cast<double>(tensor.strides[i]) != expected) {
+      return false;
+    }
+    expected *= static_cast<double>(tensor.sizes[i]);
+  }
+  return true;
+}
+
+std::int64_t rows_met(std::int64_t rows, std::int64_t draws) {
+  const auto all = static_cast<double>(rows);
+  return rows < 1 ? 0 : std::llround(all * -std::expm1(-static_cast<double>(draws) / all));
+}
+
+std::optional<OperatorCall> sparse_update(const OperatorCall& call,
+                                          std::optional<std::int64_t> met_rows) {
+  const bool adds = call.name == "aten::add_" && call.inputs.size() > 1 && call.inputs[1].stored &&
+                    !call.inputs[0].stored;
+  if (!adds || call.inputs[1].sizes.empty()) {
+    return std::nullopt;
+  }
+  const TensorLayout& gradient = call.inputs[1];
+  std::int64_t row_length = 1;
+  bool overflows = false;
+  for (std::size_t i = 1; i < gradient.sizes.size(); ++i) {
+    overflows = overflows || __builtin_mul_overflow(row_length, gradient.sizes[i], &row_length);
+  }
+  if (overflows || row_length < 1 || *gradient.stored % row_length != 0) {
+    return std::nullopt;
+  }
+  const std::int64_t rows = *gradient.stored / row_length;
+  std::vector<std::int64_t> values = gradient.sizes;
+  values.front() = rows;
+  const TensorLayout& table = call.inputs.front();
+  TensorLayout written = table;
+  if (!written.sizes.empty()) {
+    written.sizes.front() = met_rows.value_or(rows_met(written.sizes.front(), rows));
+  }
+  return OperatorCall{"aten::index_add_",
+                      "sparse",
+                      {table, {et_schema::DType::kInt64, {rows}}, {gradient.dtype, values}},
+                      {written}};
+}
+
+std::string to_string(const TensorLayout& tensor) {
+  std::string text(et_schema::to_string(tensor.dtype));
+  text += "[" + joined(tensor.sizes);
+  if (!tensor.strides.empty()) {
+    text += ";" + joined(tensor.strides);
+  }
+  if (tensor.stored) {
+    text += ";" + std::to_string(*tensor.stored);
+  }
+  return text + "]";
+}
+
+std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') {
+    return std::nullopt;
+  }
+  const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
+  std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  // Sizes, strides, the count of a sparse tensor.
+  std::array<std::optional<std::vector<std::int64_t>>, 3> parts;
+  for (auto& part : parts) {
+    const std::size_t semicolon = std::min(inside.find(';'), inside.size());
+    part = parse_sizes(inside.substr(0, semicolon));
+    inside.remove_prefix(std::min(semicolon + 1, inside.size()));
+    if (!part) {
+      return std::nullopt;
+    }
+  }
+  const auto& [sizes, strides, stored] = parts;
+  const bool has_strides = !strides->empty();
+  if (!dtype || !inside.empty() || (has_strides && strides->size() != sizes->size()) ||
+      stored->size() > (has_strides ? 1 : 0)) {
+    return std::nullopt;
+  }
+  TensorLayout layout{*dtype, *sizes, *strides};
+  if (!stored->empty()) {
+    layout.stored = stored->front();
+  }
+  return layout;
+}
+
+std::string_view to_string(TimedAs timed) {
+  return std::ranges::find(kTimedNames, timed, &std::pair<TimedAs, std::string_view>::first)
+      ->second;
+}
+
+std::optional<TimedAs> timed_as_from_string(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kTimedNames, name, &std::pair<TimedAs, std::string_view>::second);
+  return found == kTimedNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+}  // namespace understudy::predictor

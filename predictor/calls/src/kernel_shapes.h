@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/dtype.h"
+#include "predictor/calls/call.h"
+
+namespace understudy::predictor {
+
+/// How a kernel table writes one operator: its short name, and the columns of its shape in the
+/// order in which `call` takes their values.
+struct KernelShape {
+  std::string_view name;
+  std::span<const std::string_view> columns;
+  OperatorCall (*call)(const KernelShape& shape, et_schema::DType dtype,
+                       std::span<const std::int64_t> values);
+  std::string_view op;        ///< "aten::add"
+  std::string_view overload;  ///< "Tensor"
+};
+
+/// Null: no kernel table has that name.
+[[nodiscard]] const KernelShape* find_kernel_shape(std::string_view name);
+
+}  // namespace understudy::predictor

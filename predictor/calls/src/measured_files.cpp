@@ -1,0 +1,180 @@
+#include "predictor/calls/measured_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
+#include "et_schema/support/input_files.h"
+#include "predictor/calls/csv.h"
+
+namespace understudy::predictor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
+
+TensorLayout layout_of(const et_schema::TimedTensor& tensor) {
+  TensorLayout layout{tensor.dtype, tensor.sizes, tensor.strides, tensor.stored};
+  if (is_contiguous(layout)) {
+    layout.strides.clear();
+  }
+  return layout;
+}
+
+std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& tensors) {
+  std::vector<TensorLayout> layouts;
+  for (const et_schema::TimedTensor& tensor : tensors) {
+    layouts.push_back(layout_of(tensor));
+  }
+  return layouts;
+}
+
+/// Of a calibration's rows the cold ones: in a step something else ran since an operator last met
+/// its tensors.
+bool is_measured(const et_schema::InstructionTime& row) {
+  const bool ran =
+      row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;
+  const bool is_warm = row.conditions && !row.conditions->is_cold;
+  return ran && !is_warm && (row.device ? *row.device : row.host).median_ns > 0;
+}
+
+/// A file itself, or the tables of a folder.
+std::vector<std::string> tables_of(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    return {path};
+  }
+  std::vector<std::string> names = files_below(path);
+  std::erase_if(names, [](const std::string& name) { return !is_named_table(name); });
+  return names;
+}
+
+constexpr const char* kInputsHint =
+    "inputs are operator tables (CSV), replay --operator-times files, benchmarks with recorded "
+    "times, collective or embedding rows, nccl-tests output, Kineto profiles: docs/formats.md";
+
+/// Else a first word of prose would be taken for the only column of a table.
+void refuse_text_without_columns(const et_schema::InputFile& file) {
+  const std::string_view text = file.data;
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (text.empty() || first.find(',') != std::string_view::npos) {
+    return;
+  }
+  const bool has_tabs = first.find('\t') != std::string_view::npos;
+  const bool has_others = has_tabs || first.find(';') != std::string_view::npos;
+  throw et_schema::bad_input(
+      "no measurements of operators",
+      {.file = file.name,
+       .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+       .got = has_others ? fmt::format("a first line with {} in place of commas",
+                                       has_tabs ? "tabs" : "semicolons")
+                         : "a first line without columns",
+       .hint = has_others ? "write the table with commas between columns, and points in numbers"
+                          : kInputsHint});
+}
+
+void read_file(et_schema::InputFile&& file, RowsRead& rows) {
+  constexpr std::size_t kHeadBytes = 4096;
+  std::vector<MeasuredCall> calls;
+  if (std::string_view(file.data).substr(0, kHeadBytes).find(kTimesMark) !=
+      std::string_view::npos) {
+    const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
+    calls = calls_of(times, std::string(et_schema::file_name(file.name)));
+    const std::size_t left = times.rows.size() - calls.size();
+    if (left > 0) {
+      rows.left_out["communication, stubs, warm caches and rows without a time"] += left;
+    }
+  } else if (file.data.find_first_not_of(" \t\r\n") != std::string::npos &&
+             file.data[file.data.find_first_not_of(" \t\r\n")] == '{') {
+    throw et_schema::bad_input(
+        "no measurements of operators",
+        {.file = file.name,
+         .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+         .got = "another JSON file",
+         .hint = kInputsHint});
+  } else {
+    refuse_text_without_columns(file);
+    calls = calls_of(parse_csv(file.data, file.name), Times::kRequired);
+  }
+  std::ranges::move(calls, std::back_inserter(rows.calls));
+}
+
+}  // namespace
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code type_error;
+    const bool is_hidden = entry->path().filename().string().starts_with('.');
+    if (!is_hidden && entry->is_regular_file(type_error)) {
+      names.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw et_schema::bad_input("a folder that cannot be read",
+                               {.file = folder, .got = error.message()});
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool is_named_table(std::string_view name) {
+  return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".jsonl") ||
+         name.ends_with(".jsonl.gz");
+}
+
+std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
+                                   const std::string& source) {
+  std::vector<MeasuredCall> calls;
+  for (const et_schema::InstructionTime& row : times.rows) {
+    if (!is_measured(row)) {
+      continue;
+    }
+    const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
+    MeasuredCall& call = calls.emplace_back();
+    call.call = {row.name, row.overload, layouts_of(row.inputs), layouts_of(row.outputs)};
+    if (std::optional<OperatorCall> update = sparse_update(call.call)) {
+      call.call = *std::move(update);
+    }
+    call.device = row.device ? times.device : "cpu";
+    const int threads = row.conditions ? row.conditions->threads : times.threads;
+    call.threads = row.device ? 0 : threads;
+    call.timed = row.device ? TimedAs::kDevice : TimedAs::kHost;
+    call.median_ns = stats.median_ns;
+    call.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
+    call.n = stats.n;
+    call.counters = row.counters;
+    call.source = source;
+  }
+  return calls;
+}
+
+RowsRead read_measured_calls(const std::vector<std::string>& paths) {
+  RowsRead rows;
+  for (const std::string& path : paths) {
+    const std::size_t before = rows.calls.size();
+    for (const std::string& file : tables_of(path)) {
+      et_schema::read_input_files(
+          file, et_schema::process_limits(),
+          [&](et_schema::InputFile&& unpacked) { read_file(std::move(unpacked), rows); });
+    }
+    if (rows.calls.size() == before) {
+      throw et_schema::bad_input(
+          "no measurements of operators",
+          {.file = path,
+           .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+           .got = fs::is_directory(path) ? "a folder without any row" : "a file without any row"});
+    }
+  }
+  return rows;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,416 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
+#include "et_schema/support/quote.h"
+#include "kernel_shapes.h"
+#include "predictor/calls/measured_files.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+/// How a title may tell the unit of its times: "Latency (us)", "latency_us"; without one
+/// milliseconds, as the published tables have them.
+struct TimeUnit {
+  std::string_view name;
+  std::string_view text;
+  double ns;
+};
+constexpr std::array<TimeUnit, 4> kUnits = {{{"ms", "milliseconds", 1e6},
+                                             {"us", "microseconds", 1e3},
+                                             {"ns", "nanoseconds", 1},
+                                             {"s", "seconds", 1e9}}};
+constexpr std::array<std::string_view, 2> kTimes = {"Latency", "Spread"};
+constexpr std::string_view kCounterPrefix = "counter:";
+constexpr const char* kSummary = "the table of operators cannot be read";
+
+[[noreturn]] void refuse(const CsvTable& table, std::size_t line, std::string column,
+                         std::string expected, std::string got, std::string hint = {}) {
+  throw et_schema::bad_input(kSummary, {.file = fmt::format("{}, line {}", table.file, line),
+                                        .field = std::move(column),
+                                        .expected = std::move(expected),
+                                        .got = std::move(got),
+                                        .hint = std::move(hint)});
+}
+
+/// Small letters, without blanks, underscores and brackets.
+std::string plain(std::string_view title) {
+  std::string text;
+  for (const char c : title) {
+    if (std::string_view(" _-()[]").find(c) == std::string_view::npos) {
+      text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  return text;
+}
+
+constexpr std::array<std::string_view, 22> kTitles = {"OPName",
+                                                      "Latency",
+                                                      "Device",
+                                                      "Inputs",
+                                                      "Outputs",
+                                                      "Dtype",
+                                                      "Timed",
+                                                      "Threads",
+                                                      "Calls",
+                                                      "Spread",
+                                                      "Source",
+                                                      "B",
+                                                      "H",
+                                                      "M",
+                                                      "N",
+                                                      "K",
+                                                      "Stride",
+                                                      "Padding",
+                                                      "Kernel_Size",
+                                                      "Input_Size",
+                                                      "Input_Channel",
+                                                      "Output_Channel"};
+
+/// Where a table has our columns, however their titles are written.
+class Columns {
+ public:
+  explicit Columns(const CsvTable& table) : table_(table) {
+    std::map<std::string, std::vector<std::size_t>> spelled;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      spelled[plain(table.columns[i])].push_back(i);
+    }
+    for (const std::string_view title : kTitles) {
+      const bool is_time = std::ranges::find(kTimes, title) != kTimes.end();
+      add(title, plain(title), nullptr, spelled);
+      for (std::size_t i = 0; is_time && i < kUnits.size(); ++i) {
+        add(title, plain(title) + std::string(kUnits[i].name), &kUnits[i], spelled);
+      }
+    }
+  }
+  /// Nothing where there is none. The title itself goes before other spellings of it.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view title) const {
+    if (table_.has(title)) {
+      return table_.find(title);
+    }
+    const auto found = others_.find(title);
+    return found == others_.end() ? std::nullopt : std::optional(found->second.place);
+  }
+  [[nodiscard]] const TimeUnit& unit(std::string_view title) const {
+    const auto found = others_.find(title);
+    const bool has_own = !table_.has(title) && found != others_.end() && found->second.unit;
+    return has_own ? *found->second.unit : kUnits.front();
+  }
+  [[nodiscard]] const CsvTable& table() const { return table_; }
+
+ private:
+  struct Place {
+    std::size_t place = 0;
+    const TimeUnit* unit = nullptr;
+  };
+
+  void add(std::string_view title, const std::string& text, const TimeUnit* unit,
+           const std::map<std::string, std::vector<std::size_t>>& spelled) {
+    const auto found = spelled.find(text);
+    if (table_.has(title) || found == spelled.end()) {
+      return;
+    }
+    const auto known = others_.find(title);
+    const std::size_t first = known == others_.end() ? found->second.front() : known->second.place;
+    const std::size_t last = found->second.back();
+    if (first != last) {
+      refuse(table_, 1, std::string(title), "one column of this title",
+             fmt::format("\"{}\" and \"{}\"", et_schema::quote(table_.columns[first]),
+                         et_schema::quote(table_.columns[last])));
+    }
+    others_[title] = {first, unit};
+  }
+
+  const CsvTable& table_;
+  std::map<std::string_view, Place> others_;  ///< of titles that are spelled in another way
+};
+
+/// The cells of one record by title.
+class Row {
+ public:
+  Row(const Columns& columns, const CsvRecord& record)
+      : columns_(columns), table_(columns.table()), record_(record) {}
+
+  [[nodiscard]] bool has(std::string_view column) const {
+    const std::optional<std::size_t> place = columns_.find(column);
+    return place && !record_.cells[*place].empty();
+  }
+  [[nodiscard]] const std::string& text(std::string_view column) const {
+    const std::optional<std::size_t> place = columns_.find(column);
+    if (!place) {
+      predictor::refuse(table_, 1, std::string(column), "a column of this title", titles(),
+                        "docs/formats.md, \"Operator tables\", lists the columns");
+    }
+    return record_.cells[*place];
+  }
+  /// What there is in place of a title: often the same with a blank, a unit or small letters.
+  [[nodiscard]] std::string titles() const {
+    constexpr std::size_t kMost = 12;
+    std::string list = "none among";
+    for (std::size_t i = 0; i < std::min(table_.columns.size(), kMost); ++i) {
+      list += (i == 0 ? " " : ", ") + fmt::format("\"{}\"", et_schema::quote(table_.columns[i]));
+    }
+    return list + (table_.columns.size() > kMost ? ", …" : "");
+  }
+  [[nodiscard]] std::int64_t size(std::string_view column) const {
+    const std::string& cell = text(column);
+    // Kernel tables made by pandas write some whole numbers as "3.0".
+    const double value = number(column, "a whole number, 1 or more");
+    constexpr double kMost = 9e15;
+    const bool is_padding = column == "Padding";
+    if (!(value >= (is_padding ? 0 : 1)) || value > kMost || value != std::floor(value)) {
+      refuse(column, is_padding ? "a whole number, 0 or more" : "a whole number, 1 or more", cell);
+    }
+    return static_cast<std::int64_t>(value);
+  }
+  [[nodiscard]] double number(std::string_view column, std::string_view expected) const {
+    const std::string& cell = text(column);
+    double value = 0;
+    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc() || stop != cell.data() + cell.size() || !std::isfinite(value)) {
+      refuse(column, std::string(expected), cell);
+    }
+    return value;
+  }
+  /// In the title's unit in the file, nanoseconds here.
+  [[nodiscard]] double time_ns(std::string_view column, bool may_be_zero) const {
+    const TimeUnit& unit = columns_.unit(column);
+    const std::string expected =
+        fmt::format("{}, {}", unit.text, may_be_zero ? "0 or more" : "more than 0");
+    const double value = number(column, expected);
+    constexpr double kMostNs = 1e18;  // 30 years
+    if (value < 0 || (value == 0 && !may_be_zero) || value * unit.ns > kMostNs) {
+      refuse(column, expected, text(column));
+    }
+    return value * unit.ns;
+  }
+  [[noreturn]] void refuse(std::string_view column, std::string expected,
+                           std::string_view got) const {
+    predictor::refuse(table_, record_.line, std::string(column), std::move(expected),
+                      got.empty() ? "nothing" : et_schema::quote(got));
+  }
+
+ private:
+  const Columns& columns_;
+  const CsvTable& table_;
+  const CsvRecord& record_;
+};
+
+std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
+  std::vector<TensorLayout> all;
+  std::string_view left = row.text(column);
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(' '), left.size());
+    const std::string_view text = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (text.empty()) {
+      continue;
+    }
+    std::optional<TensorLayout> tensor = parse_tensor_layout(text);
+    if (!tensor) {
+      row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", text);
+    }
+    // Others may be empty: what a lookup's sums leave behind for another mode.
+    for (const std::int64_t size : tensor->sizes) {
+      if (size < 1 && all.empty()) {
+        row.refuse(column, "sizes of 1 or more", text);
+      }
+    }
+    all.push_back(std::move(*tensor));
+  }
+  return all;
+}
+
+/// "float16", as all files of ours have it; "torch.float16" and "half" as others do.
+std::optional<et_schema::DType> element_type(std::string_view text) {
+  using et_schema::DType;
+  constexpr std::string_view kTorch = "torch.";
+  constexpr std::array<std::pair<std::string_view, DType>, 9> kOthers = {
+      {{"float", DType::kFloat32},
+       {"fp32", DType::kFloat32},
+       {"half", DType::kFloat16},
+       {"fp16", DType::kFloat16},
+       {"bf16", DType::kBFloat16},
+       {"double", DType::kFloat64},
+       {"fp64", DType::kFloat64},
+       {"int", DType::kInt32},
+       {"long", DType::kInt64}}};
+  text.remove_prefix(text.starts_with(kTorch) ? kTorch.size() : 0);
+  const auto* const other =
+      std::ranges::find(kOthers, text, &std::pair<std::string_view, DType>::first);
+  return other == kOthers.end() ? et_schema::dtype_from_string(text) : std::optional(other->second);
+}
+
+et_schema::DType dtype_of(const Row& row) {
+  if (!row.has("Dtype")) {
+    return et_schema::DType::kFloat32;
+  }
+  const std::optional<et_schema::DType> dtype = element_type(row.text("Dtype"));
+  if (!dtype || et_schema::item_size(*dtype) == 0) {
+    row.refuse("Dtype", "an element type such as \"float32\"", row.text("Dtype"));
+  }
+  return *dtype;
+}
+
+OperatorCall kernel_call(const Row& row, const KernelShape& shape) {
+  std::vector<std::int64_t> values;
+  for (const std::string_view column : shape.columns) {
+    // The published tables misspell this one.
+    const bool is_misspelt = column == "Kernel_Size" && row.has("Kernel_Szie");
+    values.push_back(row.size(is_misspelt ? "Kernel_Szie" : column));
+  }
+  OperatorCall call = shape.call(shape, dtype_of(row), values);
+  for (const std::int64_t size : call.outputs[0].sizes) {
+    if (size < 1) {
+      row.refuse("Input_Size", "an input that the kernel fits in", row.text("Input_Size"));
+    }
+  }
+  return call;
+}
+
+OperatorCall general_call(const Row& row) {
+  const std::string& name = row.text("OPName");
+  OperatorCall call{std::string(et_schema::without_overload(name)),
+                    std::string(et_schema::overload_of(name)),
+                    {},
+                    {}};
+  call.inputs = tensors(row, "Inputs");
+  call.outputs = tensors(row, "Outputs");
+  if (call.inputs.empty() && call.outputs.empty()) {
+    row.refuse("Inputs", "a tensor among inputs or outputs", "");
+  }
+  return call;
+}
+
+/// Work and bytes are counted in 64 bits.
+void check_sizes(const Row& row, std::string_view column, const OperatorCall& call) {
+  constexpr double kMost = 0x1p62;
+  for (const std::vector<TensorLayout>* tensors : {&call.inputs, &call.outputs}) {
+    for (const TensorLayout& tensor : *tensors) {
+      double bytes = std::max(static_cast<double>(et_schema::item_size(tensor.dtype)), 1.0);
+      for (const std::int64_t size : tensor.sizes) {
+        bytes *= static_cast<double>(size);
+      }
+      if (bytes >= kMost) {
+        row.refuse(column, "tensors below 2^62 bytes", to_string(tensor));
+      }
+    }
+  }
+}
+
+OperatorCall call_of(const Row& row) {
+  const std::string& name = row.text("OPName");
+  const KernelShape* const shape = find_kernel_shape(name);
+  if (shape == nullptr && name.find("::") == std::string::npos) {
+    row.refuse("OPName", "an operator such as \"aten::add.Tensor\", or a kernel table's name",
+               name);
+  }
+  OperatorCall call = shape != nullptr ? kernel_call(row, *shape) : general_call(row);
+  check_sizes(row, shape != nullptr ? "OPName" : "Inputs", call);
+  return call;
+}
+
+void read_times(const Row& row, Times times, MeasuredCall& call) {
+  if (times == Times::kRequired || row.has("Latency")) {
+    call.median_ns = row.time_ns("Latency", false);
+  }
+  if (row.has("Spread")) {
+    call.spread_ns = row.time_ns("Spread", true);
+  }
+  if (row.has("Calls")) {
+    call.n = static_cast<std::uint64_t>(row.size("Calls"));
+  }
+  if (row.has("Timed")) {
+    const std::optional<TimedAs> timed = timed_as_from_string(row.text("Timed"));
+    if (!timed) {
+      row.refuse("Timed", "timed_call, device or host", row.text("Timed"));
+    }
+    call.timed = *timed;
+  }
+}
+
+MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Times times) {
+  const CsvTable& table = columns.table();
+  const Row row(columns, record);
+  MeasuredCall call;
+  call.call = call_of(row);
+  read_times(row, times, call);
+  if (times == Times::kRequired || row.has("Device")) {
+    call.device = row.text("Device");
+    if (call.device.empty()) {
+      row.refuse("Device", "the name of a card or \"cpu\"", "");
+    }
+  }
+  if (row.has("Threads")) {
+    call.threads = static_cast<int>(std::min<std::int64_t>(row.size("Threads"), 1 << 20));
+  }
+  call.source =
+      row.has("Source") ? row.text("Source") : std::string(et_schema::file_name(table.file));
+  for (const std::string& column : table.columns) {
+    if (column.starts_with(kCounterPrefix) && row.has(column)) {
+      call.counters[column.substr(kCounterPrefix.size())] = row.number(column, "a number");
+    }
+  }
+  return call;
+}
+
+std::string tensor_texts(const std::vector<TensorLayout>& tensors) {
+  std::string text;
+  for (const TensorLayout& tensor : tensors) {
+    text += (text.empty() ? "" : " ") + to_string(tensor);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times) {
+  std::vector<MeasuredCall> calls;
+  calls.reserve(table.records.size());
+  const Columns columns(table);
+  for (const CsvRecord& record : table.records) {
+    calls.push_back(measured_call(columns, record, times));
+  }
+  return calls;
+}
+
+std::string to_csv(const std::vector<MeasuredCall>& calls) {
+  std::map<std::string, double> counters;
+  for (const MeasuredCall& call : calls) {
+    counters.insert(call.counters.begin(), call.counters.end());
+  }
+  std::string out = "OPName,Latency,Spread,Calls,Device,Threads,Timed,Source,Inputs,Outputs";
+  for (const auto& [name, unused] : counters) {
+    out += "," + csv_cell(std::string(kCounterPrefix) + name);
+  }
+  out += "\n";
+  for (const MeasuredCall& call : calls) {
+    const std::string name =
+        call.call.name + (call.call.overload.empty() ? "" : "." + call.call.overload);
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{}", csv_cell(name), call.median_ns / kNsPerMs,
+                    call.spread_ns / kNsPerMs, call.n, csv_cell(call.device),
+                    call.threads > 0 ? fmt::format("{}", call.threads) : "", to_string(call.timed),
+                    csv_cell(call.source), csv_cell(tensor_texts(call.call.inputs)),
+                    csv_cell(tensor_texts(call.call.outputs)));
+    for (const auto& [name_of_counter, unused] : counters) {
+      const auto found = call.counters.find(name_of_counter);
+      out += found == call.counters.end() ? "," : fmt::format(",{}", found->second);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,216 @@
+#include "predictor/embedding/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "et_schema/support/error.h"
+#include "predictor/embedding/balance.h"
+
+namespace understudy::predictor {
+namespace {
+
+std::vector<ShardLoad> loads_of(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
+                                const EmbeddingCosts& costs) {
+  std::vector<ShardLoad> loads;
+  for (const Shard& shard : shards) {
+    loads.push_back(load_of(task, shard, ranks, costs));
+  }
+  return loads;
+}
+
+/// By falling load each where the step then is shortest, the least loaded rank where that is equal.
+/// Nothing where one finds no room.
+std::optional<std::vector<int>> greedy_by_time(const std::vector<ShardLoad>& loads, int ranks,
+                                               double memory_bytes, const ShardCosts& costs) {
+  std::vector<std::size_t> order(loads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto work = [&](const ShardLoad& load) { return load.forward + load.backward; };
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return work(loads[a]) > work(loads[b]); });
+  std::vector<RankLoad> sums(static_cast<std::size_t>(ranks));
+  std::vector<int> rank_of(loads.size());
+  for (const std::size_t shard : order) {
+    std::size_t best = sums.size();
+    std::pair least(std::numeric_limits<double>::infinity(), 0.0);
+    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+      if (sums[rank].bytes + loads[shard].bytes > memory_bytes) {
+        continue;
+      }
+      add(sums[rank], loads[shard], 1);
+      const std::pair key(step_time(sums, costs).ns(), work(sums[rank]));
+      add(sums[rank], loads[shard], -1);
+      if (key < least) {
+        least = key;
+        best = rank;
+      }
+    }
+    if (best == sums.size()) {
+      return std::nullopt;
+    }
+    add(sums[best], loads[shard], 1);
+    rank_of[shard] = static_cast<int>(best);
+  }
+  return rank_of;
+}
+
+/// The largest first, each where most room is left: fits where anything of the kind does.
+std::optional<std::vector<int>> by_room(const std::vector<ShardLoad>& loads, int ranks,
+                                        double memory_bytes) {
+  std::vector<std::size_t> order(loads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return loads[a].bytes > loads[b].bytes; });
+  std::vector<double> used(static_cast<std::size_t>(ranks));
+  std::vector<int> rank_of(loads.size());
+  for (const std::size_t shard : order) {
+    const auto least = std::ranges::min_element(used);
+    if (*least + loads[shard].bytes > memory_bytes) {
+      return std::nullopt;
+    }
+    *least += loads[shard].bytes;
+    rank_of[shard] = static_cast<int>(least - used.begin());
+  }
+  return rank_of;
+}
+
+/// Where to start from: assignments of the shards to ranks that fit.
+std::vector<std::vector<int>> starts_of(const std::vector<ShardLoad>& loads, int ranks,
+                                        double memory_bytes, const ShardCosts& costs,
+                                        const std::vector<Plan>& plans,
+                                        const std::vector<Shard>& shards) {
+  std::vector<std::vector<int>> starts;
+  if (auto greedy = greedy_by_time(loads, ranks, memory_bytes, costs)) {
+    starts.push_back(std::move(*greedy));
+  }
+  if (auto roomy = by_room(loads, ranks, memory_bytes)) {
+    starts.push_back(std::move(*roomy));
+  }
+  for (const Plan& plan : plans) {
+    if (plan.fits && plan.shards == shards) {
+      starts.push_back(plan.rank_of);
+    }
+  }
+  return starts;
+}
+
+/// Moves shards from each start as long as that shortens the step. Nothing where none fits.
+std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
+                              double memory_bytes, const ShardCosts& costs,
+                              const std::vector<Plan>& plans, const SearchOptions& options) {
+  const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, *costs.embedding);
+  const auto all = starts_of(loads, ranks, memory_bytes, costs, plans, shards);
+  if (all.empty()) {
+    return std::nullopt;
+  }
+  Plan plan{.name = "search", .shards = shards};
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Balance balance(loads, all[i], ranks, memory_bytes, costs);
+    while (balance.improve()) {
+    }
+    if (balance.ns() < least) {
+      least = balance.ns();
+      plan.rank_of = balance.rank_of();
+    }
+    if (options.progress) {
+      options.progress(i + 1, all.size());
+    }
+  }
+  evaluate(plan, task, ranks, memory_bytes, costs);
+  return plan;
+}
+
+/// The shards with one of them cut in two; nothing where that cannot be cut.
+std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector<Shard> shards,
+                                              std::size_t at, bool by_rows) {
+  const auto halves = halves_of(task, shards[at], by_rows);
+  if (!halves) {
+    return std::nullopt;
+  }
+  shards[at] = halves->first;
+  shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(at) + 1, halves->second);
+  return shards;
+}
+
+/// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
+std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Plan& plan, int ranks,
+                                                const ShardCosts& costs) {
+  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, *costs.embedding);
+  const auto largest = std::ranges::max_element(
+      loads, {}, [](const ShardLoad& load) { return load.forward + load.backward; });
+  return with_halves(task, plan.shards, static_cast<std::size_t>(largest - loads.begin()), false);
+}
+
+/// Parts that find room together: of those that do not, the one of most bytes is halved, as often
+/// as it takes. Nothing where they cannot be cut any further.
+std::optional<std::vector<Shard>> cut_for_room(const ShardTask& task, std::vector<Shard> shards,
+                                               int ranks, double memory_bytes,
+                                               const EmbeddingCosts& costs) {
+  constexpr std::size_t kMostCuts = 32;  // a rank: by then the parts are as small as what is left
+  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(ranks);
+  while (shards.size() < most) {
+    const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, costs);
+    if (by_room(loads, ranks, memory_bytes)) {
+      return shards;
+    }
+    const auto largest = std::ranges::max_element(loads, {}, &ShardLoad::bytes);
+    auto cut = with_halves(task, shards, static_cast<std::size_t>(largest - loads.begin()), true);
+    if (!cut) {
+      return std::nullopt;
+    }
+    shards = std::move(*cut);
+  }
+  return std::nullopt;
+}
+
+/// Cuts as long as a cut shortens the step by a hundredth. Several parts may delay the others
+/// alike: it ends after as many cuts without a gain as there are ranks.
+Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
+               const ShardCosts& costs, const SearchOptions& options) {
+  constexpr double kWorth = 0.99;
+  Plan best = plan;
+  for (int idle = 0; idle < ranks; ++idle) {
+    const auto shards = halve_largest(task, plan, ranks, costs);
+    std::optional<Plan> cut =
+        shards ? best_plan(task, *shards, ranks, memory_bytes, costs, {}, options) : std::nullopt;
+    if (!cut) {
+      break;
+    }
+    plan = std::move(*cut);
+    if (plan.time.ns() < kWorth * best.time.ns()) {
+      best = plan;
+      idle = -1;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const ShardCosts& costs,
+                 const std::vector<Plan>& starts, const SearchOptions& options) {
+  const std::vector<Shard> shards = shards_that_fit(task, ranks, memory_bytes);
+  std::optional<Plan> plan = best_plan(task, shards, ranks, memory_bytes, costs, starts, options);
+  if (!plan) {
+    if (const auto cut = cut_for_room(task, shards, ranks, memory_bytes, *costs.embedding)) {
+      plan = best_plan(task, *cut, ranks, memory_bytes, costs, starts, options);
+    }
+  }
+  if (!plan) {
+    throw et_schema::usage_error(
+        "the tables do not fit",
+        {.field = "--memory",
+         .expected = "room for the tables and their parts, whole, on the ranks",
+         .got = fmt::format("{:.3g} GiB on each of {} ranks", memory_bytes / (1U << 30U), ranks),
+         .hint = "a little more memory: in sum it is enough"});
+  }
+  return options.cuts_any ? with_cuts(std::move(*plan), task, ranks, memory_bytes, costs, options)
+                          : std::move(*plan);
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,100 @@
+#include "predictor/overheads/overlap.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace understudy::predictor {
+namespace {
+
+/// Student's quantile of 95 %, by Cornish and Fisher's expansion around the normal one; within 1 %
+/// from 4 degrees of freedom on.
+double t_quantile(double freedom) {
+  constexpr double kNormal = 1.6449;
+  constexpr double kFirst = 1.5240;   // (z³ + z) / 4
+  constexpr double kSecond = 1.4202;  // (5 z⁵ + 16 z³ + 3 z) / 96
+  return kNormal + kFirst / freedom + kSecond / (freedom * freedom);
+}
+
+struct Sums {
+  double alone = 0;
+  double alone_squares = 0;
+  double beside = 0;
+};
+
+Sums sums_of(const std::vector<OverlapPair>& pairs) {
+  Sums sums;
+  for (const OverlapPair& pair : pairs) {
+    sums.alone += pair.alone_ns;
+    sums.alone_squares += pair.alone_ns * pair.alone_ns;
+    sums.beside += pair.beside_ns;
+  }
+  return sums;
+}
+
+Errors errors_without_each(const std::vector<OverlapPair>& pairs, const Sums& sums) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const OverlapPair& pair : pairs) {
+    const double others =
+        (sums.beside - pair.beside_ns) / std::max(sums.alone - pair.alone_ns, 1e-9);
+    predicted.push_back(std::max(others, 1.0) * pair.alone_ns);
+    measured.push_back(pair.beside_ns);
+  }
+  return summarize_errors(predicted, measured);
+}
+
+}  // namespace
+
+PooledFactor pool(const std::vector<OverlapPair>& pairs) {
+  PooledFactor pooled;
+  if (pairs.empty()) {
+    return pooled;
+  }
+  const Sums sums = sums_of(pairs);
+  // Of calls of equal time their number; one call that takes nearly all of it is one.
+  const double groups = sums.alone * sums.alone / sums.alone_squares;
+  // Equal times are so many groups but for rounding.
+  constexpr double kRounding = 1e-9;
+  if (groups < kLeastOverlapGroups - kRounding) {
+    pooled.outcome = PooledOverlap::kTooFew;
+    return pooled;
+  }
+  const double ratio = sums.beside / sums.alone;
+  double squares = 0;
+  double own_squares = 0;
+  for (const OverlapPair& pair : pairs) {
+    const double off_ns = pair.beside_ns - ratio * pair.alone_ns;
+    squares += off_ns * off_ns;
+    own_squares += off_ns * off_ns / pair.alone_ns;
+    pooled.factor.calls += pair.calls;
+  }
+  const double half =
+      t_quantile(groups - 1) * std::sqrt(squares * groups / (groups - 1)) / sums.alone;
+  if (ratio + half < 1) {
+    pooled.outcome = PooledOverlap::kFaster;
+    return pooled;
+  }
+  const auto bounded = [](double factor) { return std::clamp(factor, 1.0, kMostOverlapFactor); };
+  pooled.outcome = PooledOverlap::kFactor;
+  pooled.factor.factor = bounded(ratio);
+  pooled.factor.low = bounded(ratio - half);
+  pooled.factor.high = bounded(ratio + half);
+  pooled.factor.deviation = std::sqrt(own_squares / sums.alone);
+  pooled.factor.groups = pairs.size();
+  pooled.left_out = errors_without_each(pairs, sums);
+  return pooled;
+}
+
+void replace_overlap(std::vector<DeviceOverlap>& devices, const std::vector<DeviceOverlap>& more) {
+  for (const DeviceOverlap& one : more) {
+    const auto found = std::ranges::find(devices, one.device, &DeviceOverlap::device);
+    if (found == devices.end()) {
+      devices.push_back(one);
+    } else {
+      *found = one;
+    }
+  }
+  std::ranges::sort(devices, {}, &DeviceOverlap::device);
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,89 @@
+#include "predictor/platform/cost_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/json_fields.h"
+#include "predictor/collectives/models.h"
+#include "predictor/overheads/overheads.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+
+/// The section as `read` reads it; nothing where the platform has none.
+template <typename Model>
+std::shared_ptr<const Model> section_of(const Platform& platform, const char* name,
+                                        Model (*read)(const et_schema::JsonField&)) {
+  const auto found = platform.sections.find(name);
+  if (found == platform.sections.end()) {
+    return nullptr;
+  }
+  const et_schema::JsonSource source{std::string("sections.") + name, "the platform cannot be read",
+                                     "make the file again with `calibrate`"};
+  const nlohmann::json document = et_schema::parse_json(found->second, source);
+  return std::make_shared<const Model>(read(et_schema::JsonField(document, source)));
+}
+
+Estimate host_time(const HostOverheads& host, const Program& program,
+                   const Instruction& instruction) {
+  // Profiles name operators without their overload.
+  const std::string name(et_schema::without_overload(instruction.name));
+  const std::string& known_as = host.operators.contains(instruction.name) ? instruction.name : name;
+  if (!host.operators.contains(known_as) && instruction.timing && has_issue_times(program)) {
+    return known(static_cast<double>(instruction.timing->host_ns), "recorded");
+  }
+  const std::size_t launches = instruction.timing ? instruction.timing->launches : 1;
+  return host_time_of(host, known_as, launches);
+}
+
+double page_fault_from_json(const et_schema::JsonField& section) {
+  const et_schema::JsonField field = section.at("page_fault_ns");
+  const double ns = field.as_double();
+  if (!std::isfinite(ns) || ns < 0) {
+    field.fail("nanoseconds, 0 or more");
+  }
+  return ns;
+}
+
+}  // namespace
+
+std::optional<double> page_fault_ns(const Platform& platform) {
+  const auto ns = section_of(platform, "host", page_fault_from_json);
+  return ns ? std::optional(*ns) : std::nullopt;
+}
+
+CostParts cost_parts(const Platform& platform, const std::string& host) {
+  CostParts parts;
+  if (auto collectives = section_of(platform, "collectives", collectives_from_json)) {
+    parts.communication = [collectives](const CommCall& call) {
+      return estimate(*collectives, call);
+    };
+  }
+  const auto hosts = section_of(platform, "overheads", overheads_from_json);
+  if (!hosts) {
+    return parts;
+  }
+  const auto found = std::ranges::find(*hosts, host, &HostOverheads::host);
+  if (found == hosts->end()) {
+    return parts;
+  }
+  const HostOverheads* overheads = &*found;
+  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& /*instruction*/) {
+    return gap_of(*overheads);
+  };
+  if (!overheads->operators.empty()) {
+    parts.host = [hosts, overheads](const Program& program, const Instruction& instruction) {
+      return host_time(*overheads, program, instruction);
+    };
+  }
+  return parts;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,234 @@
+#include "predictor/platform/fit_sections.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/support/error.h"
+#include "predictor/calls/measured_files.h"
+#include "predictor/collectives/models.h"
+#include "predictor/embedding/fitted.h"
+#include "predictor/overheads/observe.h"
+#include "predictor/overheads/overheads.h"
+#include "predictor/overheads/overlap.h"
+#include "predictor/platform/cost_parts.h"
+
+namespace understudy::predictor {
+namespace {
+
+constexpr std::size_t kHeadBytes = 4096;
+
+bool holds(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+std::string ranks_text(const Series& series) {
+  std::string text;
+  for (const SizeCurve& curve : series.curves) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", curve.ranks);
+  }
+  return text;
+}
+
+std::size_t sizes_of(const Series& series) {
+  std::size_t sizes = 0;
+  for (const SizeCurve& curve : series.curves) {
+    sizes += curve.ln_bytes.size();
+  }
+  return sizes;
+}
+
+void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
+  const CollectiveModels models = fit_collectives(rows);
+  sections.json["collectives"] = to_json(models);
+  for (const Series& series : models.series) {
+    sections.models.push_back(
+        {"collectives",
+         fmt::format("{} {} on {}, {} node{}, {} ranks", et_schema::to_string(series.key.kind),
+                     et_schema::to_string(series.key.dtype),
+                     series.key.on_device ? "a device" : "hosts", series.key.nodes,
+                     series.key.nodes == 1 ? "" : "s", ranks_text(series)),
+         "alpha_beta+residual", sizes_of(series), series.left_out});
+  }
+}
+
+void fit(const std::vector<EmbeddingRow>& rows, FittedSections& sections) {
+  const EmbeddingModel model = fit_embedding(rows, CacheModel::kReuse);
+  sections.json["embeddings"] = to_json(model);
+  for (const auto& [name, fit] :
+       {std::pair("forward", &model.forward), std::pair("backward", &model.backward)}) {
+    sections.models.push_back(
+        {"embeddings",
+         fmt::format("{}, a cache of {:.3g} MiB", name, fit->cache_bytes / (1U << 20U)),
+         "terms by reuse", fit->left_out.n, fit->left_out});
+  }
+}
+
+void fit(const OverheadSamples& samples, FittedSections& sections) {
+  const HostOverheads host = summarize(samples, "python");
+  sections.json["overheads"] = to_json(std::vector{host});
+  sections.models.push_back({"overheads",
+                             fmt::format("{}: {} operators, {} kinds of launches", host.host,
+                                         host.operators.size(), host.t4.size()),
+                             fmt::format("T1 {:.2f} us", host.t1.mean_ns / 1e3),
+                             host.t1.n,
+                             {}});
+}
+
+void fit(const ObservedOverlap& observed, FittedSections& sections) {
+  sections.json[kOverlapSection] = to_json(observed.devices);
+  for (const DeviceOverlap& device : observed.devices) {
+    const std::string card = device.device.empty() ? "a device" : device.device;
+    for (const auto& [name, words, factor] :
+         {std::tuple("compute", "kernels beside communication", &device.compute),
+          std::tuple("communication", "communication beside kernels", &device.communication),
+          std::tuple("streams", "kernels beside other kernels", &device.streams)}) {
+      if (*factor) {
+        const OverlapFactor& one = **factor;
+        sections.models.push_back(
+            {kOverlapSection, fmt::format("{}: {}", card, words),
+             fmt::format("x {:.2f}, {:.2f} to {:.2f}", one.factor, one.low, one.high), one.groups,
+             observed.left_out.at(device.device + "\n" + name), one});
+      }
+    }
+  }
+}
+
+/// Whether the file, or all of an archive, holds rows of a section.
+bool take_file(const std::string& path, SectionRows& rows) {
+  std::size_t taken = 0;
+  std::size_t left = 0;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    ++(add_section_file(file, rows) ? taken : left);
+  });
+  if (taken > 0 && left > 0) {
+    throw et_schema::bad_input("an archive of several kinds of measurements",
+                               {.file = path,
+                                .expected = "files of one kind",
+                                .got = "rows of operators beside others",
+                                .hint = "unpack it and give the files"});
+  }
+  return taken > 0;
+}
+
+/// All files below: those of sections are taken, tables of operators go to `others`, what is
+/// neither is counted. A folder without a section's file goes there as a whole.
+void take_folder(const std::string& path, SectionRows& rows, std::vector<std::string>& others) {
+  std::vector<std::string> tables;
+  std::uint64_t unknown = 0;
+  bool has_taken = false;
+  for (const std::string& name : files_below(path)) {
+    if (take_file(name, rows)) {
+      has_taken = true;
+    } else if (is_named_table(name)) {
+      tables.push_back(name);
+    } else {
+      ++unknown;
+    }
+  }
+  if (!has_taken) {
+    others.push_back(path);
+    return;
+  }
+  others.insert(others.end(), tables.begin(), tables.end());
+  if (unknown > 0) {
+    rows.left_out["files that are no measurements"] += unknown;
+  }
+}
+
+}  // namespace
+
+bool SectionRows::empty() const {
+  return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
+         overheads.operators.empty() && overlaps.devices.empty();
+}
+
+void add_collectives(ReadCollectives&& read, SectionRows& rows) {
+  if (const auto alone =
+          std::erase_if(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
+    rows.left_out["calls of one rank"] += alone;
+  }
+  rows.collectives.insert(rows.collectives.end(), read.rows.begin(), read.rows.end());
+  for (const auto& [reason, count] : read.left_out) {
+    rows.left_out[reason] += count;
+  }
+}
+
+bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
+  const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
+  if (holds(head, "\"understudy-embedding-rows\"")) {
+    const std::vector<EmbeddingRow> read = parse_embedding_rows(file.data, file.name);
+    rows.embeddings.insert(rows.embeddings.end(), read.begin(), read.end());
+  } else if (is_collective_rows(file.data)) {
+    add_collectives(parse_collective_rows(file.data, file.name), rows);
+  } else if (holds(file.data, "\"traceEvents\"")) {
+    const et_schema::Profile profile =
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
+    merge(rows.overheads, observe(profile));
+    rows.profiled.add(profile);
+    rows.overlap.add(profile);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
+                                            SectionRows& rows, int ranks_per_node) {
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+      take_folder(path, rows, others);
+    } else if (!take_file(path, rows)) {
+      others.push_back(path);
+    }
+  }
+  add_collectives(std::exchange(rows.profiled, {}).rows(ranks_per_node), rows);
+  rows.overlaps = std::exchange(rows.overlap, {}).observed();
+  rows.left_out.merge(rows.overlaps.not_used);
+  return others;
+}
+
+FittedSections fit_sections(const SectionRows& rows) {
+  FittedSections sections;
+  if (!rows.collectives.empty()) {
+    fit(rows.collectives, sections);
+  }
+  if (!rows.embeddings.empty()) {
+    fit(rows.embeddings, sections);
+  }
+  if (!rows.overheads.t1_ns.empty() || !rows.overheads.operators.empty()) {
+    fit(rows.overheads, sections);
+  }
+  if (!rows.overlaps.devices.empty()) {
+    fit(rows.overlaps, sections);
+  }
+  return sections;
+}
+
+void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
+                   std::map<std::string, std::string>& sections) {
+  const std::string overlap = kOverlapSection;
+  for (const auto& [name, files] : known) {
+    if (name == overlap) {
+      std::vector<DeviceOverlap> devices;
+      for (const KnownSection& section : files) {
+        replace_overlap(devices, read_overlap(section.text, section.file));
+      }
+      if (const auto measured = sections.find(overlap); measured != sections.end()) {
+        replace_overlap(devices, read_overlap(measured->second, "what was measured"));
+      }
+      sections[overlap] = to_json(devices);
+    } else {
+      sections.emplace(name, files.back().text);
+    }
+  }
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,298 @@
+#include "predictor/simulate/flow.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "et_schema/model/open_comms.h"
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+using et_schema::StorageId;
+
+bool is_blocking(const et_schema::CommInfo& comm) {
+  // As the replayer runs it: asynchronous unless the trace says that it is not.
+  return comm.kind == et_schema::CommKind::kBarrier || !comm.is_async.value_or(true);
+}
+
+/// The storages that an instruction reads, and those that it writes; some may come twice.
+struct Touched {
+  std::vector<StorageId> reads;
+  std::vector<StorageId> writes;
+};
+
+Touched touched_by(const Program& program, const Instruction& instruction) {
+  Touched touched;
+  const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
+  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+    et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+      // Of what has no schema nothing is known: it may write what it takes. Most write nothing.
+      const bool writes = !instruction.schema ||
+                          (program.schemas[*instruction.schema].find('!') != std::string::npos &&
+                           et_schema::argument_is_written(program.schemas[*instruction.schema], i));
+      (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
+    });
+  }
+  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+    // A view's result is memory that it reads.
+    const StorageId storage = storage_of(slot);
+    if (std::find(touched.reads.begin(), touched.reads.end(), storage) == touched.reads.end()) {
+      touched.writes.push_back(storage);
+    }
+  });
+  return touched;
+}
+
+/// The last instruction of each lane that did something.
+class LastOfLanes {
+ public:
+  void note(std::uint32_t lane, std::uint32_t instruction) {
+    for (Last& last : lasts_) {
+      if (last.lane == lane) {
+        last.instruction = std::max(last.instruction, instruction);
+        return;
+      }
+    }
+    lasts_.push_back({lane, instruction});
+  }
+  void note_others(const LastOfLanes& others, std::uint32_t own) {
+    for (const Last& other : others.lasts_) {
+      if (other.lane != own) {
+        note(other.lane, other.instruction);
+      }
+    }
+  }
+  struct Last {
+    std::uint32_t lane;
+    std::uint32_t instruction;
+  };
+  /// In order of lanes.
+  [[nodiscard]] std::vector<Last> sorted() && {
+    std::sort(lasts_.begin(), lasts_.end(),
+              [](const Last& a, const Last& b) { return a.lane < b.lane; });
+    return std::move(lasts_);
+  }
+
+ private:
+  std::vector<Last> lasts_;
+};
+
+/// The last instructions that touched each storage, by lane: a stream or a timeline.
+class LastTouches {
+ public:
+  explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
+
+  /// By lane: the last instruction that `at`, in `lane`, has to come after; then it is the last.
+  std::vector<LastOfLanes::Last> enter(std::uint32_t at, std::uint32_t lane,
+                                       const Touched& touched) {
+    LastOfLanes latest;
+    for (const StorageId storage : touched.reads) {
+      latest.note_others(writes_[storage], lane);
+      reads_[storage].note(lane, at);
+    }
+    for (const StorageId storage : touched.writes) {
+      latest.note_others(writes_[storage], lane);
+      latest.note_others(reads_[storage], lane);
+      writes_[storage].note(lane, at);
+    }
+    return std::move(latest).sorted();
+  }
+
+ private:
+  std::vector<LastOfLanes> reads_;
+  std::vector<LastOfLanes> writes_;
+};
+
+/// Recorded streams of operators by falling number of instructions, then by number.
+std::vector<std::int64_t> operator_streams(const Program& program) {
+  std::map<std::int64_t, std::size_t> counts;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.timing && instruction.timing->stream && !is_communication(instruction)) {
+      ++counts[*instruction.timing->stream];
+    }
+  }
+  std::vector<std::int64_t> streams;
+  for (const auto& [stream, count] : counts) {
+    streams.push_back(stream);
+  }
+  std::stable_sort(streams.begin(), streams.end(),
+                   [&](std::int64_t a, std::int64_t b) { return counts[a] > counts[b]; });
+  return streams;
+}
+
+class FlowBuilder {
+ public:
+  explicit FlowBuilder(const Program& program)
+      : program_(program),
+        open_(program),
+        streams_(program.storages.size()),
+        hosts_(program.storages.size()) {
+    const Timelines timelines = timelines_of(program);
+    flow_.timelines = timelines.threads;
+    flow_.on_device = std::any_of(
+        program.instructions.begin(), program.instructions.end(),
+        [&](const Instruction& instruction) { return touches_device(program, instruction); });
+    flow_.instructions.resize(program.instructions.size());
+    for (std::size_t i = 0; i < flow_.instructions.size(); ++i) {
+      flow_.instructions[i].timeline = timelines.of_instruction[i];
+    }
+    if (flow_.on_device) {
+      for (const std::int64_t stream : operator_streams(program)) {
+        flow_.streams.push_back({.recorded = stream});
+      }
+      if (flow_.streams.empty()) {
+        flow_.streams.push_back({});
+      }
+    }
+  }
+
+  Flow build() {
+    for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
+      visit(at);
+    }
+    for (const std::uint32_t call : open_.take_all()) {
+      flow_.open.push_back(point(call));
+    }
+    return std::move(flow_);
+  }
+
+ private:
+  [[nodiscard]] StreamPoint point(std::uint32_t at) const {
+    return {flow_.instructions[at].stream, at};
+  }
+
+  void visit(std::uint32_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    InstructionFlow& flow = flow_.instructions[at];
+    if (instruction.kind == InstructionKind::kMarker) {
+      return;
+    }
+    if (instruction.kind == InstructionKind::kWait) {
+      join(at, open_.take_waited(instruction));
+      return;
+    }
+    std::vector<SlotId> slots;
+    const auto add = [&](SlotId slot) { slots.push_back(slot); };
+    et_schema::for_each_slot(instruction.args, add);
+    et_schema::for_each_slot(instruction.results, add);
+    join(at, open_.take_touched(slots));
+    const Touched touched = touched_by(program_, instruction);
+    if (flow_.timelines.size() > 1) {
+      for (const auto& [timeline, other] : hosts_.enter(at, flow.timeline, touched)) {
+        flow.after_hosts.push_back(other);
+      }
+    }
+    if (is_communication(instruction)) {
+      start(at, instruction, touched);
+    } else if (flow_.on_device) {
+      flow.stream = operator_stream(instruction);
+      flow.waits_for_stream = waits_for_device(program_, instruction);
+      flow.stream_joins = std::move(pending_[current_]);
+      pending_[current_].clear();
+      wait_for_memory(flow, at, touched);
+      last_operators_[current_] = at;
+    }
+  }
+
+  /// The host's own waits are on the CPU; on a device the current stream waits instead.
+  void join(std::uint32_t at, const std::vector<std::uint32_t>& calls) {
+    for (const std::uint32_t call : calls) {
+      if (is_on_device(program_.instructions[call])) {
+        pending_[current_].push_back(point(call));
+      } else {
+        flow_.instructions[at].host_joins.push_back(point(call));
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_on_device(const Instruction& call) const {
+    return flow_.on_device &&
+           (touches_device(program_, call) || call.args.empty() || is_empty(call));
+  }
+  /// A barrier has no tensors.
+  [[nodiscard]] static bool is_empty(const Instruction& call) {
+    bool empty = true;
+    et_schema::for_each_slot(call.args, [&](SlotId) { empty = false; });
+    return empty;
+  }
+
+  void start(std::uint32_t at, const Instruction& instruction, const Touched& touched) {
+    InstructionFlow& flow = flow_.instructions[at];
+    flow.stream = communication_stream(instruction);
+    if (is_on_device(instruction)) {
+      // It starts behind what was issued to the current stream so far, and what that waits for.
+      flow.stream_joins = pending_[current_];
+      if (const auto last = last_operators_.find(current_); last != last_operators_.end()) {
+        flow.after_streams.push_back({current_, last->second});
+      }
+      wait_for_memory(flow, at, touched);
+      if (is_blocking(*instruction.comm)) {
+        pending_[current_].push_back(point(at));
+        return;
+      }
+    } else if (is_blocking(*instruction.comm)) {
+      flow.is_blocking = true;
+      return;
+    }
+    open_.start(at, instruction);
+  }
+
+  void wait_for_memory(InstructionFlow& flow, std::uint32_t at, const Touched& touched) {
+    for (const auto& [stream, other] : streams_.enter(at, flow.stream, touched)) {
+      flow.after_streams.push_back({stream, other});
+    }
+  }
+
+  /// An operator without a recorded stream stays where the one before was, as in the replayer.
+  std::uint32_t operator_stream(const Instruction& instruction) {
+    if (instruction.timing && instruction.timing->stream) {
+      const auto found =
+          std::find_if(flow_.streams.begin(), flow_.streams.end(), [&](const Stream& stream) {
+            return !stream.communicates && stream.recorded == instruction.timing->stream;
+          });
+      current_ = static_cast<std::uint32_t>(found - flow_.streams.begin());
+    }
+    return current_;
+  }
+
+  std::uint32_t communication_stream(const Instruction& instruction) {
+    Stream stream{.communicates = true, .group = instruction.comm->group};
+    if (et_schema::is_message(instruction.comm->kind)) {
+      stream.peer = instruction.comm->root_or_peer;
+      stream.sends = instruction.comm->kind == et_schema::CommKind::kSend;
+    } else if (instruction.timing) {
+      stream.recorded = instruction.timing->stream;
+    }
+    const auto found = std::find(flow_.streams.begin(), flow_.streams.end(), stream);
+    const auto at = static_cast<std::uint32_t>(found - flow_.streams.begin());
+    if (found == flow_.streams.end()) {
+      flow_.streams.push_back(stream);
+    }
+    return at;
+  }
+
+  const Program& program_;
+  Flow flow_;
+  et_schema::OpenComms open_;
+  LastTouches streams_;
+  LastTouches hosts_;
+  std::map<std::uint32_t, std::vector<StreamPoint>>
+      pending_;                                            ///< by stream: what it waits for next
+  std::map<std::uint32_t, std::uint32_t> last_operators_;  ///< by stream
+  std::uint32_t current_ = 0;  ///< that of the operator before, where none is recorded
+};
+
+}  // namespace
+
+Flow flow_of(const Program& program) {
+  return FlowBuilder(program).build();
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,122 @@
+#include "predictor/simulate/host_gaps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::DeviceWait;
+
+/// One timeline's recorded time that is in none of its instructions.
+class Gaps {
+ public:
+  Gaps() = default;
+  explicit Gaps(std::span<const DeviceWait> waits) : waits_(waits) {}
+
+  HostGap before(std::int64_t begin_ns) {
+    HostGap gap;
+    std::int64_t before_ns = 0;
+    while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
+      waits_ = waits_.subspan(1);  // a part of an instruction
+    }
+    for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
+      const DeviceWait& wait = waits_.front();
+      if (!gap.wait) {
+        before_ns = wait.start_ns - last_end_ns_;
+      }
+      if (!gap.wait || wait.waits_for <= gap.wait->waits_for) {
+        gap.wait = wait;
+      }
+      gap.wait_ns += met_it_completed(wait) ? 0 : std::min(wait.host_ns, begin_ns - wait.start_ns);
+    }
+    const std::int64_t whole_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
+    gap.wait_ns = std::min(gap.wait_ns, whole_ns);
+    gap.host_ns = whole_ns - gap.wait_ns;
+    if (gap.wait && gap.host_ns > 0) {
+      gap.before_share =
+          std::min(static_cast<double>(before_ns) / static_cast<double>(gap.host_ns), 1.0);
+    }
+    return gap;
+  }
+
+  void pass(const et_schema::Timing& timing) {
+    last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
+  }
+
+ private:
+  std::span<const DeviceWait> waits_;
+  std::int64_t last_end_ns_ = 0;
+};
+
+}  // namespace
+
+namespace {
+
+/// A compiled graph that does not show its kernels is an instruction of their time, behind its
+/// operators. Most of that time lies between these, in their gaps: it counts once.
+void take_out_graphs(const et_schema::Program& program, const Timelines& timelines,
+                     HostGaps& gaps) {
+  std::vector<std::int64_t> next_ns(timelines.threads.size(), program.profile->step_ns);
+  std::vector<std::int64_t> left_ns(program.instructions.size());
+  for (std::size_t at = program.instructions.size(); at-- > 0;) {
+    const et_schema::Instruction& graph = program.instructions[at];
+    if (!graph.timing) {
+      continue;
+    }
+    std::int64_t& next = next_ns[timelines.of_instruction[at]];
+    if (graph.kind == et_schema::InstructionKind::kNative) {
+      const std::int64_t room_ns = std::max<std::int64_t>(next - graph.timing->start_ns, 0);
+      left_ns[at] = std::max<std::int64_t>(graph.timing->host_ns - room_ns, 0);
+    }
+    next = graph.timing->start_ns;
+  }
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    if (left_ns[at] == 0) {
+      continue;
+    }
+    const std::uint64_t id = program.instructions[at].node_id;
+    std::size_t first = at;
+    double sum_ns = 0;
+    for (; first > 0; --first) {
+      const std::uint64_t other = program.instructions[first - 1].node_id;
+      if (other != et_schema::kNoNodeId && other <= id) {
+        break;
+      }
+      sum_ns += static_cast<double>(gaps.of_instruction[first - 1].host_ns);
+    }
+    const double kept =
+        sum_ns > 0 ? std::max(1 - static_cast<double>(left_ns[at]) / sum_ns, 0.0) : 0;
+    for (; first < at; ++first) {
+      std::int64_t& host_ns = gaps.of_instruction[first].host_ns;
+      host_ns = std::llround(static_cast<double>(host_ns) * kept);
+    }
+  }
+}
+
+}  // namespace
+
+HostGaps host_gaps(const et_schema::Program& program, const Timelines& timelines) {
+  HostGaps result;
+  result.of_instruction.resize(program.instructions.size());
+  if (!program.profile) {
+    return result;
+  }
+  // The profile does not say what others than the step's own thread waited for.
+  std::vector<Gaps> gaps(timelines.threads.size());
+  gaps.front() = Gaps(program.profile->device_waits);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    if (const auto& timing = program.instructions[i].timing) {
+      Gaps& own = gaps[timelines.of_instruction[i]];
+      result.of_instruction[i] = own.before(timing->start_ns);
+      own.pass(*timing);
+    }
+  }
+  result.at_end = gaps.front().before(program.profile->step_ns);
+  take_out_graphs(program, timelines, result);
+  return result;
+}
+
+}  // namespace understudy::predictor

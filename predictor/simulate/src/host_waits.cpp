@@ -1,0 +1,112 @@
+#include <variant>
+
+#include "et_schema/model/accelerator.h"
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/schema_text.h"
+#include "predictor/simulate/flow.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Device;
+using et_schema::DeviceType;
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+using et_schema::SlotId;
+
+Device device_of(const Program& program, SlotId slot) {
+  return program.storages[program.slots[slot].storage].device;
+}
+
+/// A mask is turned into numbers, which needs their count; an index on the host is copied first.
+bool has_waiting_index(const Program& program, const Instruction& instruction) {
+  for (std::size_t i = 1; i < instruction.args.size(); ++i) {
+    const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
+    if (list == nullptr) {
+      continue;
+    }
+    bool found = false;
+    et_schema::for_each_slot(*list, [&](SlotId slot) {
+      const DType dtype = program.slots[slot].dtype;
+      found |= dtype == DType::kBool || dtype == DType::kUInt8 ||
+               device_of(program, slot).type == DeviceType::kCpu;
+    });
+    return found;
+  }
+  return false;
+}
+
+/// Repeats in a tensor are added up for the size of the result, unless the caller says it.
+bool counts_repeats(const Program& program, const Instruction& instruction) {
+  if (!instruction.schema || et_schema::overload_of(instruction.name) == "self_int") {
+    return false;
+  }
+  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "output_size");
+  const bool is_given =
+      at >= 0 && static_cast<std::size_t>(at) < instruction.args.size() &&
+      std::holds_alternative<std::int64_t>(instruction.args[static_cast<std::size_t>(at)].value);
+  return !is_given;
+}
+
+bool is_non_blocking(const Program& program, const Instruction& instruction) {
+  if (!instruction.schema) {
+    return false;
+  }
+  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "non_blocking");
+  if (at < 0 || static_cast<std::size_t>(at) >= instruction.args.size()) {
+    return false;
+  }
+  const auto* flag = std::get_if<bool>(&instruction.args[static_cast<std::size_t>(at)].value);
+  return flag != nullptr && *flag;
+}
+
+/// Between a device and the host, either way.
+bool crosses(const Program& program, const Instruction& instruction) {
+  bool device = false;
+  bool host = false;
+  const auto see = [&](SlotId slot) {
+    const Device where = device_of(program, slot);
+    device |= is_accelerator(where);
+    host |= where.type == DeviceType::kCpu;
+  };
+  et_schema::for_each_slot(instruction.args, see);
+  et_schema::for_each_slot(instruction.results, see);
+  return device && host;
+}
+
+}  // namespace
+
+bool touches_device(const Program& program, const Instruction& instruction) {
+  bool found = false;
+  const auto see = [&](SlotId slot) { found |= is_accelerator(device_of(program, slot)); };
+  et_schema::for_each_slot(instruction.args, see);
+  et_schema::for_each_slot(instruction.results, see);
+  return found;
+}
+
+bool waits_for_device(const Program& program, const Instruction& instruction) {
+  if (instruction.kind != InstructionKind::kOp || !touches_device(program, instruction)) {
+    return false;
+  }
+  if (instruction.pinned) {
+    return true;
+  }
+  switch (et_schema::operator_facts(instruction.name).host_wait) {
+    case et_schema::HostWait::kNone:
+      return false;
+    case et_schema::HostWait::kAlways:
+      return true;
+    case et_schema::HostWait::kIndices:
+      return has_waiting_index(program, instruction);
+    case et_schema::HostWait::kCopy:
+      return crosses(program, instruction) && !is_non_blocking(program, instruction);
+    case et_schema::HostWait::kRepeats:
+      return counts_repeats(program, instruction);
+  }
+  return false;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,269 @@
+#include "predictor/simulate/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "et_schema/model/op_class.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::PredictedBreakdown;
+using et_schema::PredictedOperator;
+using et_schema::PredictedTime;
+using et_schema::Prediction;
+
+constexpr double kMsPerNs = 1e-6;
+
+PredictedTime ms_of(const Estimate& estimate) {
+  return {estimate.ns * kMsPerNs, estimate.low_ns * kMsPerNs, estimate.high_ns * kMsPerNs};
+}
+
+PredictedBreakdown ms_of(const Breakdown& breakdown) {
+  return {breakdown.compute_ns * kMsPerNs, breakdown.exposed_communication_ns * kMsPerNs,
+          breakdown.host_bound_ns * kMsPerNs, breakdown.idle_ns * kMsPerNs};
+}
+
+std::string class_of(const Instruction& instruction) {
+  return std::string(is_communication(instruction) || instruction.kind == InstructionKind::kWait
+                         ? "communication"
+                         : et_schema::op_class(instruction.name));
+}
+
+/// The class that waits least for others, of the longest iteration: all others wait for it.
+std::size_t slowest(const std::vector<RankClass>& classes) {
+  const auto rest_ns = [](const RankClass& rank) {
+    return rank.iteration_ns - rank.breakdown.exposed_communication_ns - rank.breakdown.idle_ns;
+  };
+  const auto found = std::max_element(
+      classes.begin(), classes.end(),
+      [&](const RankClass& a, const RankClass& b) { return rest_ns(a) < rest_ns(b); });
+  return static_cast<std::size_t>(found - classes.begin());
+}
+
+PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
+                               const PlayedCost& cost) {
+  PredictedOperator row{.instruction = at, .name = instruction.name};
+  row.op_class = class_of(instruction);
+  row.host_ms = cost.cost.host.ns * kMsPerNs;
+  row.gap_ms = cost.gap.ns * kMsPerNs;
+  const Estimate& main = is_communication(instruction) ? cost.communication
+                         : cost.cost.launches > 0      ? cost.cost.device
+                                                       : cost.cost.host;
+  row.time = ms_of(main);
+  row.model = main.model;
+  row.extrapolated = main.extrapolated;
+  return row;
+}
+
+/// Parts of an operator without a model, its gap apart.
+bool is_unmodelled(const Instruction& instruction, const PlayedCost& cost) {
+  return !cost.cost.host.modelled || !cost.cost.device.modelled ||
+         (is_communication(instruction) && !cost.communication.modelled);
+}
+
+void add_operators(const et_schema::Program& program, const std::vector<PlayedCost>& costs,
+                   Prediction& prediction) {
+  std::map<std::string, et_schema::PredictedClass> classes;
+  std::map<std::string, et_schema::PredictedUnmodelled> unmodelled;
+  double all_ms = 0;
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    if (instruction.kind == InstructionKind::kMarker) {
+      continue;
+    }
+    PredictedOperator row = operator_row(at, instruction, costs[at]);
+    et_schema::PredictedClass& sum = classes[row.op_class];
+    sum.name = row.op_class;
+    ++sum.count;
+    sum.ms += row.time.ms;
+    all_ms += row.time.ms;
+    if (is_unmodelled(instruction, costs[at])) {
+      et_schema::PredictedUnmodelled& missing = unmodelled[row.name];
+      missing.name = row.name;
+      ++missing.count;
+      missing.share += row.time.ms;
+    }
+    prediction.operators.push_back(std::move(row));
+  }
+  for (auto& [name, row] : classes) {
+    prediction.classes.push_back(std::move(row));
+  }
+  std::stable_sort(prediction.classes.begin(), prediction.classes.end(),
+                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  for (auto& [name, row] : unmodelled) {
+    row.share = all_ms > 0 ? row.share / all_ms : 0;
+    prediction.unmodelled.push_back(std::move(row));
+  }
+}
+
+enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kOutside };
+constexpr std::array<const char*, 5> kWhere = {"device", "communication", "host", "host gap",
+                                               "outside"};
+
+Where where_of(const Span& span, bool is_gap) {
+  switch (span.kind) {
+    case SpanKind::kDevice:
+      return Where::kDevice;
+    case SpanKind::kMoving:
+    case SpanKind::kArrived:
+      return Where::kCommunication;
+    case SpanKind::kHost:
+    case SpanKind::kHostWait:
+      return is_gap ? Where::kGap : Where::kHost;
+  }
+  return Where::kOutside;
+}
+
+/// Rows by falling time; the time by place.
+std::array<double, 5> add_critical_path(const Job& job, const Simulation& simulation,
+                                        Prediction& prediction) {
+  std::array<double, 5> sums{};
+  std::map<std::pair<std::string, Where>, et_schema::PredictedPathRow> rows;
+  for (const PathPiece& piece : simulation.critical_path) {
+    std::string name = "before the step";
+    Where where = Where::kOutside;
+    if (!piece.span.is_none()) {
+      const RankClass& rank = simulation.classes[piece.span.rank_class];
+      const Span& span = rank.spans[piece.span.index];
+      where = where_of(span, piece.is_gap);
+      name = span.instruction == kNoIndex
+                 ? "end of the step"
+                 : job.programs[rank.program]->instructions[span.instruction].name;
+    }
+    et_schema::PredictedPathRow& row = rows[{name, where}];
+    row.name = name;
+    row.where = kWhere[static_cast<std::size_t>(where)];
+    ++row.count;
+    row.ms += static_cast<double>(piece.ns) * kMsPerNs;
+    sums[static_cast<std::size_t>(where)] += static_cast<double>(piece.ns);
+  }
+  for (auto& [key, row] : rows) {
+    prediction.critical_path.push_back(std::move(row));
+  }
+  std::stable_sort(prediction.critical_path.begin(), prediction.critical_path.end(),
+                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  return sums;
+}
+
+/// Operators of a CPU are its host's; on a device they are what the host issues.
+std::string bound_by(const std::array<double, 5>& path, bool on_device) {
+  const auto part = [&](Where where) { return path[static_cast<std::size_t>(where)]; };
+  const double compute = part(Where::kDevice) + (on_device ? 0 : part(Where::kHost));
+  const double host = part(Where::kGap) + (on_device ? part(Where::kHost) : 0);
+  const double communication = part(Where::kCommunication);
+  if (communication >= compute && communication >= host) {
+    return "communication";
+  }
+  return compute >= host ? "compute" : "host";
+}
+
+}  // namespace
+
+Prediction prediction_of(const Job& job, const Simulation& simulation, const HalfWidths& beside) {
+  Prediction prediction;
+  prediction.world_size = job.world_size();
+  const HalfWidths widths =
+      half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
+  const double ms = simulation.iteration_ns * kMsPerNs;
+  prediction.iteration_ms = {
+      ms, std::max(ms - std::hypot(widths.below_ns, beside.below_ns) * kMsPerNs, 0.0),
+      ms + std::hypot(widths.above_ns, beside.above_ns) * kMsPerNs};
+  for (const RankClass& rank : simulation.classes) {
+    for (const int number : rank.ranks) {
+      prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});
+    }
+  }
+  std::sort(prediction.ranks.begin(), prediction.ranks.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  const RankClass& shown = simulation.classes[slowest(simulation.classes)];
+  prediction.slowest_rank = shown.ranks.front();
+  prediction.breakdown_ms = ms_of(shown.breakdown);
+  add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
+  const std::array<double, 5> path = add_critical_path(job, simulation, prediction);
+  prediction.bound_by = bound_by(path, simulation.flows[shown.program].on_device);
+  return prediction;
+}
+
+void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction& prediction) {
+  std::map<int, std::int64_t> first_ns;
+  for (const RankClass& rank : simulation.classes) {
+    for (const int number : rank.ranks) {
+      first_ns[number] = rank.first_step_ns;
+    }
+  }
+  for (et_schema::PredictedRank& rank : prediction.ranks) {
+    const auto& profile = job.program(rank.rank).profile;
+    if (!profile) {
+      continue;
+    }
+    et_schema::PredictedRecordedStep step;
+    step.predicted_ms = static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
+    step.recorded_ms = static_cast<double>(profile->step_ns) * kMsPerNs;
+    if (profile->unprofiled_step_ns) {
+      step.unprofiled_ms = static_cast<double>(*profile->unprofiled_step_ns) * kMsPerNs;
+    }
+    rank.recorded_step = step;
+  }
+}
+
+void widen_by_observer(const Job& job, Prediction& prediction) {
+  const auto& profile = job.program(prediction.slowest_rank).profile;
+  if (!profile || profile->steps == 0 || profile->step_ns <= 0 ||
+      profile->observer_source == et_schema::kObserverMeasured) {
+    return;
+  }
+  const double events = static_cast<double>(profile->events) / static_cast<double>(profile->steps);
+  const double share = std::min(
+      events * profile->observer_ns_per_event / static_cast<double>(profile->step_ns), 1.0);
+  double host_ms = 0;
+  for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
+    const bool is_host = row.where == kWhere[static_cast<std::size_t>(Where::kHost)] ||
+                         row.where == kWhere[static_cast<std::size_t>(Where::kGap)];
+    host_ms += is_host ? row.ms : 0;
+  }
+  if (!(share > 0)) {
+    return;
+  }
+  PredictedTime& iteration = prediction.iteration_ms;
+  const double below = std::hypot(iteration.ms - iteration.low, share * host_ms);
+  iteration.low = std::max(iteration.ms - below, 0.0);
+  prediction.assumptions.push_back(fmt::format(
+      "nobody measured what recording an event cost: {:.1f} us, the profile's cheapest, are taken "
+      "out of each; as much again may be in the host's times, and the interval reaches as far down",
+      profile->observer_ns_per_event * 1e-3));
+}
+
+void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
+                             Prediction& prediction) {
+  PredictedTime& iteration = prediction.iteration_ms;
+  double below = 0;
+  double above = 0;
+  for (const et_schema::PredictedRank& rank : played) {
+    if (!rank.recorded_step || !(rank.recorded_step->predicted_ms > 0)) {
+      continue;
+    }
+    const et_schema::PredictedRecordedStep& step = *rank.recorded_step;
+    const double change = step.recorded_ms / step.predicted_ms - 1;
+    if (std::abs(change) <= kSimulatorSpread || (change < 0 ? -change <= below : change <= above)) {
+      continue;
+    }
+    (change < 0 ? below : above) = std::abs(change);
+    prediction.assumptions.push_back(
+        fmt::format("the recorded step of rank {} took {:.3f} ms and is played as {:.3f}: the "
+                    "interval reaches as far {}",
+                    rank.rank, step.recorded_ms, step.predicted_ms, change < 0 ? "down" : "up"));
+  }
+  const double ms = iteration.ms;
+  iteration.low = std::max(ms - std::hypot(ms - iteration.low, below * ms), 0.0);
+  iteration.high = ms + std::hypot(iteration.high - ms, above * ms);
+}
+
+}  // namespace understudy::predictor

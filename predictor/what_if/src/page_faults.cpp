@@ -1,0 +1,100 @@
+#include "predictor/what_if/page_faults.h"
+
+#include <functional>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+
+// Weights of an instruction, by its index.
+
+double counted(const Program& program, std::size_t instruction) {
+  const auto& timing = program.instructions[instruction].timing;
+  return timing ? static_cast<double>(timing->page_faults.value_or(0)) : 0;
+}
+
+double heap_bytes(const Program& program, std::size_t instruction) {
+  double bytes = 0;
+  for (const et_schema::HeapBlock& block : heap_blocks_of(program, instruction)) {
+    bytes += static_cast<double>(block.bytes);
+  }
+  return bytes;
+}
+
+double result_bytes(const Program& program, std::size_t instruction) {
+  double bytes = 0;
+  et_schema::for_each_slot(program.instructions[instruction].results, [&](et_schema::SlotId id) {
+    bytes += static_cast<double>(program.storages[program.slots[id].storage].bytes);
+  });
+  return bytes;
+}
+
+using Weight = double (*)(const Program&, std::size_t);
+
+std::vector<double> weights_by(Weight weight, const Program& program) {
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    weights.push_back(weight(program, i));
+  }
+  return weights;
+}
+
+double sum_of(const std::vector<double>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
+
+/// By the first that tells anything.
+std::vector<double> spread(double faults, const Program& program) {
+  for (const Weight weight : {&counted, &heap_bytes, &result_bytes}) {
+    std::vector<double> parts = weights_by(weight, program);
+    const double sum = sum_of(parts);
+    if (sum > 0) {
+      for (double& part : parts) {
+        part *= faults / sum;
+      }
+      return parts;
+    }
+  }
+  return std::vector<double>(program.instructions.size());
+}
+
+}  // namespace
+
+class RecordedPageFaults::Tables {
+ public:
+  explicit Tables(const Job& job) {
+    for (const Program* program : job.programs) {
+      const bool is_known = program->profile && program->profile->minor_faults;
+      const double faults = is_known ? static_cast<double>(*program->profile->minor_faults) : 0;
+      faults_[program] = spread(faults, *program);
+    }
+  }
+  [[nodiscard]] const std::vector<double>& of(const Program& program) const {
+    return faults_.at(&program);
+  }
+
+ private:
+  std::unordered_map<const Program*, std::vector<double>> faults_;
+};
+
+RecordedPageFaults::RecordedPageFaults(const Job& job)
+    : tables_(std::make_unique<const Tables>(job)) {}
+
+RecordedPageFaults::~RecordedPageFaults() = default;
+
+double RecordedPageFaults::of(const Program& program, const Instruction& instruction) const {
+  return tables_->of(program)[static_cast<std::size_t>(&instruction - program.instructions.data())];
+}
+
+double RecordedPageFaults::of_step(const Program& program) const {
+  return sum_of(tables_->of(program));
+}
+
+}  // namespace understudy::predictor

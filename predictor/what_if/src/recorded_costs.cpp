@@ -1,0 +1,238 @@
+#include "predictor/what_if/recorded_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
+#include "predictor/simulate/flow.h"
+#include "predictor/simulate/host_gaps.h"
+#include "recorded_timeline.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+constexpr const char* kModel = "recorded";
+
+/// Where no rank was seen to wait for a communication of a CPU: what is assumed of it.
+constexpr double kAssumedBytesPerNs = 10;
+constexpr double kAssumedLatencyNs = 20'000;
+
+void refuse_unprofiled(const Job& job) {
+  for (int rank = 0; rank < job.world_size(); ++rank) {
+    if (!job.program(rank).profile) {
+      et_schema::ErrorContext context;
+      context.rank = rank;
+      context.field = "--recorded";
+      context.expected = "a benchmark that a profile was linked to";
+      context.got = "no recorded times";
+      context.hint =
+          "Make the benchmark anew with `generate --profile`, from a Kineto profile of the same "
+          "step; a folder that scripts/capture wrote holds one. Or take --platform.";
+      throw et_schema::usage_error("the benchmark does not say how long its operators took",
+                                   std::move(context));
+    }
+  }
+}
+
+double bytes_of(const Program& program, const Instruction& call) {
+  std::int64_t bytes = 0;
+  if (!call.args.empty()) {
+    et_schema::for_each_slot({call.args.front()}, [&](et_schema::SlotId id) {
+      const et_schema::Slot& slot = program.slots[id];
+      bytes += std::accumulate(slot.sizes.begin(), slot.sizes.end(),
+                               et_schema::item_size(slot.dtype), std::multiplies<>());
+    });
+  }
+  return static_cast<double>(bytes);
+}
+
+/// A sum of known times and so many page faults.
+Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
+  Estimate estimate = known(std::max(ns + faults * fault.ns, 0.0), kModel);
+  const double a = std::max(ns + faults * fault.low_ns, 0.0);
+  const double b = std::max(ns + faults * fault.high_ns, 0.0);
+  estimate.low_ns = std::min(a, b);
+  estimate.high_ns = std::max(a, b);
+  return estimate;
+}
+
+}  // namespace
+
+class RecordedCosts::Tables {
+ public:
+  Tables(const Job& job, const PageFaultCost& fault) : fault_(fault) {
+    std::vector<Flow> flows;
+    for (const Program* program : job.programs) {
+      flows.push_back(flow_of(*program));
+    }
+    const auto host_ns = host_times_without_waits(job.programs, flows);
+    for (std::size_t p = 0; p < job.programs.size(); ++p) {
+      add(*job.programs[p], flows[p], host_ns[p]);
+    }
+  }
+
+  [[nodiscard]] OperatorCost of_operator(const Program& program,
+                                         const Instruction& instruction) const {
+    const Row& row = row_of(program, instruction);
+    if (!instruction.timing) {
+      const bool is_work = instruction.kind == InstructionKind::kOp ||
+                           instruction.kind == InstructionKind::kNative ||
+                           instruction.kind == InstructionKind::kKernel;
+      OperatorCost none;
+      none.host.model = "not in the profile";
+      none.host.modelled = !is_work;
+      return none;
+    }
+    OperatorCost cost;
+    cost.host = with_faults(row.host_ns, row.faults, fault_);
+    cost.device = known(row.device_ns, kModel);
+    cost.launches = row.launches;
+    return cost;
+  }
+
+  [[nodiscard]] Estimate of_gap(const Program& program, const Instruction& instruction) const {
+    return known(row_of(program, instruction).gap_ns, kModel);
+  }
+
+  /// The rank that came last waited for nobody: what it took.
+  [[nodiscard]] Estimate of_communication(const CommCall& call) const {
+    std::optional<double> least_ns;
+    for (const Instruction* side : call.sides) {
+      const auto found = communications_.find(side);
+      if (found != communications_.end()) {
+        least_ns = std::min(least_ns.value_or(found->second), found->second);
+      }
+    }
+    if (least_ns) {
+      return known(*least_ns, kModel);
+    }
+    const auto bytes = static_cast<double>(call.bytes);
+    if (ns_per_byte_) {
+      Estimate estimate = known(bytes * *ns_per_byte_, "recorded rate");
+      estimate.low_ns = 0;
+      estimate.high_ns *= 2;
+      return estimate;
+    }
+    Estimate assumed = known(kAssumedLatencyNs + bytes / kAssumedBytesPerNs, "assumed 10 GB/s");
+    assumed.low_ns = 0;
+    assumed.high_ns *= 4;
+    assumed.modelled = call.kind == et_schema::CommKind::kBarrier;
+    return assumed;
+  }
+
+ private:
+  struct Row {
+    double host_ns = 0;
+    double gap_ns = 0;
+    double device_ns = 0;
+    double faults = 0;
+    std::uint64_t launches = 0;
+  };
+
+  [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const {
+    const std::vector<Row>& rows = rows_.at(&program);
+    return rows[static_cast<std::size_t>(&instruction - program.instructions.data())];
+  }
+
+  void add(const Program& program, const Flow& flow, const std::vector<std::int64_t>& host_ns) {
+    Timelines timelines{{}, flow.timelines};
+    for (const InstructionFlow& own : flow.instructions) {
+      timelines.of_instruction.push_back(own.timeline);
+    }
+    const HostGaps gaps = host_gaps(program, timelines);
+    const ObservedComms seen = observed_comms(program, flow);
+    std::vector<Row>& rows = rows_[&program];
+    rows.resize(program.instructions.size());
+    bool is_first = true;
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const Instruction& instruction = program.instructions[at];
+      if (!instruction.timing) {
+        continue;
+      }
+      Row& row = rows[at];
+      row.host_ns = seen.call_is_wait[at] ? 0 : static_cast<double>(host_ns[at]);
+      row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(gaps.of_instruction[at].host_ns);
+      if (is_first && flow.instructions[at].timeline == 0) {
+        // Iterations follow each other: what came behind the last operator is before the first.
+        row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
+        is_first = false;
+      }
+      if (is_communication(instruction)) {
+        note_communication(program, instruction, seen.of_instruction[at]);
+      } else {
+        row.device_ns = static_cast<double>(instruction.timing->device_ns);
+        row.launches = instruction.timing->launches;
+      }
+    }
+    spread_faults(program, rows);
+  }
+
+  void note_communication(const Program& program, const Instruction& call,
+                          const std::optional<ObservedComm>& seen) {
+    if (call.timing->launches > 0) {
+      communications_[&call] = static_cast<double>(call.timing->device_ns);
+    } else if (seen) {
+      communications_[&call] = static_cast<double>(seen->ns);
+      const double bytes = bytes_of(program, call);
+      if (seen->is_whole && bytes > 0) {
+        ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
+                                static_cast<double>(seen->ns) / bytes);
+      }
+    }
+  }
+
+  /// Steps that nothing observed met more or fewer faults than the profiled ones: of each operator
+  /// as large a part as it has of the time.
+  static void spread_faults(const Program& program, std::vector<Row>& rows) {
+    const et_schema::RecordedProfile& profile = *program.profile;
+    if (!profile.minor_faults || !profile.profiled_minor_faults) {
+      return;
+    }
+    double all_ns = 0;
+    for (const Row& row : rows) {
+      all_ns += row.host_ns;
+    }
+    const auto more = static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
+    for (Row& row : rows) {
+      row.faults = all_ns > 0 ? more * row.host_ns / all_ns : 0;
+    }
+  }
+
+  PageFaultCost fault_;
+  std::unordered_map<const Program*, std::vector<Row>> rows_;
+  std::unordered_map<const Instruction*, double> communications_;
+  std::optional<double> ns_per_byte_;  ///< of a CPU's communications
+};
+
+RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault) {
+  refuse_unprofiled(job);
+  tables_ = std::make_unique<const Tables>(job, fault);
+}
+
+RecordedCosts::~RecordedCosts() = default;
+
+OperatorCost RecordedCosts::of_operator(const Program& program,
+                                        const Instruction& instruction) const {
+  return tables_->of_operator(program, instruction);
+}
+
+Estimate RecordedCosts::of_communication(const CommCall& call) const {
+  return tables_->of_communication(call);
+}
+
+Estimate RecordedCosts::of_gap(const Program& program, const Instruction& instruction) const {
+  return tables_->of_gap(program, instruction);
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "predictor/what_if/recorded_costs.h"
+#include "recorded_timeline.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::GroupId;
+
+/// By group: the end of the first collective's kernel, in the rank's own time.
+std::map<GroupId, std::int64_t> first_ends(const et_schema::Program& program) {
+  const RecordedTimeline timeline = recorded_timeline(program, flow_of(program));
+  std::map<GroupId, std::int64_t> ends_ns;
+  std::map<GroupId, bool> is_seen;
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const et_schema::Instruction& instruction = program.instructions[at];
+    if (instruction.kind != et_schema::InstructionKind::kCollective) {
+      continue;
+    }
+    const GroupId group = instruction.comm->group;
+    if (!std::exchange(is_seen[group], true) && timeline.ends_ns[at]) {
+      ends_ns.emplace(group, *timeline.ends_ns[at]);
+    }
+  }
+  return ends_ns;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> recorded_start_times(const Job& job) {
+  const auto ranks = static_cast<std::size_t>(job.world_size());
+  std::vector<std::int64_t> result(ranks, 0);
+  if (job.is_partial || ranks < 2) {
+    return result;
+  }
+  std::vector<std::map<GroupId, std::int64_t>> ends_ns;
+  for (const et_schema::Program* program : job.programs) {
+    ends_ns.push_back(first_ends(*program));
+  }
+  std::vector<std::optional<std::int64_t>> starts_ns(ranks);
+  starts_ns[0] = 0;
+  for (bool has_changed = true; std::exchange(has_changed, false);) {
+    for (GroupId group = 0; group < job.groups.size(); ++group) {
+      std::optional<std::int64_t> end_ns;  // in the first rank's time
+      const std::vector<int> members = job.members_of(group);
+      const auto own_end = [&](int rank) -> std::optional<std::int64_t> {
+        const auto& ends = ends_ns[job.program_of[static_cast<std::size_t>(rank)]];
+        const auto found = ends.find(group);
+        return found == ends.end() ? std::nullopt : std::optional(found->second);
+      };
+      for (const int rank : members) {
+        const auto& start_ns = starts_ns[static_cast<std::size_t>(rank)];
+        if (!end_ns && start_ns && own_end(rank)) {
+          end_ns = *start_ns + *own_end(rank);
+        }
+      }
+      for (const int rank : members) {
+        auto& start_ns = starts_ns[static_cast<std::size_t>(rank)];
+        if (end_ns && !start_ns && own_end(rank)) {
+          start_ns = *end_ns - *own_end(rank);
+          has_changed = true;
+        }
+      }
+    }
+  }
+  std::int64_t first_ns = 0;
+  for (const auto& start_ns : starts_ns) {
+    first_ns = std::min(first_ns, start_ns.value_or(0));
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    result[rank] = starts_ns[rank].value_or(0) - first_ns;
+  }
+  return result;
+}
+
+}  // namespace understudy::predictor

@@ -1,0 +1,227 @@
+#include "predictor/embedding/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "fake_costs.h"
+#include "predictor/embedding/balance.h"
+#include "predictor/embedding/draw.h"
+#include "predictor/embedding/heuristics.h"
+#include "testing/error_text.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// The shortest step of all placements of whole tables.
+double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
+  Plan plan;
+  for (std::size_t i = 0; i < task.tables.size(); ++i) {
+    plan.shards.push_back(whole(task, i));
+  }
+  plan.rank_of.assign(task.tables.size(), 0);
+  double best = kAnyMemory;
+  while (true) {
+    evaluate(plan, task, ranks, memory_bytes, plain_costs());
+    best = plan.fits ? std::min(best, plan.time.ns()) : best;
+    std::size_t i = 0;
+    while (i < plan.rank_of.size() && ++plan.rank_of[i] == ranks) {
+      plan.rank_of[i++] = 0;
+    }
+    if (i == plan.rank_of.size()) {
+      return best;
+    }
+  }
+}
+
+ShardTask few_tables(std::uint64_t seed, std::size_t count) {
+  ShardTask task = draw_task({.ranks = 2, .is_heavy = false, .seed = seed});
+  task.tables.resize(count);
+  task.batch = 32;
+  return task;
+}
+
+class Search : public testing::TestWithParam<int> {};
+
+TEST_P(Search, IsNearTheBestOfAllPlacements) {
+  const int ranks = GetParam();
+  const std::size_t count = ranks <= 2 ? 8 : ranks <= 4 ? 6 : 4;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const ShardTask task = few_tables(seed, count);
+    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), {});
+    const double best = best_of_all(task, ranks, kAnyMemory);
+    EXPECT_GE(plan.time.ns(), best * (1 - 1e-9));
+    EXPECT_LE(plan.time.ns(), best * 1.03) << seed;
+  }
+}
+
+TEST_P(Search, IsNeverLongerThanAHeuristic) {
+  const int ranks = GetParam();
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const ShardTask task = draw_task({.ranks = ranks, .is_heavy = seed % 2 == 0, .seed = seed});
+    const auto heuristics = heuristic_plans(task, ranks, kAnyMemory, plain_costs(), seed);
+    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), heuristics);
+    for (const Plan& heuristic : heuristics) {
+      EXPECT_LE(plan.time.ns(), heuristic.time.ns() * (1 + 1e-9)) << heuristic.name;
+    }
+    ASSERT_EQ(plan.rank_of.size(), task.tables.size());
+    EXPECT_GE(std::ranges::min(plan.rank_of), 0);
+    EXPECT_LT(std::ranges::max(plan.rank_of), ranks);
+  }
+}
+
+TEST_P(Search, KeepsToTheMemory) {
+  const int ranks = GetParam();
+  const ShardTask task = draw_task({.ranks = ranks, .is_heavy = true, .seed = 1});
+  double sum = 0;
+  for (const NamedTable& table : task.tables) {
+    sum += table_bytes(table.table);
+  }
+  const double memory = sum / ranks * 1.05;
+  const Plan plan = search_plan(task, ranks, memory, plain_costs(), {});
+  EXPECT_TRUE(plan.fits);
+  for (const RankLoad& rank : plan.ranks) {
+    EXPECT_LE(rank.bytes, memory);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Search, testing::Values(1, 2, 3, 4, 8));
+
+TEST(Balance, KnowsTheStepAfterEachChange) {
+  const ShardTask task = draw_task({.ranks = 4, .is_heavy = true, .seed = 5});
+  std::vector<ShardLoad> loads;
+  std::vector<int> rank_of;
+  for (std::size_t i = 0; i < task.tables.size(); ++i) {
+    loads.push_back(load_of(task, whole(task, i), 4, *plain_costs().embedding));
+    rank_of.push_back(static_cast<int>(i % 4));
+  }
+  const ShardCosts costs = plain_costs();
+  Balance balance(loads, rank_of, 4, kAnyMemory, costs);
+  double before = kAnyMemory;
+  int changes = 0;
+  do {
+    std::vector<RankLoad> ranks(4);
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      add(ranks[static_cast<std::size_t>(balance.rank_of()[i])], loads[i], 1);
+    }
+    EXPECT_NEAR(balance.ns() / step_time(ranks, costs).ns(), 1, 1e-12);
+    EXPECT_LT(balance.ns(), before);
+    before = balance.ns();
+    ++changes;
+  } while (balance.improve());
+  EXPECT_GT(changes, 3);
+}
+
+TEST(Splits, ATableThatFitsOnNoRankIsCutInColumns) {
+  const ShardTask task{{table("wide", 1000, 64, 4), table("small", 10, 8, 1)}, 8};
+  const std::vector<Shard> shards = shards_that_fit(task, 4, 1000 * 25 * 4);
+  EXPECT_EQ(shards, (std::vector<Shard>{{0, Split::kColumns, 0, 24},
+                                        {0, Split::kColumns, 24, 48},
+                                        {0, Split::kColumns, 48, 64},
+                                        {1, Split::kNone, 0, 10}}));
+}
+
+TEST(Splits, AndInRowsWhereFourColumnsDoNotFit) {
+  const ShardTask task{{table("long", 1000, 8, 4)}, 8};
+  const std::vector<Shard> shards = shards_that_fit(task, 4, 300 * 8 * 4);
+  EXPECT_EQ(shards, (std::vector<Shard>{{0, Split::kRows, 0, 250},
+                                        {0, Split::kRows, 250, 500},
+                                        {0, Split::kRows, 500, 750},
+                                        {0, Split::kRows, 750, 1000}}));
+  const Plan plan = search_plan(task, 4, 300 * 8 * 4, plain_costs(), {});
+  EXPECT_TRUE(plan.fits);
+  std::vector<int> ranks = plan.rank_of;
+  std::ranges::sort(ranks);
+  EXPECT_EQ(ranks, (std::vector<int>{0, 1, 2, 3}));
+}
+
+std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
+  return testing_errors::error_of(
+             [&] { return search_plan(task, ranks, memory_bytes, plain_costs(), {}); }) +
+         "\n";
+}
+
+TEST(Splits, TablesThatDoNotFitAreRefused) {
+  const ShardTask task{{table("a", 1 << 20, 256, 4), table("b", 1 << 20, 256, 4)}, 8};
+  EXPECT_EQ(message_of(task, 2, 0.75 * (1U << 30U)),
+            "the tables do not fit\n"
+            "  field:    --memory\n"
+            "  expected: 1 GiB on each of 2 ranks, or more\n"
+            "  got:      0.75 GiB\n"
+            "  hint:     more ranks, more memory, or a smaller element type\n");
+}
+
+/// Three tables of 0.6 on two ranks of 1: 1.8 of 2, but no two of them fit on one.
+TEST(Splits, TablesThatLeaveEachOtherNoRoomAreCut) {
+  for (const std::int64_t dim : {64, 5}) {  // by columns; by rows of what is too narrow
+    const ShardTask task{
+        {table("a", 600, dim, 1), table("b", 600, dim, 1), table("c", 600, dim, 1)}, 8};
+    const double memory_bytes = 1000.0 * static_cast<double>(dim) * 4;
+    const Plan plan = search_plan(task, 2, memory_bytes, plain_costs(), {});
+    EXPECT_TRUE(plan.fits);
+    ASSERT_EQ(plan.shards.size(), 4U);
+    EXPECT_EQ(plan.shards[0].split, dim == 64 ? Split::kColumns : Split::kRows);
+    double bytes = 0;
+    for (const RankLoad& rank : plan.ranks) {
+      EXPECT_LE(rank.bytes, memory_bytes);
+      bytes += rank.bytes;
+    }
+    EXPECT_EQ(bytes, 3 * 600.0 * static_cast<double>(dim) * 4) << "each number once";
+  }
+}
+
+TEST(Splits, NorAreThoseThatLeaveNoRoomForAPart) {
+  // Single rows of four numbers cannot be cut, and three of them do not fit on two ranks of 1.5.
+  const ShardTask task{{table("a", 1, 4, 1), table("b", 1, 4, 1), table("c", 1, 4, 1)}, 8};
+  EXPECT_EQ(message_of(task, 2, 24),
+            "the tables do not fit\n"
+            "  field:    --memory\n"
+            "  expected: room for the tables and their parts, whole, on the ranks\n"
+            "  got:      2.24e-08 GiB on each of 2 ranks\n"
+            "  hint:     a little more memory: in sum it is enough\n");
+}
+
+/// Lookups cost by the bytes of their rows.
+class WideEmbeddingCosts final : public EmbeddingCosts {
+ public:
+  [[nodiscard]] double load(const EmbeddingTable& table, double batch,
+                            Direction /*direction*/) const override {
+    return batch * table.pooling * static_cast<double>(table.dim);
+  }
+  [[nodiscard]] Estimate time(double load, Direction /*direction*/) const override {
+    return known(load, "wide");
+  }
+};
+
+TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
+  const WideEmbeddingCosts embedding;
+  const ShardCosts costs{&embedding, [](double bytes, int) { return known(bytes, "plain"); }};
+  // Each part of a table that is cut in columns needs all of its indices: here nobody sends them.
+  const ShardTask task{
+      {table("large", 1000, 64, 100), table("b", 10, 64, 1), table("c", 10, 8, 1)}, 8, true};
+  const Plan whole_tables = search_plan(task, 4, kAnyMemory, costs, {});
+  const Plan cut = search_plan(task, 4, kAnyMemory, costs, {}, {.cuts_any = true});
+  EXPECT_EQ(whole_tables.shards.size(), 3U);
+  EXPECT_LT(cut.time.ns(), 0.3 * whole_tables.time.ns());
+  std::int64_t columns = 0;
+  for (const Shard& shard : cut.shards) {
+    columns += shard.table == 0 ? shard.end - shard.begin : 0;
+    EXPECT_EQ(shard.split, shard.table == 0 ? Split::kColumns : Split::kNone);
+  }
+  EXPECT_EQ(columns, 64);
+}
+
+TEST(SearchProgress, TellsHowFarItIs) {
+  std::vector<std::size_t> done;
+  const ShardTask task = few_tables(1, 6);
+  (void)search_plan(task, 2, kAnyMemory, plain_costs(), {},
+                    {.progress = [&](std::size_t i, std::size_t) { done.push_back(i); }});
+  EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
+}
+
+}  // namespace
+}  // namespace understudy::predictor

@@ -1,0 +1,187 @@
+#include "predictor/what_if/what_if.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "../simulate/hand_made.h"
+#include "et_schema/support/error.h"
+#include "testing/error_text.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::CommKind;
+using testing::HandMade;
+using testing::single_step;
+
+std::string refusal(const std::string& text) {
+  return testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                  [&] { return parse_what_if(text); });
+}
+
+/// On a device: two matrix products, an addition, an allreduce.
+void make_step(HandMade& made) {
+  made.begin_program();
+  const auto x = made.cuda();
+  made.op("aten::mm", {}, {x}, {.gap_ns = 4, .host_ns = 6, .device_ns = 100});
+  made.op("aten::addmm", {x}, {x}, {.gap_ns = 4, .host_ns = 6, .device_ns = 50});
+  made.op("aten::add", {x}, {made.cuda()}, {.gap_ns = 4, .host_ns = 6, .device_ns = 20});
+  made.comm(CommKind::kAllReduce, {x}, 0, 30, true);
+}
+
+double iteration_ns(const std::vector<std::string>& questions) {
+  HandMade made;
+  make_step(made);
+  std::vector<WhatIf> parsed;
+  for (const std::string& question : questions) {
+    parsed.push_back(parse_what_if(question));
+  }
+  const WhatIfCosts costs(made, parsed);
+  return simulate(made.job(), costs, single_step()).iteration_ns;
+}
+
+TEST(WhatIfs, MultiplyTimes) {
+  EXPECT_EQ(iteration_ns({}), 7 + 170 + 30);
+  EXPECT_EQ(iteration_ns({"matmul x0.5"}), 7 + 95 + 30);
+  EXPECT_EQ(iteration_ns({"^aten::add$ x2"}), 7 + 190 + 30);
+  EXPECT_EQ(iteration_ns({"network x2"}), 7 + 170 + 60);
+  EXPECT_EQ(iteration_ns({"allreduce x0"}), 7 + 170);
+  EXPECT_EQ(iteration_ns({"host x0"}), 170 + 30);
+  EXPECT_EQ(iteration_ns({"matmul x0.5", "matmul x0.5"}), 7 + 57.5 + 0.5 + 30);
+}
+
+TEST(WhatIfs, OnACpuTheHostIsWhatLiesBetweenOperators) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::mm", {}, {made.cpu()}, {.gap_ns = 4, .host_ns = 6});
+  const std::vector<WhatIf> host = {parse_what_if("host x0")};
+  EXPECT_EQ(simulate(made.job(), WhatIfCosts(made, host), single_step()).iteration_ns, 6);
+  const std::vector<WhatIf> matmul = {parse_what_if("matmul x2")};
+  EXPECT_EQ(simulate(made.job(), WhatIfCosts(made, matmul), single_step()).iteration_ns, 16);
+}
+
+TEST(WhatIfs, TellWhatTheyChange) {
+  HandMade made;
+  make_step(made);
+  const Job job = made.job({0, 0});
+  const Simulation simulation = simulate(job, made, single_step());
+  const auto changes =
+      changes_of(job, simulation.costs, {parse_what_if("matmul x0.5"), parse_what_if("host x3")});
+  ASSERT_EQ(changes.size(), 2);
+  ASSERT_EQ(changes[0].size(), 2);
+  EXPECT_EQ(changes[0].at("aten::mm").instructions, 2);
+  EXPECT_EQ(changes[0].at("aten::mm").before_ns, 200);
+  EXPECT_EQ(changes[0].at("aten::mm").after_ns, 100);
+  EXPECT_EQ(changes[1].at("aten::add").before_ns, 20);
+  EXPECT_EQ(changes[1].at("aten::add").after_ns, 60);
+}
+
+TEST(WhatIfs, TellWhatTheOnesBeforeThemLeft) {
+  HandMade made;
+  make_step(made);
+  const Job job = made.job({0, 0});
+  const Simulation simulation = simulate(job, made, single_step());
+  const auto changes =
+      changes_of(job, simulation.costs, {parse_what_if("matmul x0.5"), parse_what_if("mm x3")});
+  EXPECT_EQ(changes[0].at("aten::mm").after_ns, 100);
+  EXPECT_EQ(changes[1].at("aten::mm").before_ns, 100);
+  EXPECT_EQ(changes[1].at("aten::mm").after_ns, 300);
+}
+
+TEST(WhatIfs, ThatLeadBeyondTheClocksAreRefused) {
+  HandMade made;
+  make_step(made);
+  const std::vector<WhatIf> questions(3, parse_what_if("matmul x1e6"));
+  try {
+    static_cast<void>(simulate(made.job(), WhatIfCosts(made, questions), single_step()));
+    FAIL() << "it was simulated";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
+    EXPECT_EQ(error.summary(), "times that are too long to simulate");
+    EXPECT_NE(error.context().got.find("in aten::mm"), std::string::npos);
+  }
+}
+
+TEST(WhatIfs, ThatAreAboutNothingAreRefused) {
+  HandMade made;
+  make_step(made);
+  const Job job = made.job();
+  const Simulation simulation = simulate(job, made, single_step());
+  EXPECT_EQ(testing_errors::error_of(
+                [&] { return changes_of(job, simulation.costs, {parse_what_if("attention x2")}); }),
+            "a what-if that changes nothing\n"
+            "  field:    --what-if 'attention x2'\n"
+            "  expected: something that the benchmark has: network, host, streams, a regular "
+            "expression of an operator's name, or one of allreduce, elementwise, matmul\n"
+            "  got:      no instruction of that name\n"
+            "  hint:     `inspect BENCH --ops` lists its operators");
+}
+
+TEST(WhatIfTexts, AreRead) {
+  EXPECT_EQ(parse_what_if(" matmul  x0.5 ").target, WhatIfTarget::kClass);
+  EXPECT_EQ(parse_what_if("matmul x0.5").factor, 0.5);
+  EXPECT_EQ(parse_what_if("network x2").target, WhatIfTarget::kNetwork);
+  EXPECT_EQ(parse_what_if("communication x2").target, WhatIfTarget::kNetwork);
+  EXPECT_EQ(parse_what_if("host x1e-3").target, WhatIfTarget::kHost);
+  EXPECT_EQ(parse_what_if("all_to_allv x2").target, WhatIfTarget::kCollective);
+  EXPECT_EQ(parse_what_if("aten::(mm|bmm) x2").target, WhatIfTarget::kOperator);
+  EXPECT_EQ(parse_what_if("streams 1").target, WhatIfTarget::kSingleStream);
+}
+
+TEST(WhatIfTexts, ThatCannotBeReadAreRefused) {
+  const std::string hint =
+      "  hint:     for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', 'streams "
+      "1'";
+  EXPECT_EQ(refusal("matmul"),
+            "a what-if that cannot be read\n  field:    --what-if 'matmul'\n"
+            "  expected: TARGET xFACTOR\n  got:      one word\n" +
+                hint);
+  EXPECT_EQ(refusal(""),
+            "a what-if that cannot be read\n  field:    --what-if ''\n"
+            "  expected: TARGET xFACTOR\n  got:      nothing\n" +
+                hint);
+  for (const std::string factor : {"0.5", "x", "x-1", "xnan", "xinf", "x2y", "x1e7"}) {
+    EXPECT_EQ(refusal("matmul " + factor),
+              "a what-if that cannot be read\n  field:    --what-if 'matmul " + factor +
+                  "'\n  expected: TARGET xFACTOR, a factor of the time from x0 to x1e6\n"
+                  "  got:      " +
+                  factor + "\n" + hint);
+  }
+  EXPECT_EQ(refusal("streams 2"),
+            "a what-if that cannot be read\n  field:    --what-if 'streams 2'\n"
+            "  expected: streams 1\n  got:      2\n" +
+                hint);
+  EXPECT_NE(refusal("aten::( x2")
+                .find("expected: a class, a kind of communication, or a regular "
+                      "expression\n"),
+            std::string::npos);
+}
+
+/// Whatever is asked: an answer, or an error of usage.
+TEST(WhatIfTexts, OfAnySortAreReadOrRefused) {
+  std::mt19937 random(7);
+  const std::vector<std::string> pieces = {"matmul", "network", "host", " ", "x",  "0.5", "streams",
+                                           "1",      "(",       "[a-",  "*", "x2", "\t",  "\\",
+                                           "aten::", "|",       "e99",  "-", "\n", "{3"};
+  std::size_t read = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (auto n = random() % 7; n > 0; --n) {
+      text += random() % 8 == 0 ? std::string(1, static_cast<char>(random() % 256))
+                                : pieces[random() % pieces.size()];
+    }
+    try {
+      const WhatIf question = parse_what_if(text);
+      EXPECT_GE(question.factor, 0) << text;
+      EXPECT_EQ(question.target == WhatIfTarget::kOperator, question.pattern.has_value()) << text;
+      ++read;
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage) << text;
+    }
+  }
+  EXPECT_GT(read, 20);
+}
+
+}  // namespace
+}  // namespace understudy::predictor
