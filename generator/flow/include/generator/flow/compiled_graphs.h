@@ -4,13 +4,13 @@
 
 namespace understudy::generator {
 
-/// The label around a graph that inductor compiled, of the forward or the backward pass. What runs
-/// below it without a node of its own are the graph's fused kernels.
+/// Whether this is the label around a graph that inductor compiled, for the forward or the backward
+/// pass. What runs below it without a node of its own are the graph's fused kernels.
 [[nodiscard]] inline bool is_graph_call(std::string_view name) {
   return name.starts_with("## Call CompiledFxGraph");
 }
 
-/// The label around a frame that Dynamo compiled.
+/// Whether this is the label around a frame that Dynamo compiled.
 [[nodiscard]] inline bool is_compiled_region(std::string_view name) {
   return name.starts_with("Torch-Compiled Region");
 }

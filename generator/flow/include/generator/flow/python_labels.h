@@ -4,11 +4,11 @@
 
 namespace understudy::generator {
 
-/// What PyTorch's fallback writes where a class of Python's (a wrapper such as DTensor or a nested
-/// tensor) takes a call on. Its own time is Python's, between the operators below it.
+/// The label that PyTorch's fallback writes where a Python class (a wrapper such as DTensor or a
+/// nested tensor) handles a call. Its own time is Python's, between the operators below it.
 inline constexpr std::string_view kSubclassLabel = "PythonSubclass";
 
-/// The same of a mode (TorchDispatchMode) that takes all calls on while it is entered.
+/// The same for a mode (TorchDispatchMode), which handles all calls while it is entered.
 inline constexpr std::string_view kModeLabel = "PythonDispatchMode";
 
 }  // namespace understudy::generator
