@@ -37,7 +37,7 @@ Decision by_substitute(const Substitute& substitute) {
   return {How::kSubstitute, substitute.by, substitute.rung == Rung::kStubbed};
 }
 
-/// Whether values decide no result's shape: LibTorch tells it of its own operators.
+/// Whether no result's shape depends on values. LibTorch tells this only of its own operators.
 bool has_known_shape(const Instruction& instruction) {
   const std::size_t dot = instruction.name.find('.');
   const auto handle = c10::Dispatcher::singleton().findSchema(
@@ -47,14 +47,14 @@ bool has_known_shape(const Instruction& instruction) {
          !handle->hasTag(at::Tag::dynamic_output_shape);
 }
 
-/// Whether it writes no numbers, though it may say that it writes.
+/// Whether the instruction writes no numbers, even if its schema says that it writes.
 bool only_shapes(const Instruction& instruction) {
   return et_schema::op_class(instruction.name) == "view" ||
          instruction.name.starts_with("aten::resize_");
 }
 
-/// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
-/// it.
+/// The slots that operators write, bodies included. Memory that was only allocated does not count
+/// as written, nor do views of it.
 class Written {
  public:
   explicit Written(const Program& program) : program_(program) {}
@@ -78,9 +78,9 @@ class Written {
     slots_.insert(slot);
     fresh_.erase(program_.slots[slot].storage);
   }
-  /// What was there before.
+  /// The slot counts as written: its content was there before.
   void add_given(SlotId slot) { slots_.insert(slot); }
-  /// What has still to be written.
+  /// The slot's storage counts as written only once an operator has written it.
   void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }
   [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
   [[nodiscard]] bool is_awaited(SlotId slot) const {
@@ -100,8 +100,8 @@ class Written {
 };
 
 /// Whether the recorded operators below make all that the operator itself makes, and write what it
-/// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
-/// convolution, randperm into a given tensor) stand allocations and what shapes them alone.
+/// writes. A kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
+/// convolution, randperm into a given tensor) shows only allocations and views below it.
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {
     return false;
@@ -170,8 +170,8 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
 };
 
-/// Recorded times of instructions by what became of them, communication apart: on the device where
-/// the original used one, else on the host.
+/// Sums recorded times of instructions by what became of them, communication apart. The time is the
+/// device's where the original used one, else the host's.
 class RecordedTimes {
  public:
   explicit RecordedTimes(const Program& program)
@@ -192,8 +192,8 @@ class RecordedTimes {
     }
   }
 
-  /// A sum's share of the step; null without a profile. Medians may add up to a little more than
-  /// all.
+  /// The share of the step that a sum takes; null without a profile. It is at most 1: medians may
+  /// add up to a little more than the whole step.
   [[nodiscard]] std::optional<double> share(std::int64_t sum_ns) const {
     if (whole_ns_ == 0) {
       return std::nullopt;
@@ -203,8 +203,8 @@ class RecordedTimes {
     return std::min(static_cast<double>(sum_ns) / whole, 1.0);
   }
 
-  /// What is neither replayed nor dropped. With those it is the whole: an older benchmark's
-  /// remainder, of which nothing tells what it is, has a row of its own.
+  /// The time that is neither replayed nor dropped; the three add up to the whole. The remainder of
+  /// an older benchmark, which says nothing of its origin, has a row of its own.
   [[nodiscard]] std::vector<et_schema::TimeShare> others() const {
     std::vector<et_schema::TimeShare> rows;
     if (whole_ns_ == 0) {
@@ -228,9 +228,11 @@ class RecordedTimes {
 
   std::int64_t exact_ns = 0;
   std::int64_t substituted_ns = 0;
-  std::int64_t not_applicable_ns = 0;  ///< not of the step, on this target
-  std::int64_t dropped_ns = 0;         ///< dropped, or a stand-in that does other work
-  std::int64_t filtered_ns = 0;        ///< left out by the replay's own filters
+  std::int64_t not_applicable_ns =
+      0;  ///< instructions that are not part of the step on this target
+  std::int64_t dropped_ns =
+      0;  ///< instructions that are dropped, or have a stand-in that does other work
+  std::int64_t filtered_ns = 0;  ///< instructions that the replay's own filters leave out
 
  private:
   bool on_device_;

@@ -11,13 +11,13 @@
 namespace understudy::replayer {
 namespace {
 
-/// Rows along the last dimension: what a lookup's gradient touches whole.
+/// Rows along the last dimension; a lookup's gradient touches whole rows.
 at::Tensor rows_of(const at::Tensor& tensor) {
   return tensor.dim() < 2 ? tensor.reshape({-1, 1}) : tensor.reshape({-1, tensor.size(-1)});
 }
 
-/// Marks `count` of the unmarked rows, evenly spread: the same ones in tensors that have the same
-/// rows marked, as the moments of one parameter do.
+/// Marks `count` of the unmarked rows, evenly spread. Tensors in which the same rows are marked get
+/// the same new marks, as the moments of one parameter do.
 void mark_more(at::Tensor& marked_rows, std::int64_t count) {
   const at::Tensor others = at::nonzero(marked_rows.logical_not()).flatten();
   const std::int64_t most = std::min(count, others.numel());
