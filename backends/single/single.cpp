@@ -54,7 +54,9 @@ class SingleBackend : public Backend {
   }
 
   [[nodiscard]] std::string name() const override { return "single"; }
-  [[nodiscard]] std::string version() const override { return {}; }  // a report has the tool's
+  [[nodiscard]] std::string version() const override {
+    return {};
+  }  // the report has the tool's version
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 1; }
   [[nodiscard]] std::string host() const override {
@@ -183,7 +185,7 @@ class SingleBackend : public Backend {
     }
   }
 
-  /// Copies what fits.
+  /// Copies as many bytes as both buffers have.
   void copy(const Buffer& from, const Buffer& to) const {
     const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
     if (bytes > 0 && from.data != to.data) {
@@ -225,7 +227,7 @@ class SingleBackend : public Backend {
     }
   }
 
-  // The input may be one of the output's parts: copying it onto itself leaves it as it is.
+  // The input may be one of the output's parts; copying it onto itself changes nothing.
   void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) const {
     for (std::int64_t i = 0; i < place.group_size; ++i) {
       copy(input, part(output, i, input.count));
@@ -247,7 +249,7 @@ class SingleBackend : public Backend {
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;
   std::optional<DeviceMoves> on_device_;
-  const DeviceMoves* moves_ = nullptr;  ///< of the call at hand
+  const DeviceMoves* moves_ = nullptr;  ///< set only during a call
 };
 
 }  // namespace
