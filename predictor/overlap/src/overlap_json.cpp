@@ -69,7 +69,7 @@ std::string to_json(const std::vector<DeviceOverlap>& devices) {
     one["sources"] = device.sources;
     json["devices"].push_back(std::move(one));
   }
-  // Names of files need not be UTF-8.
+  // Names of files may not be UTF-8.
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
