@@ -1,4 +1,5 @@
-// The files of owensgroup/ml_perf_model's notebooks: microseconds, lists without names.
+// Reads the files of owensgroup/ml_perf_model's notebooks, which hold microseconds in lists without
+// names.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ double ns_of_us(const JsonField& field) {
   return us * kNsPerUs;
 }
 
-/// [mean, deviation], or with n behind.
+/// Reads [mean, deviation], or [mean, deviation, n].
 Distribution read_published_distribution(const JsonField& field) {
   constexpr std::size_t kWithCount = 3;
   const std::vector<JsonField> items = field.items();
@@ -33,7 +34,7 @@ Distribution read_published_distribution(const JsonField& field) {
   return distribution_of(ns_of_us(items[0]), ns_of_us(items[1]), n);
 }
 
-/// As if all workloads' samples were one list.
+/// Pools the samples of all workloads as if they were one list.
 Distribution read_pooled(const JsonField& by_workload) {
   double n = 0;
   double sum = 0;

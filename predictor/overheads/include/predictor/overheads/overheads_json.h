@@ -17,10 +17,10 @@ namespace understudy::predictor {
 /// Reads it back. Throws Error (bad input) with the field.
 [[nodiscard]] std::vector<HostOverheads> overheads_from_json(const et_schema::JsonField& section);
 
-/// Published overheads, microseconds: {"launches", "t1", "t2", "t3", "t4", "t5"} with [mean,
-/// deviation], or a study's means by workload with [mean, deviation, n]: of T1 {workload: …}, of
-/// operators' T2 {operator: {workload: …}}; these are pooled over the workloads. Throws Error (bad
-/// input): neither, numbers below 0.
+/// Reads published overheads in microseconds: {"launches", "t1", "t2", "t3", "t4", "t5"} with
+/// [mean, deviation], or a study's means by workload with [mean, deviation, n], pooled over the
+/// workloads: T1 as {workload: …}, operators' T2 as {operator: {workload: …}}. Throws Error (bad
+/// input): neither form, or numbers below 0.
 [[nodiscard]] HostOverheads parse_published_overheads(std::string_view text,
                                                       const std::string& file);
 
