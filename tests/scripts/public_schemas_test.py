@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""emitter/source/src/public_schemas.txt is what this torch says of its operators; --update writes it.
+"""Tests that emitter/source/src/public_schemas.txt is what this torch says of its operators;
+--update writes it.
 
-The operators of LibTorch's C++ libraries, but for those that write into given tensors: these are called by name.
+It lists the operators of LibTorch's C++ libraries, except those that write into given tensors,
+which are called by name.
 """
 import sys
 from pathlib import Path
