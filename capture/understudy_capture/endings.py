@@ -20,10 +20,8 @@ def run_main(name, main):
     """Runs main() and ends the process with the status that it returns (None: 0).
 
     A Refused is printed as one line; so is an OSError about a file that cannot be read or written
-    (status
-    65). Ctrl-C ends with 130, a closed pipe with 141. Anything else is a bug of the project: one
-    line and
-    status 70, with the traceback if UNDERSTUDY_DEBUG=1.
+    (status 65). Ctrl-C ends with 130, a closed pipe with 141. Anything else is a bug of the
+    project: one line and status 70, with the traceback if UNDERSTUDY_DEBUG=1.
     """
     try:
         status = main() or 0

@@ -1,8 +1,7 @@
 """How fast the host is beside the steps: a fixed piece of work like that of an interpreter.
 
 TorchScript's interpreter runs a short program of branches, small lists and a table. The code that
-runs
-is LibTorch's, here and in a replay alike, so a capture needs nothing compiled.
+runs is LibTorch's, here and in a replay alike, so a capture needs nothing compiled.
 """
 
 from __future__ import annotations

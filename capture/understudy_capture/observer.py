@@ -66,8 +66,7 @@ def fault_counting():
     """The configuration with which the profiler counts page faults by operator; None if it cannot.
 
     Which tensors lie on fresh pages is chance, and decides a tenth of a step: a replay repeats it.
-    Counting
-    costs some microseconds per event, so the times of such a profile are worth little.
+    Counting costs some microseconds per event, so the times of such a profile are worth little.
     """
     if torch.cuda.is_available() or not _system_counts_faults():
         return None
@@ -95,8 +94,8 @@ def observer_cost(traced=True):
     "kineto_launch": ns a kernel's launch beside its operator's event, or None without a GPU}.
 
     Measured on an operator that does almost nothing: the fastest of several rounds with the
-    observer minus
-    the fastest without. Caches are warm here, so it is the lowest cost of being observed.
+    observer minus the fastest without. Caches are warm here, so it is the lowest cost of being
+    observed.
     """
     with torch.no_grad():
         tensor = torch.zeros(1)

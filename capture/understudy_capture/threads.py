@@ -1,7 +1,6 @@
 """Operators that a program runs on threads of its own. A profiler sees only its own thread and
-those
-that autograd starts, unless it is told to look at all threads. Then it no longer sees when memory
-is allocated and freed.
+those that autograd starts, unless it is told to look at all threads. Then it no longer sees when
+memory is allocated and freed.
 """
 
 import contextlib
