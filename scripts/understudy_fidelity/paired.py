@@ -12,8 +12,7 @@ def paired_ratio(pairs):
     This is Hodges and Lehmann's estimate (1963) of the shift of the logarithms: the median of the
     averages of any two rounds, each with itself included. Its interval comes from Wilcoxon's signed
     ranks, and is exact for any symmetric distribution. Fewer than six rounds cannot give 95 %;
-    their
-    interval is the widest one, from the smallest ratio to the largest.
+    their interval is the widest one, from the smallest ratio to the largest.
     """
     logs = sorted(math.log(replay / original) for original, replay in pairs)
     averages = sorted((a + b) / 2 for i, a in enumerate(logs) for b in logs[i:])

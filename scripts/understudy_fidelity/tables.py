@@ -41,8 +41,7 @@ def gap_rows(samples):
 
 def system_rows(samples):
     """Each figure of the original beside that of the replay under the same conditions: unprofiled
-    steps
-    beside the paced iterations, profiled ones beside the fastest."""
+    steps beside the paced iterations, profiled ones beside the fastest."""
     rows = []
     for sample in samples:
         last = [item for item in sample["rounds"] if not item["disturbed"]] or sample["rounds"]

@@ -1,6 +1,5 @@
 """Trains the samples' GPT with 1.1 billion parameters in bfloat16 with fused AdamW; on a CPU a
-small one
-in float32."""
+small one in float32."""
 
 import sys
 from pathlib import Path
