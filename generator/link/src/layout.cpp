@@ -30,8 +30,8 @@ class Layouter {
 
   /// The time from one start to the next, over the steps; the last one goes to the step's end.
   struct Interval {
-    std::optional<std::size_t>
-        position;  ///< position in JoinNodes of the node that begins at its end
+    /// Position in JoinNodes of the node that begins at its end.
+    std::optional<std::size_t> position;
     std::int64_t median_ns = 0;
     std::int64_t mean_ns = 0;
   };

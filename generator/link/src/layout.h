@@ -12,8 +12,8 @@ namespace understudy::generator {
 
 /// The typical step.
 struct Layout {
-  std::vector<std::pair<std::size_t, std::int64_t>>
-      starts;  ///< (position in JoinNodes, time since the step's start), in order
+  /// (position in JoinNodes, time since the step's start), in order.
+  std::vector<std::pair<std::size_t, std::int64_t>> starts;
   std::int64_t step_ns = 0;
 };
 

@@ -172,8 +172,8 @@ std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const 
     own.ahead_ns.push_back(wait.ahead_ns);
     own.host_ns.push_back(wait.host_ns);
   }
-  std::map<std::size_t, std::optional<std::int64_t>>
-      starts;  // few: starts of the nodes before which something waits
+  // Few: starts of the nodes before which something waits.
+  std::map<std::size_t, std::optional<std::int64_t>> starts;
   for (const auto& [key, own] : samples) {
     starts[key.first.first] =
         key.first.first == kEnd ? std::optional(layout.step_ns) : std::nullopt;

@@ -16,8 +16,8 @@ namespace understudy::generator {
 /// A call of a device's runtime that only waits for the device, in one profiled step.
 struct HostWait {
   std::size_t step = 0;  ///< in Join::steps
-  std::optional<std::size_t> before =
-      {};  ///< position in JoinNodes of the node that its thread begins next; none: the step's end
+  /// Position in JoinNodes of the node that its thread begins next; none: the step's end.
+  std::optional<std::size_t> before = {};
   std::int64_t ahead_ns = 0;  ///< from its start to that node
   std::int64_t host_ns = 0;
   et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;

@@ -25,8 +25,8 @@ struct NodeTimes {
   std::optional<std::int64_t> stream = {};       ///< stream of the first of those device events
   std::optional<std::int64_t> page_faults = {};  ///< including all below it, if they were counted
   bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
-  bool is_summed =
-      false;  ///< self_ns is an operator's time that counts in sums, and not a communication's
+  /// Self_ns is an operator's time that counts in sums, and not a communication's.
+  bool is_summed = false;
   bool communicates = false;  ///< it or a node around it is a communication
 };
 
