@@ -137,8 +137,8 @@ class FlowBuilder {
 
  private:
   struct Life {
-    std::vector<std::size_t>
-        layouts;  ///< hashes of the layouts that were written or, for externals, read
+    /// Hashes of the layouts that were written or, for externals, read.
+    std::vector<std::size_t> layouts;
     std::vector<NodeIndex> output_of;  ///< operators that have it among their outputs
     std::int64_t bytes = 0;            ///< largest extent of what was written
     std::vector<std::int64_t> item_bytes;

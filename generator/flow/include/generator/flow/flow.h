@@ -23,8 +23,8 @@ struct IdRange {
 
 /// One life of a storage. Its id is an address, which comes back after a free.
 struct Lifetime {
-  bool at_reused_address =
-      false;  ///< another lifetime ended at this address, and no operator shows it
+  /// Another lifetime ended at this address, and no operator shows it.
+  bool at_reused_address = false;
   et_schema::NodeIndex birth =
       et_schema::kNoNode;  ///< innermost operator that made it; kNoNode: outside of the step
   /// A compiled graph allocated it, and no operator shows the allocation; `birth` fills it.
@@ -43,10 +43,10 @@ struct Flow {
   std::vector<bool> is_communication;  ///< by node, of operators
   std::vector<bool> hands_storage;     ///< by node, within the step: it puts a storage of the
                                        ///< program's own under a tensor, and is no operator here
-  std::vector<bool>
-      is_wrapped;  ///< by node, within the step: it works on wrappers, so it is no operator here
-  std::vector<std::vector<const et_schema::Tensor*>>
-      inputs;  ///< by node; empty unless it is an operator
+  /// By node, within the step: it works on wrappers, so it is no operator here.
+  std::vector<bool> is_wrapped;
+  /// By node; empty unless it is an operator.
+  std::vector<std::vector<const et_schema::Tensor*>> inputs;
   std::vector<std::vector<const et_schema::Tensor*>> outputs;
   std::vector<std::vector<LifetimeId>>
       reads;  ///< parallel to inputs; kNoLifetime for a Python scalar
