@@ -160,8 +160,8 @@ class TimingSetter {
   /// Waits inside an instruction are in its own time, and its replay will wait again; so only those
   /// between instructions are kept.
   void keep_waits_between(et_schema::RecordedProfile& profile) const {
-    std::map<std::int64_t, std::int64_t>
-        busy;  // start → end of instructions; the longest of those with the same start
+    // Start → end of instructions; the longest of those with the same start.
+    std::map<std::int64_t, std::int64_t> busy;
     for (const Instruction& instruction : program_.instructions) {
       if (instruction.timing) {
         std::int64_t& end = busy[instruction.timing->start_ns];
