@@ -23,8 +23,8 @@ namespace understudy::generator {
 struct ChakraComm {
   et_schema::ChakraNodeType type = et_schema::ChakraNodeType::kCollective;
   et_schema::ChakraCollective collective = et_schema::ChakraCollective::kBarrier;
-  std::int64_t bytes =
-      0;  ///< bytes of this rank's inputs; for a receive or scatter, bytes that it takes
+  /// Bytes of this rank's inputs; for a receive or scatter, bytes that it takes.
+  std::int64_t bytes = 0;
   std::int32_t source = 0;
   std::int32_t destination = 0;
   std::int32_t tag = 0;
