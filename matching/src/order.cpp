@@ -214,8 +214,8 @@ class Play {
   std::vector<std::size_t> next_;                     ///< by rank: the call to start next
   std::vector<std::vector<std::size_t>> meeting_of_;  ///< by rank and call
   std::vector<std::size_t> missing_;  ///< by meeting: number of sides that have not started
-  std::vector<std::size_t>
-      open_collectives_;  ///< by rank: number of collectives that are started and not complete
+  /// By rank: number of collectives that are started and not complete.
+  std::vector<std::size_t> open_collectives_;
   std::vector<std::vector<bool>> kept_apart_;  ///< by rank and call
   std::vector<std::size_t> completed_;         ///< meetings in the order of completion
   std::deque<std::size_t> ready_;
