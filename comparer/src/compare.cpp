@@ -280,8 +280,8 @@ class Comparer {
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
   std::set<std::string> changed_;  ///< classes that have changed, as far as is shown yet
-  std::map<std::set<std::string>, std::optional<Reference>>
-      references_;  ///< by the classes that are left out
+  /// By the classes that are left out.
+  std::map<std::set<std::string>, std::optional<Reference>> references_;
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
 };

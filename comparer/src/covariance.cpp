@@ -109,8 +109,8 @@ Matrix prior_precision(std::size_t covariates) {
 
 /// The groups of a run, centred around its means.
 struct Centered {
-  double sign =
-      1;  ///< sign and weight of the run's part in the difference: 1 ÷ runs of B, or −1 ÷ runs of A
+  /// Sign and weight of the run's part in the difference: 1 ÷ runs of B, or −1 ÷ runs of A.
+  double sign = 1;
   double level = 0;
   Vector covariate_levels = {};
   std::array<bool, kCovariates> is_there = {};

@@ -83,8 +83,8 @@ struct Uncertain {
   double variance = 0;
   double degrees = kSingleRunDegrees;
   [[nodiscard]] double half_interval() const;  ///< of the interval of 95 %
-  [[nodiscard]] double p()
-      const;  ///< probability of such a difference if the true one is 0, two-sided
+  /// Probability of such a difference if the true one is 0, two-sided.
+  [[nodiscard]] double p() const;
 };
 
 /// Locations of every row with their resamples, drawn together within a run. A row is absent if a
