@@ -37,10 +37,10 @@ struct CapturedRank {
   std::optional<TraceMark> trace;     ///< older captures have none
   std::vector<std::string> files;     ///< base names
   std::vector<std::int64_t> step_ns;  ///< times of the unprofiled steps
-  std::vector<std::int64_t>
-      step_minor_faults;  ///< page faults of the same steps; older captures have none
-  std::vector<std::int64_t>
-      profiled_minor_faults;  ///< page faults of the steps profiled without the trace
+  /// Page faults of the same steps; older captures have none.
+  std::vector<std::int64_t> step_minor_faults;
+  /// Page faults of the steps profiled without the trace.
+  std::vector<std::int64_t> profiled_minor_faults;
   std::optional<ObserverCost> observer;
   std::optional<CapturedProbe> probe;  ///< older captures have none
   /// Device → bytes of tensors that outlive a step and that no operator uses in it; older captures
