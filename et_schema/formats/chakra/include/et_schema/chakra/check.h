@@ -17,16 +17,13 @@ namespace understudy::et_schema {
 /// according to their sources. If a rule is broken, a simulation stalls, aborts or reads a wrong
 /// value.
 enum class ChakraRule : std::size_t {
-  kDuplicateId,       ///< ids are unique: an index holds only the last node of an id
-  kMissingParent,     ///< the nodes that a node depends on are in the file: otherwise it is never
-                      ///< released
-  kSelfDependency,    ///< no node depends on itself
-  kCycle,             ///< dependencies of both kinds together have no circle
-  kNodeType,          ///< the type is one of the schema that simulators issue
-  kMissingAttribute,  ///< is_cpu_op for each node; comm_type, comm_size, comm_dst … for
-                      ///< communication
-  kAttributeArm,  ///< the value is in the arm that feeders read: they silently read another one as
-                  ///< 0
+  kDuplicateId,          ///< ids are unique: an index holds only the last node of an id
+  kMissingParent,        ///< all parents of a node are in the file: else it is never released
+  kSelfDependency,       ///< no node depends on itself
+  kCycle,                ///< dependencies of both kinds together have no circle
+  kNodeType,             ///< the type is one of the schema that simulators issue
+  kMissingAttribute,     ///< nodes: is_cpu_op; communication: comm_type, comm_size, comm_dst …
+  kAttributeArm,         ///< in the arm that feeders read: they silently read another one as 0
   kAttributeValue,       ///< the value is in its range
   kCommOnCpu,            ///< communication is no CPU operator
   kUnknownGroup,         ///< pg_name is an integer, and a group of the file
@@ -63,8 +60,8 @@ struct ChakraCounts {
   std::uint64_t collectives = 0;
   std::uint64_t messages = 0;     ///< sends and receives
   std::uint64_t later_edges = 0;  ///< edges to nodes of a higher id: allowed
-  std::uint64_t not_simulated =
-      0;  ///< collectives at which ASTRA-sim 2026-03 ends the run: allowed
+  /// Collectives at which ASTRA-sim 2026-03 ends the run: allowed.
+  std::uint64_t not_simulated = 0;
 };
 
 struct ChakraCheck {
