@@ -14,8 +14,8 @@ namespace understudy::replayer {
 namespace {
 
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-constexpr std::size_t kStackBytes =
-    64 * 1024;  // for the handler, since the crash may be a stack overflow
+// For the handler, since the crash may be a stack overflow.
+constexpr std::size_t kStackBytes = 64 * 1024;
 
 /// Writes a text; only with calls that a signal handler may make.
 void say(std::string_view text) {

@@ -18,7 +18,7 @@ namespace {
 
 using et_schema::DeviceWait;
 
-constexpr double kMicro = 1e-3;  // per nanosecond
+constexpr double kMicro = 1e-3;  // microseconds in a nanosecond
 constexpr double kMilli = 1e-6;
 constexpr double kMedian = 0.5;
 constexpr double kHigh = 0.99;

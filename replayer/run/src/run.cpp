@@ -25,8 +25,8 @@ using et_schema::SlotId;
 
 namespace {
 
-constexpr std::size_t kStackRoom =
-    64;  // room for twice the arguments of the largest known operators
+// Room for twice the arguments of the largest known operators.
+constexpr std::size_t kStackRoom = 64;
 
 void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tensor) {
   if (list.optional) {

@@ -86,8 +86,8 @@ class LastTouches {
 
   /// The steps that `at`, on `stream`, has to wait for; after that, `at` is the last step itself.
   std::vector<std::uint32_t> enter(std::uint32_t at, std::uint32_t stream, const Touched& touched) {
-    std::map<std::uint32_t, std::uint32_t>
-        latest;  // by stream: earlier steps of the stream come before it there
+    // By stream: earlier steps of the stream come before it there.
+    std::map<std::uint32_t, std::uint32_t> latest;
     const auto wait_for = [&](const std::map<std::uint32_t, std::uint32_t>& steps) {
       for (const auto& [other, step] : steps) {
         if (other != stream) {

@@ -151,8 +151,8 @@ void Trial::run_steps(BoundProgram& bound) {
     } else {
       try {
         machine_.perform(bound, step);
-        synchronize_stream(
-            device_);  // not the whole device: other ranks may not have reached a send yet
+        // Not the whole device: other ranks may not have reached a send yet.
+        synchronize_stream(device_);
       } catch (const c10::Error& error) {
         refuse_lost_device(step, error);
         throw step_error(decisions_.program(), step, error);

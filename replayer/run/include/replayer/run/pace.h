@@ -102,8 +102,8 @@ class Pacer {
     std::int64_t before_ns = 0;  ///< part of the gap before the wait
     et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
     std::int64_t end_ns = 0;  ///< since the step's start
-    std::optional<std::size_t>
-        behind;  ///< for a wait for an event: the step after which it was recorded
+    /// For a wait for an event: the step after which it was recorded.
+    std::optional<std::size_t> behind;
   };
   class RecordedWork;
   struct Seen {

@@ -20,8 +20,8 @@ struct StreamStep {
   std::uint32_t stream = 0;              ///< number in the plan; 0 is the current stream
   std::vector<std::uint32_t> waits_for;  ///< steps on other streams, ascending
   bool is_waited_for = false;
-  bool uses_foreign_memory =
-      false;  ///< the memory was made on another stream, and is freed within the step
+  /// The memory was made on another stream, and is freed within the step.
+  bool uses_foreign_memory = false;
 };
 
 /// The streams of a step, from its profile.

@@ -51,8 +51,8 @@ class Trial {
   void attempt(BoundProgram& bound, const Step& step);
   /// How an operator's outputs differ from the recorded ones.
   struct Difference {
-    bool in_kind =
-        false;  ///< another dtype, or a tensor where there was none, or none where there was one
+    /// Another dtype, or a tensor where there was none, or none where there was one.
+    bool in_kind = false;
     bool in_shape = false;
     [[nodiscard]] bool any() const { return in_kind || in_shape; }
   };
