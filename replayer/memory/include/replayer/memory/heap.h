@@ -35,8 +35,8 @@ class HeapPages {
   struct Block {
     std::size_t bytes = 0;
     std::uint32_t place = 0;
-    double fault_share =
-        0;  ///< share of the block that faulted in the original, as far as operators tell
+    /// Share of the block that faulted in the original, as far as operators tell.
+    double fault_share = 0;
     std::optional<std::uint64_t> address =
         {};  ///< there; unknown ones come last, the largest first
   };
