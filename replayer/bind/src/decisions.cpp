@@ -228,10 +228,10 @@ class RecordedTimes {
 
   std::int64_t exact_ns = 0;
   std::int64_t substituted_ns = 0;
-  std::int64_t not_applicable_ns =
-      0;  ///< instructions that are not part of the step on this target
-  std::int64_t dropped_ns =
-      0;  ///< instructions that are dropped, or have a stand-in that does other work
+  /// Instructions that are not part of the step on this target.
+  std::int64_t not_applicable_ns = 0;
+  /// Instructions that are dropped, or have a stand-in that does other work.
+  std::int64_t dropped_ns = 0;
   std::int64_t filtered_ns = 0;  ///< instructions that the replay's own filters leave out
 
  private:

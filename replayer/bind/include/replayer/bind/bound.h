@@ -93,8 +93,8 @@ struct BoundComm {
   std::vector<FreshOutput> fresh;
   bool blocking = false;    ///< its start step completes it; it has no join
   bool kept_apart = false;  ///< a send that uses a copy, which is joined at the program's end
-  std::optional<std::uint32_t>
-      turn;  ///< position in et_schema::CommOrder's turns; none: it runs when it starts
+  /// Position in et_schema::CommOrder's turns; none: it runs when it starts.
+  std::optional<std::uint32_t> turn;
   std::string group_name;
   int group_size = 1;
   OpenComm open;

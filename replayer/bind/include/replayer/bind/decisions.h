@@ -40,8 +40,8 @@ class Decisions {
     c10::Device device{c10::kCPU};
     bool leaves = false;  ///< every operator is replayed by its body, down to the leaves
     Only only = Only::kAll;
-    et_schema::AllowedOperators allowed =
-        {};  ///< operators that are called though they do more than compute
+    /// Operators that are called though they do more than compute.
+    et_schema::AllowedOperators allowed = {};
   };
   Decisions(const et_schema::Program& program, Options options);
 
@@ -88,8 +88,8 @@ class Decisions {
   Options options_;
   mutable std::unordered_map<c10::OperatorName, std::string> why_not_called_;
   std::unordered_map<const et_schema::Instruction*, Decision> made_;
-  std::unordered_map<const et_schema::Instruction*, std::string>
-      pinned_;  ///< by the trial: the reason
+  /// By the trial: the reason.
+  std::unordered_map<const et_schema::Instruction*, std::string> pinned_;
 };
 
 /// The name without its overload: "aten::add" of "aten::add.Tensor".
