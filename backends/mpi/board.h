@@ -28,8 +28,8 @@ inline constexpr std::size_t kDoingBytes = 240;
 struct Answer {
   std::uint64_t started = 0;   ///< number of calls of the kind in question
   std::uint64_t progress = 0;  ///< Backend::note_progress() so far
-  std::array<char, kDoingBytes>
-      doing{};  ///< the call that the rank waits in, a C string; empty: in no call
+  /// The call that the rank waits in, a C string; empty: in no call.
+  std::array<char, kDoingBytes> doing{};
 };
 
 /// The last question to a rank, and its last answer.

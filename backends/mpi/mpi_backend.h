@@ -68,8 +68,8 @@ class MpiBackend : public Backend {
   int exceptions_at_start_ = 0;
   MPI_Comm board_comm_ = MPI_COMM_NULL;
   std::deque<std::unique_ptr<Group>> groups_;
-  std::unique_ptr<Group>
-      set_up_;  ///< for texts and barriers of the job itself, which no program has
+  /// For texts and barriers of the job itself, which no program has.
+  std::unique_ptr<Group> set_up_;
   std::shared_ptr<Engine> engine_;
 };
 
