@@ -54,9 +54,7 @@ class SingleBackend : public Backend {
   }
 
   [[nodiscard]] std::string name() const override { return "single"; }
-  [[nodiscard]] std::string version() const override {
-    return {};
-  }  // the report has the tool's version
+  [[nodiscard]] std::string version() const override { return {}; }  // a report has the tool's
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 1; }
   [[nodiscard]] std::string host() const override {
