@@ -9,8 +9,8 @@ namespace understudy::predictor {
 /// What a rank does at one moment, for its breakdown.
 struct Doing {
   std::uint32_t operators = 0;  ///< number of operators on streams
-  std::uint32_t communications =
-      0;  ///< number of communications on streams, those that wait for other ranks included
+  /// Number of communications on streams, those that wait for other ranks included.
+  std::uint32_t communications = 0;
   std::uint32_t hosts = 0;  ///< number of threads that are not waiting
   /// The share of the time with operators on streams in which all of them wait for launches.
   double unlaunched_share = 0;

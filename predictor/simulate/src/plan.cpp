@@ -270,8 +270,8 @@ class Planner {
   Plan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
   std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items
-  std::vector<std::uint32_t>
-      returned_;  ///< by instruction: tasks of its timeline up to and including its own
+  /// By instruction: tasks of its timeline up to and including its own.
+  std::vector<std::uint32_t> returned_;
 };
 
 }  // namespace

@@ -49,8 +49,8 @@ struct Plan {
   std::vector<StreamDep> stream_deps;
   std::vector<HostDep> host_deps;
   std::vector<std::uint32_t> items;  ///< by stream: number of items in one iteration
-  std::vector<std::uint32_t>
-      instructions;  ///< instructions of the communications, by the communications' number
+  /// Instructions of the communications, by the communications' number.
+  std::vector<std::uint32_t> instructions;
   bool on_device = false;
 };
 

@@ -24,8 +24,8 @@ struct OverlapFactors {
 struct DeviceTraits {
   std::int64_t launch_ns = 5'000;      ///< from the middle of a call to the start of its kernel
   std::int64_t kernel_gap_ns = 1'000;  ///< from the end of a kernel to the start of the next
-  std::uint32_t launch_queue =
-      1'024;  ///< number of kernels by which a host can be ahead of its stream
+  /// Number of kernels by which a host can be ahead of its stream.
+  std::uint32_t launch_queue = 1'024;
 };
 
 struct SimulateOptions {
@@ -71,8 +71,8 @@ struct SpanId {
 };
 
 struct Span {
-  std::int64_t begin_ns =
-      0;  ///< for a host's operator the end of what came before it; otherwise the start
+  /// For a host's operator the end of what came before it; otherwise the start.
+  std::int64_t begin_ns = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint32_t instruction = kNoIndex;  ///< none: a wait, or the end of a step
