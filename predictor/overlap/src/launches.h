@@ -10,8 +10,8 @@ namespace understudy::predictor {
 /// The origin of a device's event.
 struct DeviceLaunch {
   const et_schema::KinetoEvent* call = nullptr;  ///< the call of the runtime
-  const et_schema::KinetoEvent* op =
-      nullptr;  ///< the innermost operator that made the call; may be null
+  /// The innermost operator that made the call; may be null.
+  const et_schema::KinetoEvent* op = nullptr;
 };
 /// Launches by correlation, which a call of the runtime shares with what it launched ("External id"
 /// does not tell: docs/design.md, "Link").
