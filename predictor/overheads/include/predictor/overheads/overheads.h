@@ -29,8 +29,8 @@ struct Distribution {
 /// single launches are not known; `unlaunched`: the same of calls that launched nothing, which may
 /// be calls of the same operator (`aten::to`).
 struct OperatorOverheads {
-  std::vector<std::string>
-      launches;  ///< kinds in order, as in most of its calls: "cudaLaunchKernel"
+  /// Kinds in order, as in most of its calls: "cudaLaunchKernel".
+  std::vector<std::string> launches;
   Distribution t2, t3, t5, whole, unlaunched;
   bool operator==(const OperatorOverheads&) const = default;
 };
