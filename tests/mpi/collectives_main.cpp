@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int status = 1;
   try {
-    constexpr double kTimeLimitS =
-        500;  // below the limit of CTest, which would end the tests without a message
+    // Below the limit of CTest, which would end the tests without a message.
+    constexpr double kTimeLimitS = 500;
     understudy::backends::BackendOptions options;
     options.time_limit_s = kTimeLimitS;
     understudy::tests::backend_under_test = understudy::backends::join_job(options);

@@ -263,8 +263,8 @@ class ProgramWriter {
       end += kOperatorNs;
     }
     builder_.program().profile.emplace();
-    constexpr double kProbeUs =
-        1000;  // a slow host, so that its gaps are short at another host's pace
+    // A slow host, so that its gaps are short at another host's pace.
+    constexpr double kProbeUs = 1000;
     builder_.program().profile->host_probe = {replayer::HostProbe::kind(), kProbeUs};
     builder_.program().profile->step_ns =
         std::max_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
@@ -357,9 +357,8 @@ class JobMaker {
     meeting.root = static_cast<std::size_t>(below(size));
     meeting.to = (meeting.root + 1 + static_cast<std::size_t>(below(std::max(1, size - 1)))) %
                  static_cast<std::size_t>(size);
-    meeting.elements = below(3) == 0
-                           ? 50'000 + below(1000)
-                           : 1 + below(100);  // large, or so small that it is sent at once
+    // Some are large, others so small that they are sent at once.
+    meeting.elements = below(3) == 0 ? 50'000 + below(1000) : 1 + below(100);
     return meeting;
   }
 
@@ -379,8 +378,7 @@ class JobMaker {
   }
 
   std::vector<Event> events_of(int rank) {
-    std::vector<std::vector<std::size_t>> due(
-        meetings_.size());  // waits, by the time at which they come
+    std::vector<std::vector<std::size_t>> due(meetings_.size());  // waits, by the time they come
     std::vector<Event> events;
     std::vector<std::size_t> segment;
     const auto close = [&] {
