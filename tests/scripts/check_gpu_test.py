@@ -1,6 +1,5 @@
 """Tests scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts;
-and on
-the fake GPU of tests/unit, whose faults it must find."""
+and on the fake GPU of tests/unit, whose faults it must find."""
 
 import importlib.util
 import io

@@ -1,4 +1,4 @@
-"""Finds the tensors that a step leaves alone."""
+"""Tests that the tensors that a step leaves alone are found."""
 
 import sys
 import unittest

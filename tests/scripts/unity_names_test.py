@@ -1,5 +1,4 @@
-"""Tests that exactly those names are found that a source may take from another one compiled
-together with it."""
+"""Tests which names are found: those that a source may take from another one compiled with it."""
 
 import json
 import subprocess
