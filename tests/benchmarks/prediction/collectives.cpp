@@ -66,8 +66,8 @@ CommCall call_of(const CollectiveRow& row) {
 
 struct Outcome {
   Errors errors;
-  double held =
-      0;  ///< share of the measurements inside the 90 % interval; 0 for models without intervals
+  /// Share of the measurements inside the 90 % interval; 0 for models without intervals.
+  double held = 0;
 };
 
 Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow&)>& predict) {

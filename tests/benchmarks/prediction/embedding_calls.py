@@ -10,8 +10,7 @@ BINS = 17
 
 def keep_memory():
     """Starts this command again so that the C library keeps freed memory. Otherwise half of a backward pass would be the
-    system
-    handing memory out again, and that differs from call to call."""
+    system handing memory out again, and that differs from call to call."""
     kept = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
     if any(os.environ.get(name) != value for name, value in kept.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **kept})

@@ -338,8 +338,8 @@ void study_speed(const std::string& kernels, const std::string& specs) {
   double least_ms = 1e9;
   double sum = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const std::clock_t begin =
-        std::clock();  // the process's CPU time, so that other programs do not count
+    // The process's CPU time, so that other programs do not count.
+    const std::clock_t begin = std::clock();
     for (std::size_t i = 0; i < kPredictions; ++i) {
       const MeasuredCall& call = calls[i % calls.size()];
       sum += models.predict(call.call, key_of(call)).ns;
