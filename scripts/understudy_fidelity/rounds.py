@@ -17,7 +17,7 @@ from .paired import paired_ratio
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
-MOST_FOREIGN = 0.10  # of one core, used by other programs while ours ran: more disturbs the round
+MOST_FOREIGN = 0.10  # of one core, used by others while a round ran: more disturbs it
 MOST_TRIES = 3  # for a disturbed round
 
 
@@ -89,7 +89,7 @@ class Sample:
 
 
 class Disturbance:
-    """The CPU time that other programs took while ours ran."""
+    """The CPU time that others took while a program of a round ran."""
 
     @staticmethod
     def _busy_s():
