@@ -85,8 +85,7 @@ class WaitFinder {
     std::int64_t& busy_until_ns = busy_until_ns_[{call.event->pid, call.event->tid}];
     const HostThread* thread = host_.find_thread(call.event->pid, call.event->tid);
     if (thread == nullptr || start_ns < busy_until_ns) {
-      return;  // no operator runs there, or the call of the runtime was already seen as the
-               // driver's
+      return;  // no operator runs there, or it is the driver's part of a runtime's call
     }
     busy_until_ns = start_ns + host_ns;
     const std::optional<std::size_t> step = step_at(start_ns);
