@@ -178,8 +178,8 @@ class FlowBuilder {
                               : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
   }
 
-  /// Whether the node lies below an operator; what happens inside an operator (aten::_pin_memory)
-  /// is not seen here.
+  /// Whether the node lies below an operator; what an operator does inside (aten::_pin_memory) is
+  /// its own.
   [[nodiscard]] bool is_below_operator(NodeIndex node) const {
     while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
       node = trace_.nodes[node].parent;
