@@ -28,7 +28,7 @@ enum class How : std::uint8_t {
 
 struct Decision {
   How how = How::kUncounted;
-  std::string note;      ///< kSubstitute: its name; kDropped, kNotApplicable: the reason
+  std::string note;      ///< kSubstitute: what replaces it; kDropped, kNotApplicable: why
   bool stubbed = false;  ///< kSubstitute: whether it is a stub
 };
 
