@@ -37,8 +37,8 @@ bool has_children(pid_t process) {
   return false;
 }
 
-/// Whether mpirun of Open MPI 4.1 crashed while it ended an aborted job, or waited for ever for a
-/// lock of its own (PMIx_server_finalize). It does so now and then, after everything that is
+/// Whether mpirun itself crashed. That of Open MPI 4.1 does so now and then while it ends an aborted
+/// job, or waits for ever for a lock of its own (PMIx_server_finalize), after everything that is
 /// checked here.
 bool has_crashed(const Ended& ended) {
   constexpr int kSegmentationFault = 139;
