@@ -19,7 +19,7 @@ from .live_tensors import blocks_of
 FORMAT = "understudy-indices"
 VERSION = 1
 MOST_BINS = 32  # for one tensor's range
-MOST_REPEATS = 16  # entries of one bin; beyond them the last one is split in two
+MOST_REPEATS = 16  # entries of one bin, before the last one is split in two
 MOST_USES = 20000  # in one step; calls beyond are counted, and drawn by rule later
 
 # Operator → the arguments whose integers decide what memory is touched, or how long it takes.
