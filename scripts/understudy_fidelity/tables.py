@@ -23,8 +23,7 @@ def verdict(sample, gate):
 
 def gap_rows(samples):
     """Where the difference between the fastest replay and the original lies, in gaps or in
-    operators.
-    Times are by the clock, so that the columns add up."""
+    operators. Times are by the clock, so that the columns add up."""
     rows = []
     for sample in samples:
         asap, operators = sample["asap"], sample["operators"]
