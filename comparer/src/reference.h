@@ -23,8 +23,8 @@ struct EstimatedRow {
                                                          const Setting& setting);
 
 /// Compares the iteration with the cores' clock alone, in the same way. What the clock does not
-/// explain is assumed to vary as much as what memory does not explain. Absent if a run has not
-/// measured the clock.
+/// explain is assumed to vary as much as what memory does. Absent if a run has not measured the
+/// clock.
 [[nodiscard]] std::optional<Uncertain> beside_clock(const EstimatedRow& iteration,
                                                     const Setting& setting);
 
