@@ -20,8 +20,7 @@ void DeviceTimer::prepare(std::vector<Span>& spans) const {
     for (std::optional<c10::Event>* const event : {&span.begin, &span.end}) {
       event->emplace(device_.type(),
                      c10::EventFlag::BACKEND_DEFAULT);  // events with the default flag keep no time
-      record(**event);  // the device's event is made when it is first recorded; that must not
-                        // happen in a pass
+      record(**event);  // makes the device's event, which must not happen in a pass
     }
   }
   synchronize(device_);
