@@ -37,9 +37,9 @@ bool has_children(pid_t process) {
   return false;
 }
 
-/// Whether mpirun itself crashed. That of Open MPI 4.1 does so now and then while it ends an aborted
-/// job, or waits for ever for a lock of its own (PMIx_server_finalize), after everything that is
-/// checked here.
+/// Whether mpirun itself crashed. That of Open MPI 4.1 does so now and then while it ends an
+/// aborted job, or waits for ever for a lock of its own (PMIx_server_finalize), after everything
+/// that is checked here.
 bool has_crashed(const Ended& ended) {
   constexpr int kSegmentationFault = 139;
   return ended.status == kSegmentationFault &&
