@@ -41,7 +41,7 @@ class Machine {
   /// By slot: the tensors that kGive steps hand out.
   std::vector<at::Tensor>& given() { return given_; }
 
-  /// Runs one iteration. An operator's exception leaves it unchanged; see failed_step().
+  /// Runs one iteration. Passes an operator's exception on unchanged; see failed_step().
   template <typename Hook>
   void run(BoundProgram& program, Hook& hook);
   void run(BoundProgram& program) {
