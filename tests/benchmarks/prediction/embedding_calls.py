@@ -38,8 +38,7 @@ def reuse_of(indices):
 
 def time_call(tables, batch, now_ns, repetitions):
     """Nanoseconds of each forward pass, and of each backward pass with its update; and the reuse of each table's first
-    indices.
-    Each repetition has its own indices, so that it is as cold as in training."""
+    indices. Each repetition has its own indices, so that it is as cold as in training."""
     bags = [torch.nn.EmbeddingBag(table["rows"], table["dim"], mode="sum", sparse=True) for table in tables]
     permutations = [torch.randperm(table["rows"]) if table["skew"] else None for table in tables]
     forward, backward, reuse = [], [], None
